@@ -1,0 +1,46 @@
+"""AgentV's project settings, as far as they bear on what is sent.
+
+`.agentv/config.yaml` beside or above an eval file may give guideline patterns; everything else in it is
+AgentV's own. Only `eval_file` asks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.yaml_source import SourceError, read_yaml
+
+
+def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
+    """The `guideline_patterns` of the nearest `.agentv/config.yaml`, from a folder up to the root folder.
+
+    Returns:
+        The patterns; empty if there is no such file, or none in it.
+
+    Raises:
+        EvalFileError: the file is no YAML, or its patterns are no list of strings.
+    """
+    inside = [parent for parent in folder.parents if parent.is_relative_to(root)]
+    for candidate in (folder, *inside):
+        path = candidate / ".agentv" / "config.yaml"
+        if path.is_file():
+            return _read(path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix())
+    return ()
+
+
+def _read(path: Path, shown_path: str) -> tuple[str, ...]:
+    try:
+        document, _ = read_yaml(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise EvalFileError([Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]) from error
+    except SourceError as error:
+        raise EvalFileError([Problem(shown_path, *error.problem.place, error.problem.text)]) from error
+    data = document.data()
+    patterns = data.get("guideline_patterns") if isinstance(data, dict) else None
+    if patterns is None:
+        return ()
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        place = document.find(("guideline_patterns",)).place
+        raise EvalFileError([Problem(shown_path, *place, "'guideline_patterns' must be a list of strings")])
+    return tuple(patterns)

@@ -1,0 +1,209 @@
+"""The case: what an author wrote, as frozen data.
+
+These models are what `eval_file` makes of YAML, after the file's defaults were put below the case's own
+values. Everything downstream (rendering, requests, fixtures, hooks of users) reads them; nothing changes
+them. The shape of messages and tool calls is that of OpenAI's chat completions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[str, ...] = get_args(Role)
+
+T = TypeVar("T")
+# YAML has lists and the models have tuples: only the container is converted, what is in it stays strict.
+Several = Annotated[tuple[T, ...], Field(strict=False)]
+
+
+class Strict(BaseModel):
+    """Frozen, nothing converted, unknown keys refused, except those that begin with `x-`."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_private_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if not key.startswith("x-")}
+        return data
+
+
+class TextPart(Strict):
+    """A part of a message that is text, sent as it stands."""
+
+    type: Literal["text"]
+    value: str
+
+
+class FilePart(Strict):
+    """A part of a message that names a file; `value` is the path as written."""
+
+    type: Literal["file"]
+    value: Annotated[str, Field(min_length=1)]
+
+
+Part = Annotated[TextPart | FilePart, Discriminator("type")]
+
+
+class FunctionCall(Strict):
+    """The function that a tool call names; `arguments` is JSON text, as the model wrote it."""
+
+    name: Annotated[str, Field(min_length=1)]
+    arguments: str
+
+
+class ToolCall(Strict):
+    """One call of an assistant message's `tool_calls`."""
+
+    id: Annotated[str, Field(min_length=1)]
+    type: Literal["function"] = "function"
+    function: FunctionCall
+
+
+def _content_kind(content: Any) -> str:
+    if content is None:
+        return "null"
+    return "parts" if isinstance(content, list | tuple) else "string"
+
+
+class EvalMessage(Strict):
+    """A message of `input_messages` or `expected_messages`, as written."""
+
+    role: Role
+    content: Annotated[
+        Annotated[str, Tag("string")] | Annotated[Several[Part], Tag("parts")] | Annotated[None, Tag("null")],
+        Discriminator(_content_kind),
+    ] = None
+    name: str | None = None
+    tool_calls: Several[ToolCall] = ()
+    tool_call_id: str | None = None
+
+    @model_validator(mode="after")
+    def _fields_of_its_role(self) -> Self:
+        if self.tool_calls and self.role != "assistant":
+            raise PydanticCustomError("role", "'tool_calls' belong to an assistant message, not to role '{role}'", {"role": self.role})
+        if self.tool_call_id is not None and self.role != "tool":
+            raise PydanticCustomError("role", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role})
+        if self.content is None and not self.tool_calls and self.tool_call_id is None:
+            raise PydanticCustomError("content", "missing 'content'; only a message with 'tool_calls' or 'tool_call_id' may go without")
+        return self
+
+    @property
+    def parts(self) -> tuple[TextPart | FilePart, ...]:
+        """The content as parts: a string is one text part, no content is none."""
+        if self.content is None:
+            return ()
+        if isinstance(self.content, str):
+            return (TextPart(type="text", value=self.content),)
+        return self.content
+
+
+class Execution(BaseModel):
+    """AgentV's `execution`: its `target` names the provider, the rest is kept and not acted on."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+    target: str | None = None
+
+
+
+class Shared(Strict):
+    """The keys that a file and a case may both have."""
+
+    description: str | None = None
+    provider: Annotated[
+        Annotated[str, Field(min_length=1), Tag("string")]
+        | Annotated[Several[Annotated[str, Field(min_length=1)]], Field(min_length=1), Tag("parts")]
+        | Annotated[None, Tag("null")],
+        Discriminator(_content_kind),
+    ] = None
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    guideline_patterns: Several[str] | None = None
+    tags: Several[str] = ()
+
+    # AgentV's, known by name; of these only the provider and the outcome are acted on.
+    dataset: Any = None
+    conversation_id: Any = None
+    note: Any = None
+    rubrics: Any = None
+    evaluator: Any = None
+    evaluators: Any = None
+    execution: Execution | None = None
+    target: str | None = None
+
+    @model_validator(mode="after")
+    def _system_prompt_is_text(self) -> Self:
+        if not isinstance(self.metadata.get("systemPrompt"), str | None):
+            raise PydanticCustomError("system_prompt", "'metadata.systemPrompt' is no string; quote it")
+        return self
+
+
+class Origin(NamedTuple):
+    """Where a case stands.
+
+    Args:
+        path: the eval file, absolute.
+        shown_path: the same, relative to the root folder and with `/`, for messages.
+        node: the case's node in the file (`yaml_source.Node`), which knows the place of everything in it.
+    """
+
+    path: Path
+    shown_path: str
+    node: Any
+
+
+class EvalCase(Shared):
+    """One case of an eval file, with the file's defaults put in.
+
+    Attributes:
+        id: unique in the file.
+        outcome: what a good answer does, free text (AgentV: `expected_outcome`).
+        provider: the provider or providers asked for; `None` for the default one.
+        metadata: the file's, with the case's own keys over it; `systemPrompt` is the system prompt.
+        guideline_patterns: the globs in force for this case.
+        tags: the file's and then the case's own.
+        input_messages: what is sent.
+        expected_messages: a reference answer, never sent.
+    """
+
+    id: Annotated[str, Field(min_length=1)]
+    outcome: str | None = None
+    expected_outcome: str | None = None
+    input_messages: Annotated[Several[EvalMessage], Field(min_length=1)]
+    expected_messages: Several[EvalMessage] = ()
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @property
+    def path(self) -> Path:
+        """The eval file, absolute."""
+        return self.origin.path
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return int(self.origin.node.place.line)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the case stands.
+
+        Raises:
+            AttributeError: the case was not read from a file.
+        """
+        if self._origin is None:
+            raise AttributeError(f"case {self.id!r} was not read from a file")
+        return self._origin
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the author set as `metadata.systemPrompt`: `""` for none wanted, `None` for not set."""
+        prompt: str | None = self.metadata.get("systemPrompt")
+        return prompt

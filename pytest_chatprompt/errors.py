@@ -1,0 +1,116 @@
+"""The errors of this package, one tree.
+
+Everything that goes wrong in a way that a user can mend is one of these, and its text is the whole
+report: where, what, and what to do. The plugin prints that text without a traceback.
+
+    ChatPromptError
+    ├── EvalFileError             an eval file, a case, or a file that a case names
+    ├── ProviderError             a provider and what it was asked to do
+    │   ├── UnknownProviderError  no fixture answers to the name
+    │   ├── PayloadError          the API's shape cannot hold the messages
+    │   ├── MissingSettingError   a key or an endpoint is not set
+    │   ├── UnreachableError      no answer came: connection refused, timeout, ...
+    │   ├── ApiError              the API answered with an error, or with something unreadable
+    │   └── BlockedResponseError  the API answered, but withheld the answer
+    ├── RecordingError            what a provider sent could not be recorded
+    └── SnapshotError             what was sent is not what the snapshot says
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class ChatPromptError(Exception):
+    """Base of every error of this package."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong at one place of an eval file.
+
+    Args:
+        path: the eval file, relative to the root folder, with `/`.
+        line: 1-based.
+        column: 1-based, in characters.
+        text: what is wrong and what to write instead.
+        case_id: the case it belongs to, if it belongs to one.
+    """
+
+    path: str
+    line: int
+    column: int
+    text: str
+    case_id: str | None = None
+
+    def __str__(self) -> str:
+        case = "" if self.case_id is None else f"case {self.case_id!r}: "
+        return f"{self.path}:{self.line}:{self.column}: {case}{self.text}"
+
+
+class EvalFileError(ChatPromptError):
+    """An eval file, one of its cases, or a file that a case names is wrong.
+
+    Args:
+        problems: all of them, at least one.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ProviderError(ChatPromptError):
+    """A provider cannot do, or did not manage, what it was asked."""
+
+
+class UnknownProviderError(ProviderError):
+    """No fixture answers to a provider's name."""
+
+
+class PayloadError(ProviderError):
+    """The messages cannot be put into the shape of an API; nothing was sent.
+
+    Args:
+        reason: what does not fit, and what to change.
+        message_number: 1-based number of the message among the case's `input_messages`, if it is one message.
+    """
+
+    def __init__(self, reason: str, *, message_number: int | None = None) -> None:
+        self.reason = reason
+        self.message_number = message_number
+        super().__init__(reason if message_number is None else f"message {message_number}: {reason}")
+
+
+class MissingSettingError(ProviderError):
+    """A key or an endpoint is set neither in the code nor in the environment."""
+
+
+class UnreachableError(ProviderError):
+    """No answer came from the API."""
+
+
+class ApiError(ProviderError):
+    """The API answered with an error, or with a body that cannot be read.
+
+    Args:
+        text: the whole report.
+        status: the HTTP status code.
+    """
+
+    def __init__(self, text: str, *, status: int) -> None:
+        self.status = status
+        super().__init__(text)
+
+
+class BlockedResponseError(ProviderError):
+    """The API answered with status 200, but refused or filtered the answer."""
+
+
+class RecordingError(ChatPromptError):
+    """What a provider sent could not be recorded, or nothing answers it offline."""
+
+
+class SnapshotError(ChatPromptError):
+    """What a case sends differs from its snapshot, or it has none."""

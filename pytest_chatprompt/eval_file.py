@@ -1,0 +1,269 @@
+"""Eval files: YAML text in, cases out, every mistake told at its place.
+
+`load_eval_file` is called by collection, once for each file. A mistake of the file itself is raised; a
+mistake inside one case comes back as a `BrokenCase`, so that its neighbours still run.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import Field, ValidationError
+
+from pytest_chatprompt import agentv
+from pytest_chatprompt.case import (
+    ROLES,
+    EvalCase,
+    EvalMessage,
+    FilePart,
+    FunctionCall,
+    Origin,
+    Shared,
+    Strict,
+    TextPart,
+    ToolCall,
+)
+from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.yaml_source import Node, Place, SourceError, read_yaml
+
+_DEFAULT_TARGET: Final = "default"
+
+
+class EvalFileHead(Shared):
+    """The keys of a file; its cases are read one by one."""
+
+    schema_: Any = Field(default=None, alias="$schema")
+    evalcases: Annotated[list[Any], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenCase:
+    """A case that cannot be read.
+
+    Args:
+        id: its id.
+        tags: its tags, as far as they can be read, so that it is selected as it would be when mended.
+        line: the 1-based line on which it begins.
+        error: what is wrong with it, all of it.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    line: int
+    error: EvalFileError
+
+
+def load_eval_file(
+    path: Path, root: Path, default_guideline_patterns: Sequence[str] | None = None
+) -> tuple[EvalCase | BrokenCase, ...]:
+    """Read an eval file.
+
+    Args:
+        path: the file.
+        root: pytest's root folder; paths are told relative to it, and `.agentv` is looked for up to it.
+        default_guideline_patterns: for cases that have none, before those of `.agentv/config.yaml`.
+
+    Returns:
+        The cases, in the order of the file, at least one.
+
+    Raises:
+        EvalFileError: it is no eval file; all that is wrong with the file itself, not with its cases.
+    """
+    return _EvalFileReader(path, root, default_guideline_patterns).read()
+
+
+class _EvalFileReader:
+    def __init__(self, path: Path, root: Path, default_guideline_patterns: Sequence[str] | None) -> None:
+        self.path = path
+        self.root = root
+        self.shown_path = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+        self.patterns = default_guideline_patterns
+        self.problems: list[Problem] = []
+
+    def read(self) -> tuple[EvalCase | BrokenCase, ...]:
+        document = self.document()
+        head = self.head(document)
+        nodes = list(self.case_nodes(document))
+        if self.problems or head is None:
+            raise EvalFileError(sorted(set(self.problems)))
+        if self.patterns is None:
+            self.patterns = agentv.guideline_patterns(self.path.parent, self.root)
+        return tuple(self.case(node, head) for node in nodes)
+
+    def problem(self, place: Place, text: str) -> None:
+        self.problems.append(Problem(self.shown_path, place.line, place.column, text))
+
+    def document(self) -> Node:
+        try:
+            text = self.path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            column = error.start - error.object.rfind(b"\n", 0, error.start)
+            raise EvalFileError(
+                [Problem(self.shown_path, line, column, f"byte 0x{error.object[error.start]:02X} is no UTF-8; save the file as UTF-8")]
+            ) from error
+        try:
+            document, problems = read_yaml(text)
+        except SourceError as error:
+            raise EvalFileError([Problem(self.shown_path, *error.problem.place, error.problem.text)]) from error
+        for place, told in problems:
+            self.problem(place, told)
+        if not isinstance(document.value, dict):
+            self.problem(document.place, "an eval file is a mapping with the key 'evalcases'")
+            raise EvalFileError(self.problems)
+        return document
+
+    def head(self, document: Node) -> EvalFileHead | None:
+        data = {key: entry.node.data() if key != "evalcases" else entry.node.value for key, entry in document.value.items()}
+        if isinstance(data.get("evalcases"), tuple):
+            data["evalcases"] = list(data["evalcases"])
+        elif isinstance(data.get("evalcases"), dict):
+            data["evalcases"] = dict(data["evalcases"])
+        try:
+            return EvalFileHead.model_validate(data)
+        except ValidationError as error:
+            for place, told in explain(error, document, EvalFileHead):
+                self.problem(place, told)
+            return None
+
+    def case_nodes(self, document: Node) -> Iterator[Node]:
+        """The cases that have a usable id; the others are problems of the file."""
+        entry = document.value.get("evalcases")
+        nodes = entry.node.value if entry is not None and isinstance(entry.node.value, tuple) else ()
+        first_lines: dict[str, int] = {}
+        for node in nodes:
+            if not isinstance(node.value, dict):
+                self.problem(node.place, "a case is a mapping with the keys 'id' and 'input_messages'")
+                continue
+            case_id = node.find(("id",)) if "id" in node.value else None
+            if case_id is None:
+                self.problem(node.place, "a case without 'id'; give it one that is unique in the file")
+            elif not isinstance(case_id.value, str) or not case_id.value.strip():
+                self.problem(case_id.place, f"'id' is {_as_read(case_id)}")
+            elif case_id.value in first_lines:
+                self.problem(
+                    case_id.place, f"the id {case_id.value!r} is used twice, first in line {first_lines[case_id.value]}"
+                )
+            else:
+                first_lines[case_id.value] = case_id.place.line
+                yield node
+
+    def case(self, node: Node, head: EvalFileHead) -> EvalCase | BrokenCase:
+        data = node.data()
+        try:
+            own = EvalCase.model_validate(data)
+        except ValidationError as error:
+            problems = [
+                Problem(self.shown_path, *place, told, case_id=data["id"]) for place, told in explain(error, node, EvalCase)
+            ]
+            tags = (*head.tags, *(tag for tag in data.get("tags") or () if isinstance(tag, str)))
+            return BrokenCase(data["id"], tags, node.place.line, EvalFileError(sorted(set(problems))))
+        patterns = own.guideline_patterns if own.guideline_patterns is not None else head.guideline_patterns
+        case = own.model_copy(
+            update={
+                "provider": _provider(own, head),
+                "metadata": {**head.metadata, **own.metadata},
+                "guideline_patterns": tuple(self.patterns or ()) if patterns is None else patterns,
+                "tags": tuple(dict.fromkeys((*head.tags, *own.tags))),
+                "outcome": own.outcome if own.outcome is not None else own.expected_outcome,
+            }
+        )
+        case._origin = Origin(self.path, self.shown_path, node)
+        return case
+
+
+def _provider(*levels: Shared) -> str | tuple[str, ...] | None:
+    """What the innermost level asks for; AgentV's target `default` asks for the default provider."""
+    for level in levels:
+        target = (level.execution and level.execution.target) or level.target
+        if level.provider is not None:
+            return level.provider
+        if target is not None:
+            return None if target == _DEFAULT_TARGET else target
+    return None
+
+
+_KEYS_AT: Final[dict[str, type[Strict]]] = {
+    "input_messages": EvalMessage,
+    "expected_messages": EvalMessage,
+    "text": TextPart,
+    "file": FilePart,
+    "tool_calls": ToolCall,
+    "function": FunctionCall,
+}
+
+
+def _known_keys(location: tuple[str | int, ...], model: type[Strict]) -> list[str]:
+    """The keys that may stand at a location of a model."""
+    inner = [step for step in location if isinstance(step, str) and step in _KEYS_AT]
+    owner = _KEYS_AT[inner[-1]] if inner else model
+    return [field.alias or name for name, field in owner.model_fields.items()]
+
+
+def explain(error: ValidationError, node: Node, model: type[Strict]) -> Iterator[tuple[Place, str]]:
+    """Tell a validation error in the author's terms: the place in the file, and what to write instead."""
+    for detail in error.errors(include_url=False):
+        location = detail["loc"]
+        found = node.find(location)
+        match detail["type"]:
+            case "extra_forbidden":
+                owner, key = node.find(location[:-1]), str(location[-1])
+                yield owner.key_place(key), f"unknown key {key!r}{_did_you_mean(key, _known_keys(location[:-1], model))}"
+            case "missing":
+                yield found.place, f"missing key {location[-1]!r}"
+            case "literal_error" if location[-1] == "role":
+                hint = _did_you_mean(found.text, ROLES) or f"; the roles are {', '.join(ROLES)}"
+                yield found.place, f"unknown role: {_as_read(found)}{hint}"
+            case "union_tag_invalid" | "union_tag_not_found":
+                yield found.place, "a part is {type: text, value: ...} or {type: file, value: PATH}"
+            case "too_short" | "string_too_short":
+                yield found.place, f"{_path_of(location)} is empty"
+            case "role" | "content" | "system_prompt":
+                yield found.place, detail["msg"]
+            case "string_type":
+                yield found.place, f"{_path_of(location)} must be a string, but is {_as_read(found)}"
+            case "tuple_type" | "list_type":
+                yield found.place, f"{_path_of(location)} must be a list, but is {_as_read(found)}"
+            case "model_type" | "dict_type" | "mapping_type" | "model_attributes_type":
+                yield found.place, f"{_path_of(location)} must be a mapping, but is {_as_read(found)}"
+            case _:
+                yield found.place, f"{_path_of(location)}: {detail['msg']}"
+
+
+def _path_of(location: tuple[str | int, ...]) -> str:
+    """`('tool_calls', 0, 'id')` as `'tool_calls[0].id'`, without the steps that only validation knows."""
+    path = ""
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step not in ("string", "parts", "null", "text"):
+            path += f".{step}"
+    return repr(path.removeprefix("."))
+
+
+def _as_read(node: Node) -> str:
+    """What YAML made of a value, in words, and how to keep it text."""
+    match node.value:
+        case None:
+            return "empty" if not node.text else f"null ({node.text}); quote it if text is meant"
+        case bool():
+            return f"the boolean {str(node.value).lower()} ({node.text}); quote it if text is meant"
+        case int() | float():
+            return f"the number {node.text}; quote it if text is meant"
+        case str():
+            return repr(node.value)
+        case dict():
+            return "a mapping"
+        case tuple():
+            return "a list"
+        case other:
+            return f"the {type(other).__name__} {node.text}; quote it if text is meant"
+
+
+def _did_you_mean(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

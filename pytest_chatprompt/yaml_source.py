@@ -1,0 +1,235 @@
+"""YAML text with the place of everything in it.
+
+Text goes in; a tree of `Node`s comes out, each with its line and column, together with the problems that
+do not stop the reading (a key given twice, a key that is no string, a tag). PyYAML's C parser is used
+where it is there. Only `eval_file` and `agentv` read through this module.
+
+The tree is built from parser events, without recursion: a YAML alias shares its target instead of copying
+it, and depth and size are bounded while reading, so that a hostile file is refused instead of unfolded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
+
+MAX_DEPTH: Final = 100
+MAX_NODES: Final = 1_000_000
+_MERGE_TAG: Final = "tag:yaml.org,2002:merge"
+_STR_TAG: Final = "tag:yaml.org,2002:str"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Place(NamedTuple):
+    """A 1-based line and column of a text."""
+
+    line: int
+    column: int
+
+
+class SourceProblem(NamedTuple):
+    """Something wrong at one place of the text."""
+
+    place: Place
+    text: str
+
+
+class SourceError(Exception):
+    """The text cannot be read as one YAML document; `problem` says why."""
+
+    def __init__(self, place: Place, text: str) -> None:
+        self.problem = SourceProblem(place, text)
+        super().__init__(text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One value of the document: a mapping, a sequence or a scalar.
+
+    Args:
+        place: where it begins.
+        value: a `dict` of `Entry`s by key, a `tuple` of `Node`s, or what YAML made of the scalar.
+        text: a scalar as it was written, without its quotes; empty for the others.
+        size: how many nodes it holds, itself included, with aliases counted as often as they are used.
+    """
+
+    place: Place
+    value: Any
+    text: str = ""
+    size: int = 1
+
+    def data(self) -> Any:
+        """The plain Python value: `dict`, `list` and scalars."""
+        if isinstance(self.value, dict):
+            return {key: entry.node.data() for key, entry in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [node.data() for node in self.value]
+        return self.value
+
+    def find(self, location: tuple[str | int, ...]) -> Node:
+        """The deepest node on the way along keys and indexes; steps that lead nowhere are passed over."""
+        node = self
+        for step in location:
+            match node.value:
+                case dict() if step in node.value:
+                    node = node.value[step].node
+                case tuple() if isinstance(step, int) and step < len(node.value):
+                    node = node.value[step]
+        return node
+
+    def key_place(self, key: str) -> Place:
+        """Where a key of this mapping stands, or where the mapping begins if it has no such key."""
+        entry = self.value.get(key) if isinstance(self.value, dict) else None
+        return self.place if entry is None else entry.key_place
+
+
+class Entry(NamedTuple):
+    """A value of a mapping, and where its key stands."""
+
+    key_place: Place
+    node: Node
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or sequence whose end has not been read yet."""
+
+    place: Place
+    is_mapping: bool
+    anchor: str | None
+    nodes: list[Node] = field(default_factory=list)
+
+
+def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
+    """Read the one YAML document of a text.
+
+    Returns:
+        Its root, and the problems in it, in the order of the text. An empty text gives a root of `None`.
+
+    Raises:
+        SourceError: no YAML, several documents, or too deep or too large to be meant.
+    """
+    try:
+        return _Composer().compose(yaml.parse(text, Loader=_Loader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+        told = ", ".join(part for part in (error.context, error.problem) if part)
+        raise SourceError(place, f"this is no YAML: {told}") from error
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise SourceError(place, f"this is no YAML: character U+{ord(text[error.position]):04X} is not allowed") from error
+
+
+class _Composer:
+    def __init__(self) -> None:
+        self.problems: list[SourceProblem] = []
+        self.anchors: dict[str, Node | None] = {}
+        self.open: list[_Open] = []
+        self.root: Node | None = None
+        self.resolver = Resolver()
+        self.constructor = SafeConstructor()
+
+    def compose(self, events: Iterator[Any]) -> tuple[Node, list[SourceProblem]]:
+        for event in events:
+            place = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+            match event:
+                case yaml.ScalarEvent():
+                    self.add(self.scalar(event, place), event.anchor)
+                case yaml.AliasEvent():
+                    self.add(self.alias(event.anchor, place), None)
+                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                    self.begin(event, place)
+                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                    self.end()
+                case yaml.DocumentStartEvent() if self.root is not None:
+                    raise SourceError(place, "a second YAML document begins here; a file holds one")
+        self.problems.sort()
+        return self.root or Node(Place(1, 1), None), self.problems
+
+    def begin(self, event: Any, place: Place) -> None:
+        if len(self.open) >= MAX_DEPTH:
+            raise SourceError(place, f"nested more than {MAX_DEPTH} levels deep")
+        if event.tag is not None and not event.implicit:
+            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here"))
+        if event.anchor:
+            self.anchors[event.anchor] = None
+        self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
+
+    def end(self) -> None:
+        done = self.open.pop()
+        size = 1 + sum(node.size for node in done.nodes)
+        if size > MAX_NODES:
+            raise SourceError(done.place, f"this unfolds to more than {MAX_NODES:,} values")
+        value = self.mapping(done.nodes) if done.is_mapping else tuple(done.nodes)
+        self.add(Node(done.place, value, size=size), done.anchor)
+
+    def add(self, node: Node, anchor: str | None) -> None:
+        if anchor:
+            self.anchors[anchor] = node
+        if self.open:
+            self.open[-1].nodes.append(node)
+        else:
+            self.root = node
+
+    def alias(self, anchor: str, place: Place) -> Node:
+        if anchor not in self.anchors:
+            raise SourceError(place, f"the alias *{anchor} has no anchor &{anchor} before it")
+        target = self.anchors[anchor]
+        if target is None:
+            raise SourceError(place, f"the alias *{anchor} stands inside of what it names")
+        return target
+
+    def scalar(self, event: Any, place: Place) -> Node:
+        tag = event.tag
+        if tag is not None and tag not in ("!", _STR_TAG):
+            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(tag)} is not allowed here"))
+        if tag is not None or not event.implicit[0]:
+            return Node(place, event.value, event.value)
+        resolved = self.resolver.resolve(yaml.ScalarNode, event.value, (True, False))
+        if resolved in (_STR_TAG, _MERGE_TAG):
+            return Node(place, event.value, event.value)
+        try:
+            value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))  # type: ignore[no-untyped-call]
+        except ValueError as error:
+            self.problems.append(SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it"))
+            value = event.value
+        return Node(place, value, event.value)
+
+    def mapping(self, nodes: list[Node]) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
+        for key, value in zip(nodes[::2], nodes[1::2], strict=True):
+            if not isinstance(key.value, str):
+                wrong = "a mapping or list" if isinstance(key.value, dict | tuple) else key.text
+                self.problems.append(SourceProblem(key.place, f"the key {wrong} is no string; quote it"))
+            elif key.value == "<<":
+                self.merge(value, merged)
+            elif key.value in entries:
+                first = entries[key.value].key_place
+                self.problems.append(
+                    SourceProblem(key.place, f"the key {key.value!r} is given twice, first in line {first.line}")
+                )
+            else:
+                entries[key.value] = Entry(key.place, value)
+        return merged | entries if merged else entries
+
+    def merge(self, value: Node, merged: dict[str, Entry]) -> None:
+        """Put what `<<` names below the mapping's own keys; of several the earlier wins, as YAML has it."""
+        for source in value.value if isinstance(value.value, tuple) else (value,):
+            if isinstance(source.value, dict):
+                for key, entry in source.value.items():
+                    merged.setdefault(key, entry)
+            else:
+                self.problems.append(SourceProblem(source.place, "<< takes a mapping, or a list of mappings"))
+
+
+def _shown_tag(tag: str) -> str:
+    prefix = "tag:yaml.org,2002:"
+    return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
