@@ -25,7 +25,9 @@ def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     for candidate in (folder, *inside):
         path = candidate / ".agentv" / "config.yaml"
         if path.is_file():
-            return _read(path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix())
+            return _read(
+                path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+            )
     return ()
 
 
@@ -33,7 +35,9 @@ def _read(path: Path, shown_path: str) -> tuple[str, ...]:
     try:
         document, _ = read_yaml(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise EvalFileError([Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]) from error
+        raise EvalFileError(
+            [Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]
+        ) from error
     except SourceError as error:
         raise EvalFileError([Problem(shown_path, *error.problem.place, error.problem.text)]) from error
     data = document.data()

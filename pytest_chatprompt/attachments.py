@@ -67,7 +67,9 @@ class FileReader:
         Raises:
             UnusableFileError: there is none, or it lies outside of the root folder.
         """
-        candidates = [Path(os.path.normpath(place / name.lstrip("/"))) for place in self._places(name, folder)]
+        candidates = [
+            Path(os.path.normpath(place / name.lstrip("/"))) for place in self._places(name, folder)
+        ]
         for candidate in candidates:
             if os.path.lexists(candidate):
                 self._check_inside(candidate, name)
@@ -142,7 +144,9 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
                 attachments[part.value] = _attachment(part.value, case, reader)
             except UnusableFileError as error:
                 origin = case.origin
-                place = origin.node.find(("input_messages", message_index, "content", part_index, "value")).place
+                place = origin.node.find(
+                    ("input_messages", message_index, "content", part_index, "value")
+                ).place
                 problems.append(Problem(origin.shown_path, *place, str(error), case_id=case.id))
     if problems:
         raise EvalFileError(problems)
@@ -152,5 +156,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
 def _attachment(written: str, case: EvalCase, reader: FileReader) -> Attachment:
     name = written.replace("\\", "/")
     path = reader.find(name, case.path.parent)
-    pattern = matching_pattern((path.relative_to(reader.root).as_posix(), name), case.guideline_patterns or ())
+    pattern = matching_pattern(
+        (path.relative_to(reader.root).as_posix(), name), case.guideline_patterns or ()
+    )
     return Attachment(name, path, reader.read(path, name), pattern)

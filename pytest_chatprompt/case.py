@@ -88,11 +88,20 @@ class EvalMessage(Strict):
     @model_validator(mode="after")
     def _fields_of_its_role(self) -> Self:
         if self.tool_calls and self.role != "assistant":
-            raise PydanticCustomError("role", "'tool_calls' belong to an assistant message, not to role '{role}'", {"role": self.role})
+            raise PydanticCustomError(
+                "role",
+                "'tool_calls' belong to an assistant message, not to role '{role}'",
+                {"role": self.role},
+            )
         if self.tool_call_id is not None and self.role != "tool":
-            raise PydanticCustomError("role", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role})
+            raise PydanticCustomError(
+                "role", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role}
+            )
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
-            raise PydanticCustomError("content", "missing 'content'; only a message with 'tool_calls' or 'tool_call_id' may go without")
+            raise PydanticCustomError(
+                "content",
+                "missing 'content'; only a message with 'tool_calls' or 'tool_call_id' may go without",
+            )
         return self
 
     @property
@@ -111,7 +120,6 @@ class Execution(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
     target: str | None = None
-
 
 
 class Shared(Strict):

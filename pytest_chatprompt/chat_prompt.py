@@ -88,7 +88,9 @@ def convert_to_chat_prompt(
         The chat prompt; empty if no message has anything to say.
     """
     rendered = render_messages(messages, attachments or {})
-    return convert(rendered, system_prompt=system_prompt, default_system_prompt=default_system_prompt).chat_prompt
+    return convert(
+        rendered, system_prompt=system_prompt, default_system_prompt=default_system_prompt
+    ).chat_prompt
 
 
 def convert(
@@ -146,7 +148,9 @@ def _adjustments(messages: Sequence[RenderedMessage], explicit: Sequence[Rendere
         for guideline in message.guidelines:
             if guideline.path not in seen:
                 seen.add(guideline.path)
-                told.append(f"{where}: guideline {guideline.name} moved to the system message (matched {guideline.pattern})")
+                told.append(
+                    f"{where}: guideline {guideline.name} moved to the system message (matched {guideline.pattern})"
+                )
         if message.dropped:
             told.append(f"{where}: dropped, {message.dropped}")
         elif message in explicit[1:]:

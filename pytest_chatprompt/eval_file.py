@@ -104,12 +104,21 @@ class _EvalFileReader:
             line = error.object.count(b"\n", 0, error.start) + 1
             column = error.start - error.object.rfind(b"\n", 0, error.start)
             raise EvalFileError(
-                [Problem(self.shown_path, line, column, f"byte 0x{error.object[error.start]:02X} is no UTF-8; save the file as UTF-8")]
+                [
+                    Problem(
+                        self.shown_path,
+                        line,
+                        column,
+                        f"byte 0x{error.object[error.start]:02X} is no UTF-8; save the file as UTF-8",
+                    )
+                ]
             ) from error
         try:
             document, problems = read_yaml(text)
         except SourceError as error:
-            raise EvalFileError([Problem(self.shown_path, *error.problem.place, error.problem.text)]) from error
+            raise EvalFileError(
+                [Problem(self.shown_path, *error.problem.place, error.problem.text)]
+            ) from error
         for place, told in problems:
             self.problem(place, told)
         if not isinstance(document.value, dict):
@@ -118,7 +127,10 @@ class _EvalFileReader:
         return document
 
     def head(self, document: Node) -> EvalFileHead | None:
-        data = {key: entry.node.data() if key != "evalcases" else entry.node.value for key, entry in document.value.items()}
+        data = {
+            key: entry.node.data() if key != "evalcases" else entry.node.value
+            for key, entry in document.value.items()
+        }
         if isinstance(data.get("evalcases"), tuple):
             data["evalcases"] = list(data["evalcases"])
         elif isinstance(data.get("evalcases"), dict):
@@ -146,7 +158,8 @@ class _EvalFileReader:
                 self.problem(case_id.place, f"'id' is {_as_read(case_id)}")
             elif case_id.value in first_lines:
                 self.problem(
-                    case_id.place, f"the id {case_id.value!r} is used twice, first in line {first_lines[case_id.value]}"
+                    case_id.place,
+                    f"the id {case_id.value!r} is used twice, first in line {first_lines[case_id.value]}",
                 )
             else:
                 first_lines[case_id.value] = case_id.place.line
@@ -158,7 +171,8 @@ class _EvalFileReader:
             own = EvalCase.model_validate(data)
         except ValidationError as error:
             problems = [
-                Problem(self.shown_path, *place, told, case_id=data["id"]) for place, told in explain(error, node, EvalCase)
+                Problem(self.shown_path, *place, told, case_id=data["id"])
+                for place, told in explain(error, node, EvalCase)
             ]
             tags = (*head.tags, *(tag for tag in data.get("tags") or () if isinstance(tag, str)))
             return BrokenCase(data["id"], tags, node.place.line, EvalFileError(sorted(set(problems))))
@@ -212,7 +226,10 @@ def explain(error: ValidationError, node: Node, model: type[Strict]) -> Iterator
         match detail["type"]:
             case "extra_forbidden":
                 owner, key = node.find(location[:-1]), str(location[-1])
-                yield owner.key_place(key), f"unknown key {key!r}{_did_you_mean(key, _known_keys(location[:-1], model))}"
+                yield (
+                    owner.key_place(key),
+                    f"unknown key {key!r}{_did_you_mean(key, _known_keys(location[:-1], model))}",
+                )
             case "missing":
                 yield found.place, f"missing key {location[-1]!r}"
             case "literal_error" if location[-1] == "role":

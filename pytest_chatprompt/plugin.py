@@ -1,0 +1,70 @@
+"""The entry module: pytest's hooks, and nothing else.
+
+It is imported in every pytest run of a project that has this package, so it imports no more than pytest
+and the options; the rest comes when the first eval file is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatprompt.options import add_options, is_eval_file, resolve, settings_key
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.collection import EvalFile
+
+pytest_plugins = ["pytest_chatprompt.fixtures"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Resolve the options, and keep the list of what syrupy passes over open (see `pytest_sessionfinish`)."""
+    config.stash[settings_key] = resolve(config)
+    config.option.ignore_file_extensions = list(config.option.ignore_file_extensions or ())
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
+    """Collect a file that is an eval file by its name."""
+    settings = parent.config.stash[settings_key]
+    if not is_eval_file(file_path, settings.file_patterns):
+        return None
+    if parent.config.getoption("snapshot_dirname") in file_path.parts or "__snapshots__" in file_path.parts:
+        return None
+    from pytest_chatprompt.collection import EvalFile  # noqa: PLC0415
+    from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
+
+    EvalSession.of(parent.config)
+    return EvalFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Keep syrupy's search for unused snapshots away from those of eval files.
+
+    Its default extension takes every file at a site that it does not know for unused and deletes it under
+    `--snapshot-update`, also in runs that left out the eval file. It reads the list of file extensions to
+    pass over when it finishes.
+    """
+    folders = {item.path.parent for item in getattr(session, "items", ())}
+    dirname = session.config.getoption("snapshot_dirname")
+    if any(next((folder / dirname).glob("*/*].yaml"), None) for folder in folders):
+        session.config.option.ignore_file_extensions.append("yaml")
+    return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest-xdist found out about snapshots."""
+    found = getattr(node, "workeroutput", {}).get("chatprompt")
+    if found is not None:
+        from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
+
+        EvalSession.of(node.config).take_over(found)

@@ -124,7 +124,9 @@ def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise SourceError(place, f"this is no YAML: character U+{ord(text[error.position]):04X} is not allowed") from error
+        raise SourceError(
+            place, f"this is no YAML: character U+{ord(text[error.position]):04X} is not allowed"
+        ) from error
 
 
 class _Composer:
@@ -157,7 +159,9 @@ class _Composer:
         if len(self.open) >= MAX_DEPTH:
             raise SourceError(place, f"nested more than {MAX_DEPTH} levels deep")
         if event.tag is not None and not event.implicit:
-            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here"))
+            self.problems.append(
+                SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here")
+            )
         if event.anchor:
             self.anchors[event.anchor] = None
         self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
@@ -198,7 +202,9 @@ class _Composer:
         try:
             value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))  # type: ignore[no-untyped-call]
         except ValueError as error:
-            self.problems.append(SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it"))
+            self.problems.append(
+                SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it")
+            )
             value = event.value
         return Node(place, value, event.value)
 
@@ -214,7 +220,9 @@ class _Composer:
             elif key.value in entries:
                 first = entries[key.value].key_place
                 self.problems.append(
-                    SourceProblem(key.place, f"the key {key.value!r} is given twice, first in line {first.line}")
+                    SourceProblem(
+                        key.place, f"the key {key.value!r} is given twice, first in line {first.line}"
+                    )
                 )
             else:
                 entries[key.value] = Entry(key.place, value)

@@ -1,0 +1,216 @@
+"""Collection: an eval file is a module of pytest, and each of its cases a function item.
+
+`EvalFile` reads the file and makes an `EvalItem` for each case and provider, and for each parameter of a
+parametrized fixture that they ask for, so that fixtures, marks, selection, reruns, xdist and reports work
+as they do for any test function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.case import EvalCase
+from pytest_chatprompt.check import check_case
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadError, Problem
+from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
+from pytest_chatprompt.naming import node_name, snapshot_stems
+from pytest_chatprompt.options import is_eval_file, settings_key
+
+_TEMPLATE: Final = "check_case"
+
+
+class EvalFile(pytest.Module):
+    """An eval file.
+
+    Attributes:
+        node_ids: of all items that it defines.
+        stems: the names of all snapshots that it defines.
+        is_whole: whether all of its cases could be read.
+    """
+
+    node_ids: frozenset[str] = frozenset()
+    stems: tuple[str, ...] = ()
+    is_whole: bool = False
+
+    def _getobj(self) -> ModuleType:
+        # Documented as the place to override: there is no Python module to import.
+        module = ModuleType(self.path.stem)
+        module.__file__ = str(self.path)
+        return module
+
+    @property
+    def snapshot_folder(self) -> Path:
+        """Where the snapshots of its cases are."""
+        return self.path.parent / self.config.getoption("snapshot_dirname") / self.path.stem
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Make the items, in the order of the file.
+
+        Raises:
+            CollectError: the file cannot be read, or another one would share its snapshots.
+        """
+        settings = self.config.stash[settings_key]
+        self._refuse_shared_folder(settings.file_patterns)
+        try:
+            cases = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
+        except EvalFileError as error:
+            raise self.CollectError(str(error)) from None
+        items = [item for case in cases for item in self._items(case)]
+        for item, stem in zip(
+            items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True
+        ):
+            item.snapshot_stem = stem
+        self.node_ids = frozenset(item.nodeid for item in items)
+        self.stems = tuple(item.snapshot_stem for item in items)
+        self.is_whole = not any(isinstance(case, BrokenCase) for case in cases)
+        return items
+
+    def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
+        own = self.path.stem.casefold()
+        others = [
+            path.name
+            for path in sorted(self.path.parent.iterdir())
+            if path.stem.casefold() == own
+            and path != self.path
+            and is_eval_file(path, patterns)
+            and path.is_file()
+        ]
+        if others:
+            raise self.CollectError(
+                f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
+                f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+            )
+
+    def _items(self, case: EvalCase | BrokenCase) -> Iterator[EvalItem]:
+        settings = self.config.stash[settings_key]
+        asked = case.provider if isinstance(case, EvalCase) else None
+        is_list = isinstance(asked, tuple) and settings.provider is None
+        names = asked if isinstance(asked, tuple) else (asked,)
+        self._declare(case.tags)
+        for name in names if is_list else names[:1]:
+            provider_name = settings.provider or name or settings.default_provider
+            for template in self._templates(provider_name, in_id=is_list):
+                yield self._item(case, provider_name, template, in_id=is_list)
+
+    def _declare(self, tags: Iterable[str]) -> None:
+        """Register tags as markers: a tag is declared by being used, so `--strict-markers` has nothing to object to."""
+        declared = self.config.stash.setdefault(_declared_tags_key, set())
+        for tag in tags:
+            if tag not in declared:
+                declared.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+
+    def _item(
+        self, case: EvalCase | BrokenCase, provider_name: str, template: pytest.Function, *, in_id: bool
+    ) -> EvalItem:
+        callspec = getattr(template, "callspec", None)
+        base = node_name(case.id)
+        parameters = callspec.id if callspec is not None else ""
+        item = EvalItem.from_parent(
+            self,
+            name=f"{base}[{parameters}]" if parameters else base,
+            originalname=base,
+            callobj=check_case,
+            callspec=callspec,
+            # The constructor takes it and no public attribute gives it: without it, values that
+            # `pytest_generate_tests` puts in place of a fixture would be lost.
+            fixtureinfo=template._fixtureinfo,
+            case=case,
+            provider_name=provider_name,
+            label=parameters if in_id else "-".join(filter(None, (provider_name, parameters))),
+        )
+        for tag in case.tags:
+            item.add_marker(tag)
+        return item
+
+    def _templates(self, provider_name: str, *, in_id: bool) -> list[pytest.Function]:
+        """The function items that pytest makes of `check_case`: one for each combination of parameters.
+
+        Cases that go through the same provider have the same combinations, so pytest is asked once.
+        """
+        cache: dict[tuple[str, bool], list[pytest.Function]] = self.stash.setdefault(_templates_key, {})
+        key = (provider_name, in_id)
+        if key not in cache:
+            marks = [pytest.mark.parametrize("_eval_provider_name", [provider_name])] if in_id else []
+            alone = self._made_by_pytest(marks)
+            # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
+            looked_up = self._made_by_pytest([*marks, pytest.mark.usefixtures(f"{provider_name}_provider")])
+            cache[key] = looked_up if _parameters(looked_up) > _parameters(alone) else alone
+        return cache[key]
+
+    def _made_by_pytest(self, marks: list[pytest.MarkDecorator]) -> list[pytest.Function]:
+        function = FunctionType(check_case.__code__, check_case.__globals__, _TEMPLATE)
+        function.__test__ = True  # type: ignore[attr-defined]
+        function.pytestmark = [mark.mark for mark in marks]  # type: ignore[attr-defined]
+        setattr(self.obj, _TEMPLATE, function)
+        made = self.ihook.pytest_pycollect_makeitem(collector=self, name=_TEMPLATE, obj=function)
+        return list(made)
+
+
+_declared_tags_key: Final = pytest.StashKey[set[str]]()
+_templates_key: Final = pytest.StashKey[dict[tuple[str, bool], list[pytest.Function]]]()
+
+
+def _parameters(functions: list[pytest.Function]) -> int:
+    """How many parameters the items of a function have."""
+    callspec = getattr(functions[0], "callspec", None)
+    return 0 if callspec is None else len(callspec.params)
+
+
+class EvalItem(pytest.Function):
+    """A case that goes through a provider.
+
+    Attributes:
+        case: the case, or what is wrong with it.
+        provider_name: the name of the provider that was asked for.
+        label: what stands in the bracket of its snapshot's name: the provider, and the parameters.
+        snapshot_stem: the file name of its snapshot, without extension.
+    """
+
+    snapshot_stem: str
+
+    def __init__(self, *, case: EvalCase | BrokenCase, provider_name: str, label: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.provider_name = provider_name
+        self.label = label
+
+    @property
+    def file(self) -> EvalFile:
+        """The eval file that it is of."""
+        assert isinstance(self.parent, EvalFile)
+        return self.parent
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return self.case.line
+
+    def readable_case(self) -> EvalCase:
+        """The case.
+
+        Raises:
+            EvalFileError: it could not be read.
+        """
+        if isinstance(self.case, BrokenCase):
+            raise self.case.error
+        return self.case
+
+    def located(self, error: ChatPromptError) -> str:
+        """An error's text, with the place in the eval file in front: of the message that it names, or of the case."""
+        if isinstance(error, EvalFileError):
+            return str(error)
+        case = self.readable_case()
+        node = case.origin.node
+        if isinstance(error, PayloadError) and error.message_number is not None:
+            node = node.find(("input_messages", error.message_number - 1))
+        return str(Problem(case.origin.shown_path, *node.place, str(error), case_id=case.id))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The place of the case, for reports: the file, its 0-based line, the name."""
+        return self.path, self.line - 1, self.name

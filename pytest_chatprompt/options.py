@@ -1,0 +1,117 @@
+"""What users type: the command-line options and ini values, declared and resolved in one place.
+
+`plugin` registers them and resolves them once; everything else reads the frozen `Settings` from the
+config's stash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+DEFAULT_PROVIDER: Final = "azure"
+_FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one run.
+
+    Args:
+        provider: what every case is sent through, from the command line; `None` if it names none.
+        default_provider: what a case falls back on that names none.
+        live: whether requests may leave this machine.
+        file_patterns: globs of the files collected.
+        guideline_patterns: globs for files without their own; `None` for not set.
+        system_prompt: the project's system prompt; `None` for not set.
+    """
+
+    provider: str | None
+    default_provider: str
+    live: bool
+    file_patterns: tuple[str, ...]
+    guideline_patterns: tuple[str, ...] | None
+    system_prompt: str | None
+
+
+settings_key: Final = pytest.StashKey[Settings]()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the options and ini values."""
+    group = parser.getgroup("chatprompt", "evals of chat prompts")
+    group.addoption(
+        "--chatprompt-provider",
+        dest="chatprompt_provider",
+        metavar="NAME",
+        help="send every case through this provider, whatever its file says",
+    )
+    group.addoption(
+        "--chatprompt-live",
+        dest="chatprompt_live",
+        action="store_true",
+        help="let requests reach the real API; what is sent is compared with its snapshot first",
+    )
+    parser.addini(
+        "chatprompt_provider",
+        f"the provider of cases that name none (default: {DEFAULT_PROVIDER})",
+        default=None,
+    )
+    parser.addini(
+        "chatprompt_files",
+        f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})",
+        type="args",
+        default=_FILE_PATTERNS,
+    )
+    parser.addini(
+        "chatprompt_guideline_patterns",
+        "globs of the files that are guidelines, for eval files that have none of their own",
+        type="linelist",
+        default=None,
+    )
+    parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
+
+
+def resolve(config: pytest.Config) -> Settings:
+    """Read the options of a run.
+
+    Raises:
+        pytest.UsageError: a value cannot be meant.
+    """
+    provider = config.getoption("chatprompt_provider")
+    if provider is not None and not provider.strip():
+        raise pytest.UsageError(
+            "--chatprompt-provider is empty; name a provider, such as azure, openai, anthropic or gemini"
+        )
+    patterns = config.getini("chatprompt_guideline_patterns")
+    return Settings(
+        provider=provider,
+        default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
+        live=config.getoption("chatprompt_live"),
+        file_patterns=tuple(config.getini("chatprompt_files")),
+        guideline_patterns=tuple(patterns) if patterns else None,
+        system_prompt=config.getini("chatprompt_system_prompt"),
+    )
+
+
+def is_eval_file(path: Path, patterns: Sequence[str]) -> bool:
+    """Whether a file is an eval file by its name.
+
+    Args:
+        path: the file.
+        patterns: as pytest's `python_files`: for the name, or with a `/` in it for the end of the path.
+    """
+    return any(path.match(pattern) if "/" in pattern else fnmatch(path.name, pattern) for pattern in patterns)
+
+
+def named_on_command_line(config: pytest.Config) -> bool:
+    """Whether this run's command line names a provider, by the option or by overriding the ini value."""
+    overrides = config.getoption("override_ini") or ()
+    return config.getoption("chatprompt_provider") is not None or any(
+        override.startswith("chatprompt_provider=") for override in overrides
+    )

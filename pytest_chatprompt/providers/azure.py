@@ -1,0 +1,101 @@
+"""Azure OpenAI's chat completions, by deployment or, without an API version, by the v1 path.
+
+Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the package `openai`
+(`lib/azure.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from pytest_chatprompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, Payload
+from pytest_chatprompt.providers.openai import MaxTokensParameter, OpenAIProvider
+
+DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
+# The latest version of the dated data plane that is generally available.
+DEFAULT_API_VERSION: Final = "2024-10-21"
+
+
+class AzureProvider(OpenAIProvider):
+    """Sends to `{endpoint}/openai/deployments/{deployment}/chat/completions?api-version=...`.
+
+    Args:
+        deployment: the deployment's name.
+        endpoint: the resource's address; `None` for that of `AZURE_OPENAI_ENDPOINT`.
+        api_version: the API's version; `None` for `{endpoint}/openai/v1/chat/completions`, which has none.
+        api_key: the key; `None` for that of `AZURE_OPENAI_API_KEY`.
+        temperature: sent only where set.
+        max_output_tokens: the cap on the answer, in tokens; sent only where set.
+        max_tokens_parameter: the cap's name; older deployments want `max_tokens`.
+        timeout_seconds: how long to wait for the network at each step.
+        extra_body: laid over the body.
+    """
+
+    vendor = "Azure OpenAI"
+    key_variable = "AZURE_OPENAI_API_KEY"
+    endpoint_variable = "AZURE_OPENAI_ENDPOINT"
+
+    def __init__(
+        self,
+        *,
+        deployment: str = DEFAULT_DEPLOYMENT,
+        endpoint: str | None = None,
+        api_version: str | None = DEFAULT_API_VERSION,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        extra_body: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            model=deployment,
+            base_url=endpoint,
+            api_key=api_key,
+            temperature=temperature,
+            max_output_tokens=max_output_tokens,
+            max_tokens_parameter=max_tokens_parameter,
+            timeout_seconds=timeout_seconds,
+            extra_body=extra_body,
+        )
+        self.deployment = deployment
+        self.api_version = api_version
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint, without a slash at its end.
+
+        Raises:
+            MissingSettingError: it is set neither here nor in the environment.
+        """
+        endpoint = self._base_url or os.environ.get(self.endpoint_variable)
+        if not endpoint:
+            raise MissingSettingError(
+                f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "
+                f"or pass endpoint to {type(self).__name__}"
+            )
+        return endpoint.rstrip("/")
+
+    def endpoint_path(self) -> str:
+        """The deployment's path with the API version, or the v1 path."""
+        if self.api_version is None:
+            return "/openai/v1/chat/completions"
+        version = quote(self.api_version, safe="")
+        return f"/openai/deployments/{quote(self.deployment, safe='')}/chat/completions?api-version={version}"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in Azure's own header."""
+        return {"api-key": key} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """As OpenAI's; the deployment's name is in the path, and in the body only where the path has none."""
+        return (
+            super().build_payload(prompt)
+            if self.api_version is None
+            else Payload(self.messages_and_settings(prompt))
+        )

@@ -1,0 +1,256 @@
+"""`ChatProvider`: the base of every provider that sends the chat prompt to an API over HTTP (rulings E).
+
+A `ProviderRequest` comes in. `build_chat_prompt` settles which messages are sent, a subclass's
+`build_payload` puts them into its API's shape without sending anything, `send` posts that and reads the
+reply. A subclass has no I/O of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Final, NamedTuple
+
+import httpx
+
+from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
+from pytest_chatprompt.errors import ApiError, MissingSettingError, PayloadError, UnreachableError
+from pytest_chatprompt.guidelines import GUIDELINE_HEADING
+from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
+
+# What the vendors' own SDKs wait by default.
+DEFAULT_TIMEOUT_SECONDS: Final = 600.0
+_SHOWN_CHARACTERS: Final = 500
+
+
+class Payload(NamedTuple):
+    """What is posted.
+
+    Args:
+        body: the JSON body.
+        adjustments: what was done to the messages to fit them into the API's shape.
+    """
+
+    body: dict[str, Any]
+    adjustments: tuple[str, ...] = ()
+
+
+class ChatProvider(ABC):
+    """Sends the chat prompt of a request to an LLM API.
+
+    Args:
+        base_url: where the API is; a path in it is kept.
+        api_key: the key; `None` for the one in the environment, `""` for none.
+        temperature: sent only where set; 0 is a value.
+        max_output_tokens: the cap on the answer, in tokens; sent only where set.
+        timeout_seconds: how long to wait for the network at each step.
+        extra_body: laid over the body, mapping into mapping, the rest replaced.
+
+    Raises:
+        ValueError: `base_url` is no http or https URL.
+    """
+
+    vendor: ClassVar[str]
+    key_variable: ClassVar[str]
+    # Which paths the API answers, below any base URL, and the least reply that is valid there.
+    offline_path: ClassVar[str]
+    offline_reply: ClassVar[Mapping[str, Any]]
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        extra_body: Mapping[str, Any] | None = None,
+    ) -> None:
+        if base_url is not None and httpx.URL(base_url).scheme not in ("http", "https"):
+            raise ValueError(f"{type(self).__name__}: {base_url!r} is no http or https URL")
+        self._base_url = base_url
+        self._api_key = api_key
+        self.temperature = temperature
+        self.max_output_tokens = max_output_tokens
+        self.timeout_seconds = timeout_seconds
+        self.extra_body = dict(extra_body or {})
+
+    @property
+    def base_url(self) -> str:
+        """Where the API is, without a slash at its end."""
+        return str(self._base_url).rstrip("/")
+
+    def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
+        """The messages to send (ruling E2).
+
+        Args:
+            request: with a `chat_prompt`, or a legacy one with a `question` alone.
+
+        Returns:
+            The chat prompt, untouched where it has a system message, else with the system prompt in front;
+            of a legacy request, the system prompt with the guidelines, and the question.
+
+        Raises:
+            PayloadError: the chat prompt is an empty list, or there is neither prompt nor question.
+        """
+        system_prompt = request.metadata.get("systemPrompt")
+        if system_prompt is None:
+            system_prompt = DEFAULT_SYSTEM_PROMPT
+        if request.chat_prompt is None:
+            return self._legacy_prompt(request, system_prompt)
+        if not request.chat_prompt:
+            raise PayloadError(
+                "the chat prompt is an empty list; give it a message, or leave it out to send the question"
+            )
+        if not system_prompt or any(message.role == "system" for message in request.chat_prompt):
+            return request.chat_prompt
+        return (ChatMessage("system", system_prompt), *request.chat_prompt)
+
+    def _legacy_prompt(self, request: ProviderRequest, system_prompt: str) -> ChatPrompt:
+        if not request.question:
+            raise PayloadError("the request has neither a chat prompt nor a question")
+        block = "\n\n".join((GUIDELINE_HEADING, *request.guidelines)) if request.guidelines else ""
+        system = "\n\n".join(text for text in (system_prompt, block) if text)
+        user = ChatMessage("user", request.question)
+        return (ChatMessage("system", system), user) if system else (user,)
+
+    @abstractmethod
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """Put a chat prompt into the shape of the API; nothing is sent.
+
+        Raises:
+            PayloadError: the shape cannot hold it.
+        """
+
+    @abstractmethod
+    def endpoint_path(self) -> str:
+        """The path of the endpoint below the base URL, with its query."""
+
+    @abstractmethod
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key, and others that the API demands."""
+
+    @abstractmethod
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the decoded body of a reply with status 200.
+
+        Raises:
+            LookupError, TypeError, AttributeError: it has another shape.
+        """
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        """Send a request and read the answer.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages; nothing was sent.
+            MissingSettingError: there is no key; nothing was sent.
+            UnreachableError: no answer came.
+            ApiError: the API answered with an error, or with something unreadable.
+        """
+        payload = self.build_payload(self.build_chat_prompt(request))
+        content = _encoded(_laid_over(payload.body, self.extra_body))
+        headers = {"content-type": "application/json", **self.auth_headers(self._key())}
+        url = self.base_url + self.endpoint_path()
+        try:
+            reply = self._client.post(url, content=content, headers=headers)
+        except httpx.TimeoutException as error:
+            raise UnreachableError(
+                f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
+            ) from error
+        except httpx.TransportError as error:
+            raise UnreachableError(
+                f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {error}"
+            ) from error
+        return self._answer(reply).model_copy(update={"adjustments": payload.adjustments})
+
+    def close(self) -> None:
+        """Close the connections; the provider can be used again afterwards."""
+        client = self.__dict__.pop("_client", None)
+        if client is not None:
+            client.close()
+
+    @cached_property
+    def _client(self) -> httpx.Client:
+        return httpx.Client(timeout=self.timeout_seconds)
+
+    def _key(self) -> str:
+        key = self._api_key if self._api_key is not None else os.environ.get(self.key_variable)
+        if key is None:
+            raise MissingSettingError(
+                f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
+                f"or pass api_key to {type(self).__name__}"
+            )
+        return key
+
+    def _answer(self, reply: httpx.Response) -> ProviderResponse:
+        if not reply.is_success:
+            raise ApiError(
+                f"{self.vendor} answered {reply.status_code} {reply.reason_phrase}: {self._told_by(reply)}",
+                status=reply.status_code,
+            )
+        try:
+            return self.read_reply(reply.json())
+        except ValueError as error:
+            raise ApiError(
+                f"{self.vendor} answered with a body that is no JSON: {self._shown(reply.text)}", status=200
+            ) from error
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ApiError(
+                f"{self.vendor} answered in a shape unknown here: {self._shown(reply.text)}", status=200
+            ) from error
+
+    def _told_by(self, reply: httpx.Response) -> str:
+        """The API's own message: all three vendors put it under `error.message`."""
+        try:
+            return self._shown(str(reply.json()["error"]["message"]))
+        except (ValueError, LookupError, TypeError):
+            return self._shown(reply.text) or "(an empty body)"
+
+    def _shown(self, text: str) -> str:
+        """A text of the API, cut, and without the key should the API echo it."""
+        key = self._key()
+        text = text.replace(key, "[key]") if key else text
+        return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def arguments_of(call: Any, message: ChatMessage) -> dict[str, Any]:
+    """The arguments of a tool call as data, for APIs that take them so.
+
+    Raises:
+        PayloadError: they are no JSON object.
+    """
+    try:
+        arguments = json.loads(call.function.arguments)
+    except ValueError as error:
+        arguments = error
+    if not isinstance(arguments, dict):
+        raise PayloadError(
+            f"the arguments of the tool call {call.id!r} are no JSON object: {call.function.arguments!r}",
+            message_number=message.number,
+        )
+    return arguments
+
+
+def _laid_over(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(body)
+    for key, value in extra.items():
+        below = merged.get(key)
+        merged[key] = (
+            _laid_over(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+        )
+    return merged
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        surrogate = ord(error.object[error.start])
+        raise PayloadError(
+            f"the text holds half a character (U+{surrogate:04X}), which JSON in UTF-8 cannot carry"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"the body cannot be written as JSON: {error}") from error

@@ -1,0 +1,112 @@
+"""OpenAI's chat completions, and every server that speaks them (Ollama, vLLM, OpenRouter, a gateway).
+
+Source: https://platform.openai.com/docs/api-reference/chat/create, and the package `openai`
+(`types/chat/completion_create_params.py`, `types/chat/chat_completion.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pytest_chatprompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, ChatProvider, Payload
+from pytest_chatprompt.requests import ProviderResponse, TokenUsage
+
+DEFAULT_MODEL: Final = "gpt-5.5"
+DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
+
+MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
+
+
+class OpenAIProvider(ChatProvider):
+    """Sends to `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name.
+        base_url: up to and with the version, as the vendor's SDK has it.
+        api_key: the key; `None` for that of `OPENAI_API_KEY`, `""` for none.
+        temperature: sent only where set.
+        max_output_tokens: the cap on the answer, in tokens; sent only where set.
+        max_tokens_parameter: the cap's name; older servers want `max_tokens`.
+        timeout_seconds: how long to wait for the network at each step.
+        extra_body: laid over the body.
+    """
+
+    vendor = "OpenAI"
+    key_variable = "OPENAI_API_KEY"
+    offline_path = r"/chat/completions$"
+    offline_reply: Mapping[str, Any] = {
+        "id": "chatcmpl-offline",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "offline",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": "(offline)"}, "finish_reason": "stop"}
+        ],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = DEFAULT_BASE_URL,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        extra_body: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            base_url=base_url,
+            api_key=api_key,
+            temperature=temperature,
+            max_output_tokens=max_output_tokens,
+            timeout_seconds=timeout_seconds,
+            extra_body=extra_body,
+        )
+        self.model = model
+        self.max_tokens_parameter = max_tokens_parameter
+
+    def endpoint_path(self) -> str:
+        """`/chat/completions`."""
+        return "/chat/completions"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The messages as they are, and the settings."""
+        return Payload({"model": self.model, **self.messages_and_settings(prompt)})
+
+    def messages_and_settings(self, prompt: ChatPrompt) -> dict[str, Any]:
+        """The body without the model's name."""
+        body: dict[str, Any] = {"messages": [message.as_dict() for message in prompt]}
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if self.max_output_tokens is not None:
+            body[self.max_tokens_parameter] = self.max_output_tokens
+        return body
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """The first choice's text; a refusal and a filtered answer are told in `blocked`."""
+        choice = data["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        if isinstance(content, list):
+            content = "".join(part["text"] for part in content if part.get("type") == "text")
+        finish_reason = choice.get("finish_reason")
+        blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text=content or "",
+            finish_reason=finish_reason,
+            usage=TokenUsage(
+                input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")
+            ),
+            raw=data,
+            blocked=blocked,
+        )

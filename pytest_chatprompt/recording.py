@@ -1,0 +1,171 @@
+"""Recording: what really leaves while a provider sends a request.
+
+A provider, a request and the stand-in of the APIs come in; the response and a `Recording` come out, and
+`payload` turns that into the data of a snapshot: for HTTP the body as decoded from the bytes sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.errors import ProviderError, RecordingError
+from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
+from pytest_chatprompt.offline import Connections, offline
+from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """One HTTP request that left.
+
+    Args:
+        endpoint: method, path and query below the base URL, without the host.
+        body: decoded from the bytes sent; `None` for no body.
+    """
+
+    endpoint: str
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a provider did with a request.
+
+    Args:
+        request: what it was given.
+        response: what it gave back.
+        sent: the HTTP requests that left, in order; empty if it made none.
+    """
+
+    request: ProviderRequest
+    response: ProviderResponse
+    sent: tuple[SentRequest, ...]
+
+
+def record(
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse],
+    request: ProviderRequest,
+    api: EvalAPI,
+    *,
+    live: bool = False,
+) -> Recording:
+    """Send a request through a provider, and record what leaves.
+
+    Args:
+        provider: an object with `send`, or a plain function.
+        request: what to send.
+        api: takes the requests of httpx clients.
+        live: whether they reach the network.
+
+    Raises:
+        ProviderError: the provider is none, or gave back no response.
+        RecordingError: nothing answers what it sent, or it reached for the network without httpx.
+    """
+    __tracebackhide__ = True
+    send = _sender(provider)
+    with api.active(live=live), nullcontext(Connections()) if live else offline() as connections:
+        try:
+            response = send(request)
+            base_url = getattr(provider, "base_url", None)
+        finally:
+            _check(api, connections)
+    if not isinstance(response, ProviderResponse):
+        raise ProviderError(_not_a_response(provider, response))
+    sent = tuple(SentRequest(endpoint_of(one, base_url), decoded_body(one)) for one in api.sent)
+    return Recording(request, response, sent)
+
+
+def payload(recording: Recording, provider_name: str) -> dict[str, Any]:
+    """The data of a snapshot.
+
+    Args:
+        recording: what a provider did.
+        provider_name: the name by which it was asked for.
+
+    Returns:
+        `provider`, `endpoint`, `question`, `request` and `adjustments`; with several requests `requests`, each with its
+        own endpoint; with none `messages`, the chat prompt.
+    """
+    data: dict[str, Any] = {"provider": provider_name}
+    match recording.sent:
+        case []:
+            prompt = recording.request.chat_prompt or ()
+            data["question"] = recording.request.question
+            data["messages"] = [message.as_dict() for message in prompt]
+        case [sent]:
+            data |= {"endpoint": sent.endpoint, "question": recording.request.question, "request": sent.body}
+        case several:
+            data["question"] = recording.request.question
+            data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in several]
+    adjustments = [*recording.request.adjustments, *recording.response.adjustments]
+    return data | ({"adjustments": adjustments} if adjustments else {})
+
+
+def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:
+    """Method, path and query of a request below a base URL, without the host."""
+    target = request.url.raw_path.decode("ascii")
+    if base_url is not None:
+        base = httpx.URL(base_url)
+        prefix = base.raw_path.decode("ascii").rstrip("/")
+        if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
+            target = target.removeprefix(prefix)
+    return f"{request.method} {target}"
+
+
+def decoded_body(request: httpx.Request) -> Any:
+    """The body of a request as decoded from its bytes: JSON data, text, or else base64."""
+    content = request.content
+    if not content:
+        return None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(content).decode("ascii")}
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _sender(provider: Any) -> Callable[[ProviderRequest], Any]:
+    send = getattr(provider, "send", provider)
+    if not callable(send):
+        raise ProviderError(
+            f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)"
+        )
+    return send
+
+
+def _not_a_response(provider: Any, response: Any) -> str:
+    sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
+    if inspect.iscoroutine(response):
+        response.close()
+        return f"{sender} is async; make it a plain function that waits for the answer, with asyncio.run for instance"
+    return f"{sender} gave back {type(response).__name__}, which is no ProviderResponse"
+
+
+def _check(api: EvalAPI, connections: Connections) -> None:
+    """Say what stood in the way, whatever the provider made of it."""
+    if api.unanswered:
+        raise RecordingError(unanswered_text(api.unanswered[0])) from None
+    if connections.blocked:
+        raise RecordingError(
+            _not_httpx(connections.blocked, "offline nothing may leave this machine")
+        ) from None
+    if connections.local and not api.sent:
+        raise RecordingError(_not_httpx(connections.local, "what it sent cannot be recorded")) from None
+
+
+def _not_httpx(addresses: Sequence[str], consequence: str) -> str:
+    return (
+        f"the provider reached for {addresses[0]} with a client that is not httpx, and {consequence}; "
+        "send through an httpx client, so that eval_api can answer it"
+    )

@@ -1,0 +1,155 @@
+"""What a run with eval files keeps, and what it does at its end.
+
+An `EvalSession` is registered as a plugin when the first eval file is collected, so that runs without one
+pay for none of its hooks. It holds the reader of attached files and the eval files that were loaded, prints
+errors of this package without their traceback, and reports or removes unused snapshots.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from pytest_chatprompt.attachments import FileReader
+from pytest_chatprompt.collection import EvalFile, EvalItem
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError
+from pytest_chatprompt.options import named_on_command_line
+from pytest_chatprompt.unused import remove, unused_snapshots
+
+
+@dataclass(eq=False)
+class EvalSession:
+    """The part of a pytest session that eval files take.
+
+    Args:
+        config: the run's configuration.
+        reader: reads the files that cases name, each once.
+        unused: snapshots whose case or provider is no longer defined.
+        cut_short: whether something was not collected or not run that should have been.
+    """
+
+    config: pytest.Config
+    reader: FileReader
+    unused: set[Path] = field(default_factory=set)
+    cut_short: bool = False
+    _is_disabled_by_user: bool = False
+    _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _files: dict[Path, EvalFile] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Self:
+        """The session of a run, made and registered when it is first asked for."""
+        name = "chatprompt-session"
+        session: Self | None = config.pluginmanager.get_plugin(name)
+        if session is None:
+            session = cls(config, FileReader(config.rootpath))
+            config.pluginmanager.register(session, name)
+        return session
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Take down which cases were selected."""
+        # Nothing has run yet, so what failed is a file that could not be collected.
+        self.cut_short = session.testsfailed > 0
+        for item in session.items:
+            if isinstance(item, EvalItem):
+                file = item.file
+                self._files[file.path] = file
+                self._selected[file.path].add(item.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let an error of this package be its text alone, at the place of the case."""
+        error = call.excinfo.value if call.excinfo is not None else None
+        is_ours = isinstance(error, ChatPromptError) and isinstance(item, EvalItem)
+        if not is_ours or self.config.option.fulltrace:
+            return (yield)
+        call.excinfo = _plain(item.located(error))
+        report = yield
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None:
+            # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
+            crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
+        """Settle the unused snapshots, and keep syrupy from settling its own after a run that was cut short.
+
+        Of a run that ended early syrupy takes what was not asserted for unused, and deletes it when updating.
+        """
+        option = self.config.option
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        self.cut_short = self.cut_short or not ended or bool(session.shouldfail or session.shouldstop)
+        self._is_disabled_by_user = option.disable_unused_snapshots
+        option.disable_unused_snapshots = self._is_disabled_by_user or self.cut_short
+        self.unused = set() if option.disable_unused_snapshots else self.unused | set(self._find_unused())
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput["chatprompt"] = {
+                "unused": [str(path) for path in self.unused],
+                "cut_short": self.cut_short,
+            }
+        elif self._removes:
+            for path in self.unused:
+                remove(path)
+        elif self.unused and not option.warn_unused_snapshots and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return (yield)
+
+    def take_over(self, found: dict[str, Any]) -> None:
+        """Add what a worker of pytest-xdist found out."""
+        self.unused.update(map(Path, found["unused"]))
+        self.cut_short = self.cut_short or found["cut_short"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say which snapshots are unused, or were removed."""
+        # Syrupy, whose summary comes after this one, would print that the user switched it off.
+        self.config.option.disable_unused_snapshots = self._is_disabled_by_user
+        if not self.unused:
+            return
+        count = len(self.unused)
+        noun = "eval snapshot" if count == 1 else "eval snapshots"
+        terminalreporter.write_sep("-", "eval snapshots")
+        said = "removed" if self._removes else "unused"
+        terminalreporter.write_line(f"{count} {noun} {said}: the case or the provider is no longer defined.")
+        for path in sorted(self.unused):
+            inside = path.is_relative_to(self.config.rootpath)
+            terminalreporter.write_line(f"  {path.relative_to(self.config.rootpath) if inside else path}")
+        if not self._removes:
+            terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
+
+    @property
+    def _removes(self) -> bool:
+        return bool(self.config.option.update_snapshots and not self.config.option.no_cleanup)
+
+    def _find_unused(self) -> list[Path]:
+        """Those of the files that this run loaded whole and selected whole."""
+        option = self.config.option
+        if option.collectonly or option.setuponly or option.setupplan or named_on_command_line(self.config):
+            return []
+        return [
+            path
+            for file in self._files.values()
+            if file.is_whole and self._selected[file.path] == file.node_ids
+            for path in unused_snapshots(file.snapshot_folder, file.stems)
+        ]
+
+
+def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest reports as its text alone."""
+    try:
+        pytest.fail(told, pytrace=False)
+    except pytest.fail.Exception:
+        return pytest.ExceptionInfo.from_current()
+
+
+def _first_line(error: ChatPromptError) -> str:
+    told = error.problems[0].text if isinstance(error, EvalFileError) else str(error)
+    return told.partition("\n")[0]
