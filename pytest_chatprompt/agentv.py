@@ -25,9 +25,7 @@ def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     for candidate in (folder, *inside):
         path = candidate / ".agentv" / "config.yaml"
         if path.is_file():
-            return _read(
-                path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-            )
+            return _read(path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix())
     return ()
 
 
@@ -35,16 +33,18 @@ def _read(path: Path, shown_path: str) -> tuple[str, ...]:
     try:
         document, _ = read_yaml(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise EvalFileError(
-            [Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]
-        ) from error
+        raise EvalFileError([Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]) from error
     except SourceError as error:
-        raise EvalFileError([Problem(shown_path, *error.problem.place, error.problem.text)]) from error
+        raise EvalFileError(
+            [Problem(shown_path, error.problem.place.line, error.problem.place.column, error.problem.text)]
+        ) from error
     data = document.data()
     patterns = data.get("guideline_patterns") if isinstance(data, dict) else None
     if patterns is None:
         return ()
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         place = document.find(("guideline_patterns",)).place
-        raise EvalFileError([Problem(shown_path, *place, "'guideline_patterns' must be a list of strings")])
+        raise EvalFileError(
+            [Problem(shown_path, place.line, place.column, "'guideline_patterns' must be a list of strings")]
+        )
     return tuple(patterns)

@@ -67,9 +67,7 @@ class FileReader:
         Raises:
             UnusableFileError: there is none, or it lies outside of the root folder.
         """
-        candidates = [
-            Path(os.path.normpath(place / name.lstrip("/"))) for place in self._places(name, folder)
-        ]
+        candidates = [Path(os.path.normpath(place / name.lstrip("/"))) for place in self._places(name, folder)]
         for candidate in candidates:
             if os.path.lexists(candidate):
                 self._check_inside(candidate, name)
@@ -78,7 +76,7 @@ class FileReader:
         raise UnusableFileError(f"file {name} not found; tried {tried}")
 
     def read(self, path: Path, name: str) -> str:
-        """The text of a file that `find` found: UTF-8, `\\n` for `\\r\\n`, without line breaks at its very end.
+        """The text of a file that `find` found, after ruling A4: UTF-8, LF, no line breaks at its very end.
 
         Raises:
             UnusableFileError: it is no regular file, cannot be read, or is not UTF-8.
@@ -111,7 +109,8 @@ class FileReader:
             content = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise UnusableFileError(
-                f"file {name} is no UTF-8 text (byte 0x{error.object[error.start]:02X} at {error.start}); only text can be sent"
+                f"file {name} is no UTF-8 text (byte 0x{error.object[error.start]:02X} at {error.start}); "
+                "only text can be sent"
             ) from error
         except OSError as error:
             raise UnusableFileError(f"file {name} cannot be read: {error.strerror or error}") from error
@@ -144,10 +143,8 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
                 attachments[part.value] = _attachment(part.value, case, reader)
             except UnusableFileError as error:
                 origin = case.origin
-                place = origin.node.find(
-                    ("input_messages", message_index, "content", part_index, "value")
-                ).place
-                problems.append(Problem(origin.shown_path, *place, str(error), case_id=case.id))
+                place = origin.node.find(("input_messages", message_index, "content", part_index, "value")).place
+                problems.append(Problem(origin.shown_path, place.line, place.column, str(error), case_id=case.id))
     if problems:
         raise EvalFileError(problems)
     return attachments
@@ -156,7 +153,5 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
 def _attachment(written: str, case: EvalCase, reader: FileReader) -> Attachment:
     name = written.replace("\\", "/")
     path = reader.find(name, case.path.parent)
-    pattern = matching_pattern(
-        (path.relative_to(reader.root).as_posix(), name), case.guideline_patterns or ()
-    )
+    pattern = matching_pattern((path.relative_to(reader.root).as_posix(), name), case.guideline_patterns or ())
     return Attachment(name, path, reader.read(path, name), pattern)

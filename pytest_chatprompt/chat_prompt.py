@@ -88,9 +88,7 @@ def convert_to_chat_prompt(
         The chat prompt; empty if no message has anything to say.
     """
     rendered = render_messages(messages, attachments or {})
-    return convert(
-        rendered, system_prompt=system_prompt, default_system_prompt=default_system_prompt
-    ).chat_prompt
+    return convert(rendered, system_prompt=system_prompt, default_system_prompt=default_system_prompt).chat_prompt
 
 
 def convert(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 
 
-def check_case(
+def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
     request: pytest.FixtureRequest,
     eval_case: EvalCase,
     eval_request: ProviderRequest,
@@ -45,9 +45,7 @@ def check_case(
     else:
         request.getfixturevalue("eval_response")
         if recording_key not in request.node.stash:
-            raise SnapshotError(
-                "nothing was sent: eval_response is overridden; let the override ask for eval_response"
-            )
+            raise SnapshotError("nothing was sent: eval_response is overridden; let the override ask for eval_response")
         _compare(request.node, request.node.stash[recording_key], eval_snapshot)
 
 
@@ -72,14 +70,18 @@ def _told(item: pytest.Item, result: AssertionResult, provider_name: str) -> str
             f"There is no {shown.as_posix()}.\nTo write it, for review: {accept}"
         )
     changes = difference(str(result.recalled_data), str(result.asserted_data))
-    return f"what is sent to {provider_name} is not what its snapshot says\n\n{shown.as_posix()}\n{changes}\n\nTo accept it: {accept}"
+    return (
+        f"what is sent to {provider_name} is not what its snapshot says\n\n"
+        f"{shown.as_posix()}\n{changes}\n\nTo accept it: {accept}"
+    )
 
 
 def _check_live(reviewed: Recording, live: Recording, response: ProviderResponse) -> None:
     __tracebackhide__ = True
     if live.sent[:1] != reviewed.sent[:1]:
         raise SnapshotError(
-            "what left in the live run is not what was compared with the snapshot: the provider sends something else each time"
+            "what left in the live run is not what was compared with the snapshot: "
+            "the provider sends something else each time"
         )
     if response.blocked is not None:
         raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -46,7 +46,7 @@ class EvalFile(pytest.Module):
     @property
     def snapshot_folder(self) -> Path:
         """Where the snapshots of its cases are."""
-        return self.path.parent / self.config.getoption("snapshot_dirname") / self.path.stem
+        return self.path.parent / str(self.config.getoption("snapshot_dirname")) / self.path.stem
 
     def collect(self) -> Iterable[pytest.Item]:
         """Make the items, in the order of the file.
@@ -61,9 +61,7 @@ class EvalFile(pytest.Module):
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
         items = [item for case in cases for item in self._items(case)]
-        for item, stem in zip(
-            items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True
-        ):
+        for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
             item.snapshot_stem = stem
         self.node_ids = frozenset(item.nodeid for item in items)
         self.stems = tuple(item.snapshot_stem for item in items)
@@ -75,10 +73,7 @@ class EvalFile(pytest.Module):
         others = [
             path.name
             for path in sorted(self.path.parent.iterdir())
-            if path.stem.casefold() == own
-            and path != self.path
-            and is_eval_file(path, patterns)
-            and path.is_file()
+            if path.stem.casefold() == own and path != self.path and is_eval_file(path, patterns) and path.is_file()
         ]
         if others:
             raise self.CollectError(
@@ -183,8 +178,7 @@ class EvalItem(pytest.Function):
     @property
     def file(self) -> EvalFile:
         """The eval file that it is of."""
-        assert isinstance(self.parent, EvalFile)
-        return self.parent
+        return cast(EvalFile, self.parent)
 
     @property
     def line(self) -> int:
@@ -209,7 +203,7 @@ class EvalItem(pytest.Function):
         node = case.origin.node
         if isinstance(error, PayloadError) and error.message_number is not None:
             node = node.find(("input_messages", error.message_number - 1))
-        return str(Problem(case.origin.shown_path, *node.place, str(error), case_id=case.id))
+        return str(Problem(case.origin.shown_path, node.place.line, node.place.column, str(error), case_id=case.id))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the case, for reports: the file, its 0-based line, the name."""

@@ -29,9 +29,7 @@ def difference(stored: str, sent: str) -> str:
     before, after = stored.split("\n"), sent.split("\n")
     places = list(_places(yaml.compose(sent), ""))
     lines: list[str] = []
-    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(
-        _CONTEXT_LINES
-    ):
+    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_CONTEXT_LINES):
         changed = next(opcode for opcode in group if opcode[0] != "equal")
         lines.append(f"@@ {_place_of(changed[3], places)} @@")
         for tag, first, last, first_sent, last_sent in group:

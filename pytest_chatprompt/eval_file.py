@@ -6,7 +6,6 @@ mistake inside one case comes back as a `BrokenCase`, so that its neighbours sti
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +15,12 @@ from pydantic import Field, ValidationError
 
 from pytest_chatprompt import agentv
 from pytest_chatprompt.case import (
-    ROLES,
     EvalCase,
-    EvalMessage,
-    FilePart,
-    FunctionCall,
     Origin,
     Shared,
-    Strict,
-    TextPart,
-    ToolCall,
 )
 from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.mistakes import as_read, explain
 from pytest_chatprompt.yaml_source import Node, Place, SourceError, read_yaml
 
 _DEFAULT_TARGET: Final = "default"
@@ -117,7 +110,7 @@ class _EvalFileReader:
             document, problems = read_yaml(text)
         except SourceError as error:
             raise EvalFileError(
-                [Problem(self.shown_path, *error.problem.place, error.problem.text)]
+                [Problem(self.shown_path, error.problem.place.line, error.problem.place.column, error.problem.text)]
             ) from error
         for place, told in problems:
             self.problem(place, told)
@@ -128,8 +121,7 @@ class _EvalFileReader:
 
     def head(self, document: Node) -> EvalFileHead | None:
         data = {
-            key: entry.node.data() if key != "evalcases" else entry.node.value
-            for key, entry in document.value.items()
+            key: entry.node.data() if key != "evalcases" else entry.node.value for key, entry in document.value.items()
         }
         if isinstance(data.get("evalcases"), tuple):
             data["evalcases"] = list(data["evalcases"])
@@ -155,7 +147,7 @@ class _EvalFileReader:
             if case_id is None:
                 self.problem(node.place, "a case without 'id'; give it one that is unique in the file")
             elif not isinstance(case_id.value, str) or not case_id.value.strip():
-                self.problem(case_id.place, f"'id' is {_as_read(case_id)}")
+                self.problem(case_id.place, f"'id' is {as_read(case_id)}")
             elif case_id.value in first_lines:
                 self.problem(
                     case_id.place,
@@ -171,7 +163,7 @@ class _EvalFileReader:
             own = EvalCase.model_validate(data)
         except ValidationError as error:
             problems = [
-                Problem(self.shown_path, *place, told, case_id=data["id"])
+                Problem(self.shown_path, place.line, place.column, told, case_id=data["id"])
                 for place, told in explain(error, node, EvalCase)
             ]
             tags = (*head.tags, *(tag for tag in data.get("tags") or () if isinstance(tag, str)))
@@ -199,88 +191,3 @@ def _provider(*levels: Shared) -> str | tuple[str, ...] | None:
         if target is not None:
             return None if target == _DEFAULT_TARGET else target
     return None
-
-
-_KEYS_AT: Final[dict[str, type[Strict]]] = {
-    "input_messages": EvalMessage,
-    "expected_messages": EvalMessage,
-    "text": TextPart,
-    "file": FilePart,
-    "tool_calls": ToolCall,
-    "function": FunctionCall,
-}
-
-
-def _known_keys(location: tuple[str | int, ...], model: type[Strict]) -> list[str]:
-    """The keys that may stand at a location of a model."""
-    inner = [step for step in location if isinstance(step, str) and step in _KEYS_AT]
-    owner = _KEYS_AT[inner[-1]] if inner else model
-    return [field.alias or name for name, field in owner.model_fields.items()]
-
-
-def explain(error: ValidationError, node: Node, model: type[Strict]) -> Iterator[tuple[Place, str]]:
-    """Tell a validation error in the author's terms: the place in the file, and what to write instead."""
-    for detail in error.errors(include_url=False):
-        location = detail["loc"]
-        found = node.find(location)
-        match detail["type"]:
-            case "extra_forbidden":
-                owner, key = node.find(location[:-1]), str(location[-1])
-                yield (
-                    owner.key_place(key),
-                    f"unknown key {key!r}{_did_you_mean(key, _known_keys(location[:-1], model))}",
-                )
-            case "missing":
-                yield found.place, f"missing key {location[-1]!r}"
-            case "literal_error" if location[-1] == "role":
-                hint = _did_you_mean(found.text, ROLES) or f"; the roles are {', '.join(ROLES)}"
-                yield found.place, f"unknown role: {_as_read(found)}{hint}"
-            case "union_tag_invalid" | "union_tag_not_found":
-                yield found.place, "a part is {type: text, value: ...} or {type: file, value: PATH}"
-            case "too_short" | "string_too_short":
-                yield found.place, f"{_path_of(location)} is empty"
-            case "role" | "content" | "system_prompt":
-                yield found.place, detail["msg"]
-            case "string_type":
-                yield found.place, f"{_path_of(location)} must be a string, but is {_as_read(found)}"
-            case "tuple_type" | "list_type":
-                yield found.place, f"{_path_of(location)} must be a list, but is {_as_read(found)}"
-            case "model_type" | "dict_type" | "mapping_type" | "model_attributes_type":
-                yield found.place, f"{_path_of(location)} must be a mapping, but is {_as_read(found)}"
-            case _:
-                yield found.place, f"{_path_of(location)}: {detail['msg']}"
-
-
-def _path_of(location: tuple[str | int, ...]) -> str:
-    """`('tool_calls', 0, 'id')` as `'tool_calls[0].id'`, without the steps that only validation knows."""
-    path = ""
-    for step in location:
-        if isinstance(step, int):
-            path += f"[{step}]"
-        elif step not in ("string", "parts", "null", "text"):
-            path += f".{step}"
-    return repr(path.removeprefix("."))
-
-
-def _as_read(node: Node) -> str:
-    """What YAML made of a value, in words, and how to keep it text."""
-    match node.value:
-        case None:
-            return "empty" if not node.text else f"null ({node.text}); quote it if text is meant"
-        case bool():
-            return f"the boolean {str(node.value).lower()} ({node.text}); quote it if text is meant"
-        case int() | float():
-            return f"the number {node.text}; quote it if text is meant"
-        case str():
-            return repr(node.value)
-        case dict():
-            return "a mapping"
-        case tuple():
-            return "a list"
-        case other:
-            return f"the {type(other).__name__} {node.text}; quote it if text is meant"
-
-
-def _did_you_mean(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SUFFIX: Final = "_provider"
 
-recording_key: Final = pytest.StashKey["Recording"]()
+recording_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -79,7 +79,8 @@ def eval_provider(request: pytest.FixtureRequest, _eval_provider_name: str) -> P
 
         known = sorted(_available_providers(error))
         raise UnknownProviderError(
-            f"unknown provider {_eval_provider_name!r}: there is no fixture {wanted!r}; the providers here are {', '.join(known)}"
+            f"unknown provider {_eval_provider_name!r}: there is no fixture {wanted!r}; "
+            f"the providers here are {', '.join(known)}"
         ) from None
     return provider
 

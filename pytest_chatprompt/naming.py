@@ -58,9 +58,7 @@ def _stem(case_id: str, label: str) -> str:
 def _marked(stem: str, name: tuple[str, str]) -> str:
     """A stem that no other name has: cut to length, with a digest of the name in front of the bracket."""
     case_id, label = name
-    digest = hashlib.sha256(f"{case_id}\0{label}".encode(errors="surrogatepass")).hexdigest()[
-        :_DIGEST_CHARACTERS
-    ]
+    digest = hashlib.sha256(f"{case_id}\0{label}".encode(errors="surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
     start, _, bracket = stem.rpartition("[")
     bracket = _cut(f"[{bracket.removesuffix(']')}", _LONGEST_STEM_BYTES // 2) + "]"
     room = _LONGEST_STEM_BYTES - len(bracket.encode()) - _DIGEST_CHARACTERS - 1

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -138,10 +138,8 @@ def decoded_body(request: httpx.Request) -> Any:
 def _sender(provider: Any) -> Callable[[ProviderRequest], Any]:
     send = getattr(provider, "send", provider)
     if not callable(send):
-        raise ProviderError(
-            f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)"
-        )
-    return send
+        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
+    return cast(Callable[[ProviderRequest], Any], send)
 
 
 def _not_a_response(provider: Any, response: Any) -> str:
@@ -157,9 +155,7 @@ def _check(api: EvalAPI, connections: Connections) -> None:
     if api.unanswered:
         raise RecordingError(unanswered_text(api.unanswered[0])) from None
     if connections.blocked:
-        raise RecordingError(
-            _not_httpx(connections.blocked, "offline nothing may leave this machine")
-        ) from None
+        raise RecordingError(_not_httpx(connections.blocked, "offline nothing may leave this machine")) from None
     if connections.local and not api.sent:
         raise RecordingError(_not_httpx(connections.local, "what it sent cannot be recorded")) from None
 

@@ -47,9 +47,7 @@ def render_messages(
     rendered = [_render(number, message, attachments) for number, message in enumerate(messages, start=1)]
     if all(message.dropped for message in rendered):
         # Ruling B5: where nothing else would be left, the reference markers stay as the turn to send.
-        return tuple(
-            _render(message.number, message.message, attachments, keep_markers=True) for message in rendered
-        )
+        return tuple(_render(message.number, message.message, attachments, keep_markers=True) for message in rendered)
     return tuple(rendered)
 
 

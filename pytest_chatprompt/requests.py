@@ -84,9 +84,7 @@ class Provider(Protocol):
         ...
 
 
-def build_request(
-    case: EvalCase, reader: FileReader, *, project_system_prompt: str | None = None
-) -> ProviderRequest:
+def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: str | None = None) -> ProviderRequest:
     """Make the request of a case.
 
     Args:
@@ -107,7 +105,7 @@ def build_request(
     if all(message.dropped for message in rendered):
         place = case.origin.node.find(("input_messages",)).place
         told = "nothing is left to send: no message has more than white space"
-        raise EvalFileError([Problem(case.origin.shown_path, *place, told, case_id=case.id)])
+        raise EvalFileError([Problem(case.origin.shown_path, place.line, place.column, told, case_id=case.id)])
     metadata = dict(case.metadata)
     if case.system_prompt is None and project_system_prompt is not None:
         metadata["systemPrompt"] = project_system_prompt

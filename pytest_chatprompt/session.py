@@ -67,8 +67,7 @@ class EvalSession:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let an error of this package be its text alone, at the place of the case."""
         error = call.excinfo.value if call.excinfo is not None else None
-        is_ours = isinstance(error, ChatPromptError) and isinstance(item, EvalItem)
-        if not is_ours or self.config.option.fulltrace:
+        if not isinstance(error, ChatPromptError) or not isinstance(item, EvalItem) or self.config.option.fulltrace:
             return (yield)
         call.excinfo = _plain(item.located(error))
         report = yield

@@ -48,9 +48,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """Whether a file holds a snapshot of a test."""
         stem = getattr(test_location.item, "snapshot_stem", None)
         if stem is None:
-            return super().matches_test_location(
-                test_location=test_location, snapshot_location=snapshot_location
-            )
+            return super().matches_test_location(test_location=test_location, snapshot_location=snapshot_location)
         return Path(snapshot_location).name.startswith(stem)
 
     def discover_snapshots(

@@ -20,7 +20,7 @@ import yaml
 from yaml.resolver import Resolver
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
-_RESOLVER: Final = Resolver()
+_RESOLVER: Final[Any] = Resolver()
 
 # Control and format characters, blanks other than the space, line separators, fillers, half characters and
 # non-characters. Listed, not looked up in `unicodedata`, whose tables differ between Python versions.
@@ -167,6 +167,9 @@ def _escape(match: re.Match[str]) -> str:
     if short is not None:
         return short
     code = ord(character)
-    if code <= 0xFF:
-        return f"\\x{code:02X}"
-    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+    hexadecimal = f"{code:X}"
+    # The first of YAML's three forms that has room: \xFF, \uFFFF, \UFFFFFFFF.
+    letter, width = next(
+        (letter, width) for letter, width in (("x", 2), ("u", 4), ("U", 8)) if width >= len(hexadecimal)
+    )
+    return f"\\{letter}{hexadecimal:0>{width}}"

@@ -33,7 +33,5 @@ def _turn(message: RenderedMessage) -> str:
 
 def _content(message: RenderedMessage) -> str:
     lines = [message.content] if message.content else []
-    lines += [
-        f"<Call {call.function.name}({call.function.arguments})>" for call in message.message.tool_calls
-    ]
+    lines += [f"<Call {call.function.name}({call.function.arguments})>" for call in message.message.tool_calls]
     return "\n".join(lines).rstrip("\r\n")

@@ -24,9 +24,7 @@ def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
     defined = {_folded(stem) for stem in stems}
     found = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     return [
-        path
-        for path in found
-        if "]" in path.stem and not path.name.startswith(".") and _owner(path) not in defined
+        path for path in found if "]" in path.stem and not path.name.startswith(".") and _owner(path) not in defined
     ]
 
 

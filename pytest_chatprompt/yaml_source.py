@@ -135,8 +135,8 @@ class _Composer:
         self.anchors: dict[str, Node | None] = {}
         self.open: list[_Open] = []
         self.root: Node | None = None
-        self.resolver = Resolver()
-        self.constructor = SafeConstructor()
+        self.resolver: Any = Resolver()
+        self.constructor: Any = SafeConstructor()
 
     def compose(self, events: Iterator[Any]) -> tuple[Node, list[SourceProblem]]:
         for event in events:
@@ -145,7 +145,7 @@ class _Composer:
                 case yaml.ScalarEvent():
                     self.add(self.scalar(event, place), event.anchor)
                 case yaml.AliasEvent():
-                    self.add(self.alias(event.anchor, place), None)
+                    self.add(self.alias(str(event.anchor), place), None)
                 case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                     self.begin(event, place)
                 case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
@@ -159,9 +159,7 @@ class _Composer:
         if len(self.open) >= MAX_DEPTH:
             raise SourceError(place, f"nested more than {MAX_DEPTH} levels deep")
         if event.tag is not None and not event.implicit:
-            self.problems.append(
-                SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here")
-            )
+            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here"))
         if event.anchor:
             self.anchors[event.anchor] = None
         self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
@@ -200,11 +198,9 @@ class _Composer:
         if resolved in (_STR_TAG, _MERGE_TAG):
             return Node(place, event.value, event.value)
         try:
-            value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))  # type: ignore[no-untyped-call]
+            value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))
         except ValueError as error:
-            self.problems.append(
-                SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it")
-            )
+            self.problems.append(SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it"))
             value = event.value
         return Node(place, value, event.value)
 
@@ -220,9 +216,7 @@ class _Composer:
             elif key.value in entries:
                 first = entries[key.value].key_place
                 self.problems.append(
-                    SourceProblem(
-                        key.place, f"the key {key.value!r} is given twice, first in line {first.line}"
-                    )
+                    SourceProblem(key.place, f"the key {key.value!r} is given twice, first in line {first.line}")
                 )
             else:
                 entries[key.value] = Entry(key.place, value)

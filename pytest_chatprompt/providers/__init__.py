@@ -10,6 +10,8 @@ from pytest_chatprompt.providers.chat import ChatProvider
 from pytest_chatprompt.providers.gemini import GeminiProvider
 from pytest_chatprompt.providers.openai import OpenAIProvider
 
+__all__ = ["CHAT_PROVIDERS", "AnthropicProvider", "AzureProvider", "ChatProvider", "GeminiProvider", "OpenAIProvider"]
+
 CHAT_PROVIDERS: Final[tuple[type[ChatProvider], ...]] = (
     AzureProvider,
     OpenAIProvider,

@@ -7,16 +7,16 @@ Source: https://docs.anthropic.com/en/api/messages, and the package `anthropic`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, ChatProvider, Payload, arguments_of
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, arguments_of
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
-# The API demands a cap; this one is long enough for an answer and short enough for a test.
+# The API demands a cap. This one is long enough for an answer and short enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 API_VERSION: Final = "2023-06-01"
 
@@ -27,17 +27,13 @@ class AnthropicProvider(ChatProvider):
     Args:
         model: the model's name.
         base_url: without the version, as the vendor's SDK has it.
-        api_key: the key; `None` for that of `ANTHROPIC_API_KEY`, `""` for none.
-        temperature: sent only where set.
-        max_output_tokens: the cap on the answer, in tokens; the API demands one.
-        timeout_seconds: how long to wait for the network at each step.
-        extra_body: laid over the body.
+        settings: see `ChatSettings`.
     """
 
     vendor = "Anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     offline_path = r"/v1/messages$"
-    offline_reply: Mapping[str, Any] = {
+    offline_reply: ClassVar[Mapping[str, Any]] = {
         "id": "msg_offline",
         "type": "message",
         "role": "assistant",
@@ -53,20 +49,9 @@ class AnthropicProvider(ChatProvider):
         *,
         model: str = DEFAULT_MODEL,
         base_url: str = DEFAULT_BASE_URL,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int = DEFAULT_MAX_OUTPUT_TOKENS,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        extra_body: Mapping[str, Any] | None = None,
+        **settings: Unpack[ChatSettings],
     ) -> None:
-        super().__init__(
-            base_url=base_url,
-            api_key=api_key,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            timeout_seconds=timeout_seconds,
-            extra_body=extra_body,
-        )
+        super().__init__(base_url=base_url, **settings)
         self.model = model
 
     def endpoint_path(self) -> str:
@@ -85,13 +70,16 @@ class AnthropicProvider(ChatProvider):
             PayloadError: no turn is left, a tool message has no call, or a call's arguments are no JSON object.
         """
         turns = split(prompt, self.vendor)
-        body: dict[str, Any] = {"model": self.model, "max_tokens": self.max_output_tokens}
+        body: dict[str, Any] = {"model": self.model, "max_tokens": self._max_tokens()}
         if turns.system:
             body["system"] = turns.system
         body["messages"] = [_message(turn) for turn in turns.turns]
         if self.temperature is not None:
             body["temperature"] = self.temperature
         return Payload(body, turns.adjustments)
+
+    def _max_tokens(self) -> int:
+        return DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """All text blocks, none of the thinking; a refusal is told in `blocked`."""
@@ -100,9 +88,7 @@ class AnthropicProvider(ChatProvider):
         return ProviderResponse(
             text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
             finish_reason=stop_reason,
-            usage=TokenUsage(
-                input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")
-            ),
+            usage=TokenUsage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
             raw=data,
             blocked="refusal" if stop_reason == "refusal" else None,
         )
@@ -111,8 +97,7 @@ class AnthropicProvider(ChatProvider):
 def _message(turn: Turn) -> dict[str, Any]:
     if turn.results:
         blocks = [
-            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.content}
-            for result in turn.results
+            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.content} for result in turn.results
         ]
         return {"role": "user", "content": blocks}
     message = turn.message

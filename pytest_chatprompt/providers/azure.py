@@ -7,13 +7,12 @@ Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the p
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, Payload
+from pytest_chatprompt.providers.chat import ChatSettings, Payload
 from pytest_chatprompt.providers.openai import MaxTokensParameter, OpenAIProvider
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
@@ -28,12 +27,8 @@ class AzureProvider(OpenAIProvider):
         deployment: the deployment's name.
         endpoint: the resource's address; `None` for that of `AZURE_OPENAI_ENDPOINT`.
         api_version: the API's version; `None` for `{endpoint}/openai/v1/chat/completions`, which has none.
-        api_key: the key; `None` for that of `AZURE_OPENAI_API_KEY`.
-        temperature: sent only where set.
-        max_output_tokens: the cap on the answer, in tokens; sent only where set.
         max_tokens_parameter: the cap's name; older deployments want `max_tokens`.
-        timeout_seconds: how long to wait for the network at each step.
-        extra_body: laid over the body.
+        settings: see `ChatSettings`.
     """
 
     vendor = "Azure OpenAI"
@@ -46,22 +41,14 @@ class AzureProvider(OpenAIProvider):
         deployment: str = DEFAULT_DEPLOYMENT,
         endpoint: str | None = None,
         api_version: str | None = DEFAULT_API_VERSION,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
         max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        extra_body: Mapping[str, Any] | None = None,
+        **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(
             model=deployment,
             base_url=endpoint,
-            api_key=api_key,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
             max_tokens_parameter=max_tokens_parameter,
-            timeout_seconds=timeout_seconds,
-            extra_body=extra_body,
+            **settings,
         )
         self.deployment = deployment
         self.api_version = api_version
@@ -95,7 +82,5 @@ class AzureProvider(OpenAIProvider):
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """As OpenAI's; the deployment's name is in the path, and in the body only where the path has none."""
         return (
-            super().build_payload(prompt)
-            if self.api_version is None
-            else Payload(self.messages_and_settings(prompt))
+            super().build_payload(prompt) if self.api_version is None else Payload(self.messages_and_settings(prompt))
         )

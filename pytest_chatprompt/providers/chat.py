@@ -12,7 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypedDict, Unpack
 
 import httpx
 
@@ -38,16 +38,30 @@ class Payload(NamedTuple):
     adjustments: tuple[str, ...] = ()
 
 
+class ChatSettings(TypedDict, total=False):
+    """The keyword arguments that every chat provider takes.
+
+    Args:
+        api_key: the key; `None` for the one in the environment, `""` for none.
+        temperature: sent only where set; 0 is a value.
+        max_output_tokens: the cap on the answer, in tokens; sent only where set, except that Anthropic demands one.
+        timeout_seconds: how long to wait for the network at each step.
+        extra_body: laid over the body, mapping into mapping, the rest replaced.
+    """
+
+    api_key: str | None
+    temperature: float | None
+    max_output_tokens: int | None
+    timeout_seconds: float
+    extra_body: Mapping[str, Any] | None
+
+
 class ChatProvider(ABC):
     """Sends the chat prompt of a request to an LLM API.
 
     Args:
         base_url: where the API is; a path in it is kept.
-        api_key: the key; `None` for the one in the environment, `""` for none.
-        temperature: sent only where set; 0 is a value.
-        max_output_tokens: the cap on the answer, in tokens; sent only where set.
-        timeout_seconds: how long to wait for the network at each step.
-        extra_body: laid over the body, mapping into mapping, the rest replaced.
+        settings: see `ChatSettings`.
 
     Raises:
         ValueError: `base_url` is no http or https URL.
@@ -63,20 +77,16 @@ class ChatProvider(ABC):
         self,
         *,
         base_url: str | None,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        extra_body: Mapping[str, Any] | None = None,
+        **settings: Unpack[ChatSettings],
     ) -> None:
         if base_url is not None and httpx.URL(base_url).scheme not in ("http", "https"):
             raise ValueError(f"{type(self).__name__}: {base_url!r} is no http or https URL")
         self._base_url = base_url
-        self._api_key = api_key
-        self.temperature = temperature
-        self.max_output_tokens = max_output_tokens
-        self.timeout_seconds = timeout_seconds
-        self.extra_body = dict(extra_body or {})
+        self._api_key = settings.get("api_key")
+        self.temperature = settings.get("temperature")
+        self.max_output_tokens = settings.get("max_output_tokens")
+        self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+        self.extra_body = dict(settings.get("extra_body") or {})
 
     @property
     def base_url(self) -> str:
@@ -161,9 +171,7 @@ class ChatProvider(ABC):
                 f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
             ) from error
         except httpx.TransportError as error:
-            raise UnreachableError(
-                f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {error}"
-            ) from error
+            raise UnreachableError(f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {error}") from error
         return self._answer(reply).model_copy(update={"adjustments": payload.adjustments})
 
     def close(self) -> None:
@@ -238,9 +246,7 @@ def _laid_over(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]
     merged = dict(body)
     for key, value in extra.items():
         below = merged.get(key)
-        merged[key] = (
-            _laid_over(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
-        )
+        merged[key] = _laid_over(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
     return merged
 
 

@@ -7,11 +7,11 @@ Source: https://ai.google.dev/api/generate-content, and the package `google-gena
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, ChatProvider, Payload, arguments_of
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, arguments_of
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
@@ -38,17 +38,13 @@ class GeminiProvider(ChatProvider):
     Args:
         model: the model's name, or its whole resource name (`tunedModels/...`).
         base_url: without the version, as the vendor's SDK has it.
-        api_key: the key; `None` for that of `GEMINI_API_KEY`, `""` for none.
-        temperature: sent only where set.
-        max_output_tokens: the cap on the answer, in tokens; sent only where set.
-        timeout_seconds: how long to wait for the network at each step.
-        extra_body: laid over the body.
+        settings: see `ChatSettings`.
     """
 
     vendor = "Gemini"
     key_variable = "GEMINI_API_KEY"
     offline_path = r":generateContent$"
-    offline_reply: Mapping[str, Any] = {
+    offline_reply: ClassVar[Mapping[str, Any]] = {
         "candidates": [
             {
                 "content": {"role": "model", "parts": [{"text": "(offline)"}]},
@@ -64,20 +60,9 @@ class GeminiProvider(ChatProvider):
         *,
         model: str = DEFAULT_MODEL,
         base_url: str = DEFAULT_BASE_URL,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        extra_body: Mapping[str, Any] | None = None,
+        **settings: Unpack[ChatSettings],
     ) -> None:
-        super().__init__(
-            base_url=base_url,
-            api_key=api_key,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            timeout_seconds=timeout_seconds,
-            extra_body=extra_body,
-        )
+        super().__init__(base_url=base_url, **settings)
         self.model = model
 
     def endpoint_path(self) -> str:
@@ -127,9 +112,7 @@ class GeminiProvider(ChatProvider):
 
 def _output_tokens(usage: Mapping[str, Any]) -> int | None:
     """Candidates and thoughts together: both are billed as output."""
-    counts = [
-        usage[key] for key in ("candidatesTokenCount", "thoughtsTokenCount") if usage.get(key) is not None
-    ]
+    counts = [usage[key] for key in ("candidatesTokenCount", "thoughtsTokenCount") if usage.get(key) is not None]
     return sum(counts) if counts else None
 
 

@@ -7,10 +7,10 @@ Source: https://platform.openai.com/docs/api-reference/chat/create, and the pack
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.providers.chat import DEFAULT_TIMEOUT_SECONDS, ChatProvider, Payload
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gpt-5.5"
@@ -25,25 +25,19 @@ class OpenAIProvider(ChatProvider):
     Args:
         model: the model's name.
         base_url: up to and with the version, as the vendor's SDK has it.
-        api_key: the key; `None` for that of `OPENAI_API_KEY`, `""` for none.
-        temperature: sent only where set.
-        max_output_tokens: the cap on the answer, in tokens; sent only where set.
         max_tokens_parameter: the cap's name; older servers want `max_tokens`.
-        timeout_seconds: how long to wait for the network at each step.
-        extra_body: laid over the body.
+        settings: see `ChatSettings`.
     """
 
     vendor = "OpenAI"
     key_variable = "OPENAI_API_KEY"
     offline_path = r"/chat/completions$"
-    offline_reply: Mapping[str, Any] = {
+    offline_reply: ClassVar[Mapping[str, Any]] = {
         "id": "chatcmpl-offline",
         "object": "chat.completion",
         "created": 0,
         "model": "offline",
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "(offline)"}, "finish_reason": "stop"}
-        ],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "(offline)"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     }
 
@@ -52,21 +46,10 @@ class OpenAIProvider(ChatProvider):
         *,
         model: str = DEFAULT_MODEL,
         base_url: str | None = DEFAULT_BASE_URL,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
         max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        extra_body: Mapping[str, Any] | None = None,
+        **settings: Unpack[ChatSettings],
     ) -> None:
-        super().__init__(
-            base_url=base_url,
-            api_key=api_key,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            timeout_seconds=timeout_seconds,
-            extra_body=extra_body,
-        )
+        super().__init__(base_url=base_url, **settings)
         self.model = model
         self.max_tokens_parameter = max_tokens_parameter
 
@@ -104,9 +87,7 @@ class OpenAIProvider(ChatProvider):
         return ProviderResponse(
             text=content or "",
             finish_reason=finish_reason,
-            usage=TokenUsage(
-                input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")
-            ),
+            usage=TokenUsage(input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")),
             raw=data,
             blocked=blocked,
         )
