@@ -7,19 +7,52 @@ them. The shape of messages and tool calls is that of OpenAI's chat completions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[str, ...] = get_args(Role)
 
+
+def _not_empty(value: Any) -> Any:
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("too_short", "empty")
+    return value
+
+
 T = TypeVar("T")
 # YAML has lists and the models have tuples: only the container is converted, what is in it stays strict.
 Several = Annotated[tuple[T, ...], Field(strict=False)]
+# pydantic's `min_length` counts the items that are valid; a list of nothing but mistakes is not empty.
+OneOrMore = Annotated[Several[T], BeforeValidator(_not_empty)]
+NonEmptyString = Annotated[str, Field(min_length=1)]
+# What an expression of `-m` can name.
+_TAG: Final = re.compile(r"(?!_)[\w\-.:/+]+")
+
+
+def _selectable(tag: str) -> str:
+    if not _TAG.fullmatch(tag):
+        raise PydanticCustomError(
+            "told",
+            "the tag {tag} cannot be selected with -m; use letters, digits and any of _ - . : / +, no underscore first",
+            {"tag": repr(tag)},
+        )
+    return tag
 
 
 class Strict(BaseModel):
@@ -46,7 +79,7 @@ class FilePart(Strict):
     """A part of a message that names a file; `value` is the path as written."""
 
     type: Literal["file"]
-    value: Annotated[str, Field(min_length=1)]
+    value: NonEmptyString
 
 
 Part = Annotated[TextPart | FilePart, Discriminator("type")]
@@ -55,14 +88,14 @@ Part = Annotated[TextPart | FilePart, Discriminator("type")]
 class FunctionCall(Strict):
     """The function that a tool call names; `arguments` is JSON text, as the model wrote it."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: NonEmptyString
     arguments: str
 
 
 class ToolCall(Strict):
     """One call of an assistant message's `tool_calls`."""
 
-    id: Annotated[str, Field(min_length=1)]
+    id: NonEmptyString
     type: Literal["function"] = "function"
     function: FunctionCall
 
@@ -89,17 +122,17 @@ class EvalMessage(Strict):
     def _fields_of_its_role(self) -> Self:
         if self.tool_calls and self.role != "assistant":
             raise PydanticCustomError(
-                "role",
+                "told",
                 "'tool_calls' belong to an assistant message, not to role '{role}'",
                 {"role": self.role},
             )
         if self.tool_call_id is not None and self.role != "tool":
             raise PydanticCustomError(
-                "role", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role}
+                "told", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role}
             )
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
             raise PydanticCustomError(
-                "content",
+                "told",
                 "missing 'content'; only a message with 'tool_calls' or 'tool_call_id' may go without",
             )
         return self
@@ -122,19 +155,28 @@ class Execution(BaseModel):
     target: str | None = None
 
 
+def _named_once(names: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    if isinstance(names, tuple):
+        twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+        if twice is not None:
+            raise PydanticCustomError("told", "'provider' names {name} twice", {"name": repr(twice)})
+    return names
+
+
 class Shared(Strict):
     """The keys that a file and a case may both have."""
 
     description: str | None = None
     provider: Annotated[
-        Annotated[str, Field(min_length=1), Tag("string")]
-        | Annotated[Several[Annotated[str, Field(min_length=1)]], Field(min_length=1), Tag("parts")]
+        Annotated[NonEmptyString, Tag("string")]
+        | Annotated[OneOrMore[NonEmptyString], Tag("parts")]
         | Annotated[None, Tag("null")],
         Discriminator(_content_kind),
+        AfterValidator(_named_once),
     ] = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     guideline_patterns: Several[str] | None = None
-    tags: Several[str] = ()
+    tags: Several[Annotated[str, AfterValidator(_selectable)]] = ()
 
     # AgentV's, known by name; of these only the provider and the outcome are acted on.
     dataset: Any = None
@@ -181,10 +223,10 @@ class EvalCase(Shared):
         expected_messages: a reference answer, never sent.
     """
 
-    id: Annotated[str, Field(min_length=1)]
+    id: NonEmptyString
     outcome: str | None = None
     expected_outcome: str | None = None
-    input_messages: Annotated[Several[EvalMessage], Field(min_length=1)]
+    input_messages: OneOrMore[EvalMessage]
     expected_messages: Several[EvalMessage] = ()
 
     _origin: Origin | None = PrivateAttr(default=None)

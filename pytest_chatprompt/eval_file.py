@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt import agentv
 from pytest_chatprompt.case import (
     EvalCase,
+    OneOrMore,
     Origin,
     Shared,
 )
@@ -30,7 +31,7 @@ class EvalFileHead(Shared):
     """The keys of a file; its cases are read one by one."""
 
     schema_: Any = Field(default=None, alias="$schema")
-    evalcases: Annotated[list[Any], Field(min_length=1)]
+    evalcases: OneOrMore[Any]
 
 
 @dataclass(frozen=True, slots=True)

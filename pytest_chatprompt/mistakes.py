@@ -64,8 +64,10 @@ def explain(error: ValidationError, node: Node, model: type[Strict]) -> Iterator
                 yield found.place, "a part is {type: text, value: ...} or {type: file, value: PATH}"
             case "too_short" | "string_too_short":
                 yield found.place, f"{_path_of(location)} is empty"
-            case "role" | "content" | "system_prompt":
+            case "told":
                 yield found.place, detail["msg"]
+            case "system_prompt":
+                yield found.find(("metadata", "systemPrompt")).place, detail["msg"]
             case wrong_type if wrong_type in _WANTED:
                 yield found.place, f"{_path_of(location)} must be {_WANTED[wrong_type]}, but is {as_read(found)}"
             case _:

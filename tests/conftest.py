@@ -1,0 +1,67 @@
+"""What the tests share: a project folder in which cases are written as an author would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from pytest_chatprompt.attachments import FileReader
+from pytest_chatprompt.case import EvalCase
+from pytest_chatprompt.eval_file import load_eval_file
+from pytest_chatprompt.requests import ProviderRequest, build_request
+
+pytest_plugins = ["pytester"]
+
+settings.register_profile("default", deadline=None, derandomize=True)
+settings.load_profile("default")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A root folder for eval files and what they name."""
+
+    root: Path
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def cases(self, text: str, name: str = "evals/a.eval.yaml") -> tuple[EvalCase, ...]:
+        cases = load_eval_file(self.write(name, text), self.root)
+        for case in cases:
+            if not isinstance(case, EvalCase):
+                raise case.error
+        return tuple(case for case in cases if isinstance(case, EvalCase))
+
+    def case(self, body: str, head: str = "") -> EvalCase:
+        """The one case of a file; `body` is its keys but for the id."""
+        indented = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+        return self.cases(f"{head}\nevalcases:\n  - id: a\n{indented}")[0]
+
+    def request(self, body: str, head: str = "", project_system_prompt: str | None = None) -> ProviderRequest:
+        return build_request(self.case(body, head), FileReader(self.root), project_system_prompt=project_system_prompt)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty root folder."""
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def write_files(pytester: pytest.Pytester) -> Callable[[Mapping[str, str]], None]:
+    """Writes files into the folder of a pytest run."""
+
+    def write(files: Mapping[str, str]) -> None:
+        for name, content in files.items():
+            path = pytester.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8", newline="")
+
+    return write
