@@ -72,7 +72,7 @@ class FileReader:
             if os.path.lexists(candidate):
                 self._check_inside(candidate, name)
                 return candidate
-        tried = ", ".join(self._shown(candidate) for candidate in dict.fromkeys(candidates))
+        tried = ", ".join(dict.fromkeys(self._shown(candidate) for candidate in candidates))
         raise UnusableFileError(f"file {name} not found; tried {tried}")
 
     def read(self, path: Path, name: str) -> str:
