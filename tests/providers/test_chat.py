@@ -1,0 +1,204 @@
+"""What all chat providers share: which messages are sent (ruling E2), sending, and what comes back."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import (
+    ApiError,
+    ChatMessage,
+    MissingSettingError,
+    OpenAIProvider,
+    PayloadError,
+    ProviderRequest,
+    UnreachableError,
+)
+
+from .conftest import Server
+
+HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
+ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}
+
+
+def prompt_of(**request: Any) -> list[tuple[str, str | None]]:
+    prompt = OpenAIProvider().build_chat_prompt(ProviderRequest.model_validate(request))
+    return [(message.role, message.content) for message in prompt]
+
+
+USER = {"role": "user", "content": "hi"}
+
+
+@pytest.mark.parametrize(
+    ("request_data", "prompt"),
+    [
+        pytest.param({"chat_prompt": [USER]}, [("system", "You are a careful assistant."), ("user", "hi")], id="the default"),
+        pytest.param(
+            {"chat_prompt": [USER], "metadata": {"systemPrompt": "Mine."}}, [("system", "Mine."), ("user", "hi")], id="set"
+        ),
+        pytest.param({"chat_prompt": [USER], "metadata": {"systemPrompt": ""}}, [("user", "hi")], id="none wanted"),
+        pytest.param(
+            {"chat_prompt": [USER, {"role": "system", "content": "x"}], "question": "q", "guidelines": ["g"]},
+            [("user", "hi"), ("system", "x")],
+            id="a system message anywhere",
+        ),
+        pytest.param({"question": "q"}, [("system", "You are a careful assistant."), ("user", "q")], id="legacy"),
+        pytest.param(
+            {"question": "q", "guidelines": ["g1", "g2"], "metadata": {"systemPrompt": "Mine."}},
+            [("system", "Mine.\n\n[[ ## Guidelines ## ]]\n\ng1\n\ng2"), ("user", "q")],
+            id="legacy with guidelines",
+        ),
+        pytest.param(
+            {"question": "q", "guidelines": ["g"], "metadata": {"systemPrompt": ""}},
+            [("system", "[[ ## Guidelines ## ]]\n\ng"), ("user", "q")],
+            id="legacy with guidelines alone",
+        ),
+        pytest.param({"question": "q", "metadata": {"systemPrompt": ""}}, [("user", "q")], id="legacy without system"),
+    ],
+)
+def test_the_chat_prompt_is_sent_with_a_system_message_in_front(
+    request_data: dict[str, Any], prompt: list[tuple[str, str]]
+) -> None:
+    assert prompt_of(**request_data) == prompt
+
+
+def test_an_empty_chat_prompt_is_an_error_and_not_absent() -> None:
+    with pytest.raises(PayloadError, match="the chat prompt is an empty list"):
+        prompt_of(chat_prompt=[], question="q")
+
+
+def test_a_request_of_nothing_is_an_error() -> None:
+    with pytest.raises(PayloadError, match="the request has neither a chat prompt nor a question"):
+        prompt_of()
+
+
+def test_the_body_is_utf8_json_and_the_answer_comes_back(server: Server) -> None:
+    server.answers(ANSWER)
+    provider = OpenAIProvider(model="m", base_url=f"{server.url}/v1/", api_key="sk-1", timeout_seconds=5)
+    response = provider.send(ProviderRequest(chat_prompt=(ChatMessage("system", "ä"), ChatMessage("user", "😀\r\n"))))
+    assert response.text == "ho"
+    ((path, headers, body),) = server.requests
+    assert path == "/v1/chat/completions"
+    assert headers["authorization"] == "Bearer sk-1"
+    assert headers["content-type"] == "application/json"
+    assert body == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "ä"}, {"role": "user", "content": "😀\r\n"}],
+    }
+    provider.close()
+
+
+def test_a_closed_provider_can_be_used_again(server: Server) -> None:
+    server.answers(ANSWER)
+    provider = OpenAIProvider(base_url=server.url, api_key="")
+    provider.close()
+    for _ in range(2):
+        assert provider.send(HI).text == "ho"
+        provider.close()
+    assert "authorization" not in server.requests[0][1]
+
+
+def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers(ANSWER)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    provider = OpenAIProvider(base_url=server.url)
+    provider.send(HI)
+    provider.close()
+    assert server.requests[0][1]["authorization"] == "Bearer sk-env"
+
+
+def test_a_missing_key_is_told_by_its_variable(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(MissingSettingError) as caught:
+        OpenAIProvider(base_url=server.url).send(HI)
+    assert str(caught.value) == (
+        "no key for OpenAI: set the environment variable OPENAI_API_KEY, or pass api_key to OpenAIProvider"
+    )
+    assert server.requests == []
+
+
+def test_a_base_url_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=re.escape("OpenAIProvider: 'localhost:8000' is no http or https URL")):
+        OpenAIProvider(base_url="localhost:8000")
+
+
+def test_extra_body_is_laid_over_the_body(server: Server) -> None:
+    server.answers(ANSWER)
+    provider = OpenAIProvider(
+        base_url=server.url, api_key="k", extra_body={"model": "other", "reasoning": {"effort": "low"}}
+    )
+    provider.extra_body["messages"] = []
+    provider.send(HI)
+    provider.close()
+    assert server.requests[0][2] == {"model": "other", "messages": [], "reasoning": {"effort": "low"}}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "settings", "told"),
+    [
+        pytest.param((ChatMessage("user", "\ud800"),), {}, "half a character (U+D800)", id="half a character"),
+        pytest.param((ChatMessage("user", "x"),), {"temperature": math.inf}, "cannot be written as JSON", id="infinity"),
+    ],
+)
+def test_what_json_cannot_hold_is_an_error_before_it_is_sent(
+    server: Server, prompt: tuple[ChatMessage, ...], settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PayloadError, match=re.escape(told)):
+        OpenAIProvider(base_url=server.url, api_key="k", **settings).send(ProviderRequest(chat_prompt=prompt))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        pytest.param({"error": {"message": "bad key sk-secret", "type": "x"}}, "bad key [key]", id="the API's own message, without the key"),
+        pytest.param(b"<html>oops</html>", "<html>oops</html>", id="no JSON"),
+        pytest.param(b"", "(an empty body)", id="nothing"),
+        pytest.param({"detail": "not here"}, '{"detail": "not here"}', id="another shape"),
+        pytest.param(b"x" * 600, "x" * 500 + "...", id="a long text"),
+    ],
+)
+def test_an_http_error_shows_status_and_message(server: Server, body: Any, told: str) -> None:
+    server.answers(body, status=401)
+    provider = OpenAIProvider(base_url=server.url, api_key="sk-secret")
+    with pytest.raises(ApiError) as caught:
+        provider.send(HI)
+    provider.close()
+    assert str(caught.value) == f"OpenAI answered 401 Unauthorized: {told}"
+    assert caught.value.status == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        pytest.param(b"{cut", "OpenAI answered with a body that is no JSON: {cut", id="no JSON"),
+        pytest.param({"choices": []}, 'OpenAI answered in a shape unknown here: {"choices": []}', id="no choice"),
+        pytest.param([], "OpenAI answered in a shape unknown here: []", id="a list"),
+    ],
+)
+def test_an_unreadable_answer_is_an_error(server: Server, body: Any, told: str) -> None:
+    server.answers(body)
+    provider = OpenAIProvider(base_url=server.url, api_key="k")
+    with pytest.raises(ApiError, match=re.escape(told)):
+        provider.send(HI)
+    provider.close()
+
+
+def test_a_server_that_does_not_answer_is_told_with_the_timeout(server: Server) -> None:
+    server.stall = threading.Event()
+    provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.05)
+    with pytest.raises(UnreachableError, match=re.escape("OpenAI did not answer within 0.05 s (ReadTimeout)")):
+        provider.send(HI)
+    server.stall.set()
+    provider.close()
+
+
+def test_a_server_that_is_not_there_is_told_by_its_host() -> None:
+    provider = OpenAIProvider(base_url="http://127.0.0.1:1", api_key="k")
+    with pytest.raises(UnreachableError, match=re.escape("OpenAI at 127.0.0.1 cannot be reached: ")):
+        provider.send(HI)
+    provider.close()
