@@ -26,7 +26,7 @@ def difference(stored: str, sent: str) -> str:
     Returns:
         Removed lines with `-`, added ones with `+`, each hunk under its place; `""` for equal texts.
     """
-    before, after = stored.split("\n"), sent.split("\n")
+    before, after = _lines(stored), _lines(sent)
     places = list(_places(yaml.compose(sent), ""))
     lines: list[str] = []
     for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_CONTEXT_LINES):
@@ -41,6 +41,15 @@ def difference(stored: str, sent: str) -> str:
     if len(lines) > _LONGEST_LINES:
         lines[_LONGEST_LINES:] = [f"... and {len(lines) - _LONGEST_LINES} more lines"]
     return "\n".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; one that lacks the line break at its end, as an editor may leave it, says so."""
+    return (
+        text.removesuffix("\n").split("\n")
+        if text.endswith("\n")
+        else [*text.split("\n"), "(no line break at the end)"]
+    )
 
 
 def _places(node: yaml.Node | None, path: str) -> Iterator[tuple[int, str]]:

@@ -15,7 +15,9 @@ USER = ChatMessage("user", "hi", number=2)
 TOOLS = (
     SYSTEM,
     ChatMessage("user", "Weather?", number=2),
-    ChatMessage("assistant", "Let me see.", tool_calls=(call("c1", "weather", '{"city": "Paris"}'), call("c2", "now")), number=3),
+    ChatMessage(
+        "assistant", "Let me see.", tool_calls=(call("c1", "weather", '{"city": "Paris"}'), call("c2", "now")), number=3
+    ),
     ChatMessage("tool", "sunny", tool_call_id="c1", number=4),
     ChatMessage("tool", None, tool_call_id="c2", number=5),
     ChatMessage("user", "And?", number=6),

@@ -104,7 +104,10 @@ def test_names_are_left_out_and_that_is_told() -> None:
             id="a result without any call",
         ),
         pytest.param(
-            (ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)), ChatMessage("tool", "x", tool_call_id="c9")),
+            (
+                ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)),
+                ChatMessage("tool", "x", tool_call_id="c9"),
+            ),
             "no assistant message before it makes the call 'c9' ('c1')",
             id="a result of another call",
         ),
@@ -132,7 +135,9 @@ def test_results_without_numbers_are_told_too() -> None:
         ChatMessage("tool", "x", tool_call_id="a"),
         ChatMessage("tool", "y", tool_call_id="b"),
     )
-    assert AnthropicProvider().build_payload(prompt).adjustments == ("tool results of tool messages sent in one user turn",)
+    assert AnthropicProvider().build_payload(prompt).adjustments == (
+        "tool results of tool messages sent in one user turn",
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,13 @@ USER = {"role": "user", "content": "hi"}
 @pytest.mark.parametrize(
     ("request_data", "prompt"),
     [
-        pytest.param({"chat_prompt": [USER]}, [("system", "You are a careful assistant."), ("user", "hi")], id="the default"),
         pytest.param(
-            {"chat_prompt": [USER], "metadata": {"systemPrompt": "Mine."}}, [("system", "Mine."), ("user", "hi")], id="set"
+            {"chat_prompt": [USER]}, [("system", "You are a careful assistant."), ("user", "hi")], id="the default"
+        ),
+        pytest.param(
+            {"chat_prompt": [USER], "metadata": {"systemPrompt": "Mine."}},
+            [("system", "Mine."), ("user", "hi")],
+            id="set",
         ),
         pytest.param({"chat_prompt": [USER], "metadata": {"systemPrompt": ""}}, [("user", "hi")], id="none wanted"),
         pytest.param(
@@ -141,7 +145,9 @@ def test_extra_body_is_laid_over_the_body(server: Server) -> None:
     ("prompt", "settings", "told"),
     [
         pytest.param((ChatMessage("user", "\ud800"),), {}, "half a character (U+D800)", id="half a character"),
-        pytest.param((ChatMessage("user", "x"),), {"temperature": math.inf}, "cannot be written as JSON", id="infinity"),
+        pytest.param(
+            (ChatMessage("user", "x"),), {"temperature": math.inf}, "cannot be written as JSON", id="infinity"
+        ),
     ],
 )
 def test_what_json_cannot_hold_is_an_error_before_it_is_sent(
@@ -155,7 +161,11 @@ def test_what_json_cannot_hold_is_an_error_before_it_is_sent(
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        pytest.param({"error": {"message": "bad key sk-secret", "type": "x"}}, "bad key [key]", id="the API's own message, without the key"),
+        pytest.param(
+            {"error": {"message": "bad key sk-secret", "type": "x"}},
+            "bad key [key]",
+            id="the API's own message, without the key",
+        ),
         pytest.param(b"<html>oops</html>", "<html>oops</html>", id="no JSON"),
         pytest.param(b"", "(an empty body)", id="nothing"),
         pytest.param({"detail": "not here"}, '{"detail": "not here"}', id="another shape"),

@@ -15,7 +15,9 @@ from .conversations import SYSTEM, TOOLS, USER, call
 def test_the_model_is_in_the_path_and_the_key_in_a_header(server: Server) -> None:
     server.answers(GeminiProvider.offline_reply)
     provider = GeminiProvider(base_url=server.url, model="gemini-x", api_key="k1", temperature=0, max_output_tokens=5)
-    assert provider.send(ProviderRequest(chat_prompt=(SYSTEM, USER, ChatMessage("assistant", "ho")))).text == "(offline)"
+    assert (
+        provider.send(ProviderRequest(chat_prompt=(SYSTEM, USER, ChatMessage("assistant", "ho")))).text == "(offline)"
+    )
     provider.close()
     ((path, headers, body),) = server.requests
     assert path == "/v1beta/models/gemini-x:generateContent"
@@ -32,13 +34,18 @@ def test_without_system_and_settings_there_are_contents_alone() -> None:
 
 
 def test_a_whole_resource_name_is_kept() -> None:
-    assert GeminiProvider(model="tunedModels/my model").endpoint_path() == "/v1beta/tunedModels/my%20model:generateContent"
+    assert (
+        GeminiProvider(model="tunedModels/my model").endpoint_path() == "/v1beta/tunedModels/my%20model:generateContent"
+    )
 
 
 def test_extra_body_is_laid_into_the_generation_config(server: Server) -> None:
     server.answers(GeminiProvider.offline_reply)
     provider = GeminiProvider(
-        base_url=server.url, api_key="k", temperature=1, extra_body={"generationConfig": {"topK": 3}, "safetySettings": []}
+        base_url=server.url,
+        api_key="k",
+        temperature=1,
+        extra_body={"generationConfig": {"topK": 3}, "safetySettings": []},
     )
     provider.send(ProviderRequest(question="hi", metadata={"systemPrompt": ""}))
     provider.close()
@@ -68,7 +75,10 @@ def test_tool_calls_and_results_become_parts_and_results_of_one_turn_go_together
         },
         {"role": "user", "parts": [{"text": "And?"}]},
         {"role": "model", "parts": [{"functionCall": {"id": "c3", "name": "more", "args": {}}}]},
-        {"role": "user", "parts": [{"functionResponse": {"id": "c3", "name": "more", "response": {"result": '{"a": 1}'}}}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"id": "c3", "name": "more", "response": {"result": '{"a": 1}'}}}],
+        },
     ]
     assert payload.adjustments == ("tool results of messages 4 and 5 sent in one user turn",)
 
@@ -82,7 +92,9 @@ def test_tool_calls_and_results_become_parts_and_results_of_one_turn_go_together
             "message 2: the arguments of the tool call 'c1' are no JSON object: '3'",
             id="arguments that are no object",
         ),
-        pytest.param((USER, ChatMessage("tool", "x", number=2)), "message 2: a tool message without 'tool_call_id'", id="no id"),
+        pytest.param(
+            (USER, ChatMessage("tool", "x", number=2)), "message 2: a tool message without 'tool_call_id'", id="no id"
+        ),
     ],
 )
 def test_what_the_shape_cannot_hold_is_an_error(prompt: tuple[ChatMessage, ...], told: str) -> None:
@@ -116,7 +128,11 @@ def test_what_the_shape_cannot_hold_is_an_error(prompt: tuple[ChatMessage, ...],
     ],
 )  # fmt: skip
 def test_replies_are_read(
-    reply: dict[str, Any], text: str, finish_reason: str | None, blocked: str | None, tokens: tuple[int | None, int | None]
+    reply: dict[str, Any],
+    text: str,
+    finish_reason: str | None,
+    blocked: str | None,
+    tokens: tuple[int | None, int | None],
 ) -> None:
     response = GeminiProvider().read_reply(reply)
     assert (response.text, response.finish_reason, response.blocked) == (text, finish_reason, blocked)

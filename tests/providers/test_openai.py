@@ -27,7 +27,9 @@ def test_the_default_model_is_a_constant() -> None:
         pytest.param({"temperature": 0}, {"temperature": 0}, id="a temperature of 0 is a value"),
         pytest.param({"max_output_tokens": 10}, {"max_completion_tokens": 10}, id="the cap"),
         pytest.param(
-            {"max_output_tokens": 10, "max_tokens_parameter": "max_tokens"}, {"max_tokens": 10}, id="the cap's older name"
+            {"max_output_tokens": 10, "max_tokens_parameter": "max_tokens"},
+            {"max_tokens": 10},
+            id="the cap's older name",
         ),
         pytest.param({}, {}, id="nothing set"),
     ],
@@ -66,7 +68,11 @@ def test_settings_are_sent_only_where_set(settings: dict[str, Any], sent: dict[s
     ],
 )  # fmt: skip
 def test_replies_are_read(
-    reply: dict[str, Any], text: str, finish_reason: str | None, blocked: str | None, tokens: tuple[int | None, int | None]
+    reply: dict[str, Any],
+    text: str,
+    finish_reason: str | None,
+    blocked: str | None,
+    tokens: tuple[int | None, int | None],
 ) -> None:
     response = OpenAIProvider().read_reply(reply)
     assert (response.text, response.finish_reason, response.blocked) == (text, finish_reason, blocked)

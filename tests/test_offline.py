@@ -1,0 +1,119 @@
+"""Offline: what sockets and the environment are while a provider sends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from pytest_chatprompt.offline import BlockedConnectionError, offline
+
+
+@pytest.fixture
+def listener() -> socket.socket:
+    """A socket that listens on loopback."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
+def reach(family: int, kind: int, method: str, *arguments: object) -> None:
+    with socket.socket(family, kind) as reaching:
+        reaching.settimeout(1)
+        getattr(reaching, method)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "address"),
+    [
+        pytest.param(
+            lambda: reach(socket.AF_INET, socket.SOCK_STREAM, "connect", ("192.0.2.1", 80)),
+            "192.0.2.1:80",
+            id="connect",
+        ),
+        pytest.param(
+            lambda: reach(socket.AF_INET, socket.SOCK_STREAM, "connect_ex", ("192.0.2.1", 80)),
+            "192.0.2.1:80",
+            id="connect_ex",
+        ),
+        pytest.param(
+            lambda: reach(socket.AF_INET6, socket.SOCK_STREAM, "connect", ("2001:db8::1", 80)),
+            "2001:db8::1:80",
+            id="IPv6",
+        ),
+        pytest.param(
+            lambda: reach(socket.AF_INET, socket.SOCK_DGRAM, "sendto", b"x", ("192.0.2.1", 53)),
+            "192.0.2.1:53",
+            id="sendto",
+        ),
+        pytest.param(lambda: socket.getaddrinfo("api.example", 443), "api.example:443", id="a name looked up"),
+        pytest.param(lambda: socket.getaddrinfo(b"api.example", 443), "api.example:443", id="a name in bytes"),
+        pytest.param(
+            lambda: socket.create_connection(("api.example", 443), 1), "api.example:443", id="create_connection"
+        ),
+    ],
+)
+def test_nothing_beyond_this_machine_is_reached(attempt: Callable[[], object], address: str) -> None:
+    with offline() as connections, pytest.raises(BlockedConnectionError) as caught:
+        attempt()
+    assert str(caught.value) == f"no connection to {address}: this is an offline run"
+    assert connections.blocked == [address]
+
+
+def test_loopback_is_reached_and_noted(listener: socket.socket) -> None:
+    port = listener.getsockname()[1]
+    with listener, offline() as connections, socket.create_connection(("localhost", port), 1):
+        pass
+    assert connections.blocked == []
+    assert {f"127.0.0.1:{port}"} <= set(connections.local) <= {f"127.0.0.1:{port}", f"::1:{port}"}
+
+
+def test_what_has_no_address_is_let_through() -> None:
+    with offline() as connections:
+        assert socket.getaddrinfo(None, 80)
+        first, second = socket.socketpair()
+        with first, second:
+            first.sendall(b"x")
+    assert (connections.blocked, connections.local) == ([], [])
+
+
+def test_a_thread_is_kept_offline_too() -> None:
+    def look_up() -> None:
+        with pytest.raises(BlockedConnectionError):
+            socket.getaddrinfo("api.example", 443)
+
+    with offline() as connections:
+        thread = threading.Thread(target=look_up)
+        thread.start()
+        thread.join()
+    assert connections.blocked == ["api.example:443"]
+
+
+def test_nothing_stays_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "mine")
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setenv("https_proxy", "http://proxy.example")
+    before = (dict(os.environ), socket.getaddrinfo, dict(vars(socket.socket)))
+    with pytest.raises(ZeroDivisionError), offline():
+        raise ZeroDivisionError
+    assert (dict(os.environ), socket.getaddrinfo, dict(vars(socket.socket))) == before
+
+
+def test_guards_that_another_tool_set_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    with offline():
+        pass
+    assert vars(socket.socket)["connect"] is refuse
+
+
+def test_the_environment_holds_placeholders_and_no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "mine")
+    monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example")
+    with offline():
+        assert os.environ["ANTHROPIC_API_KEY"] == "offline"
+        assert os.environ["AZURE_OPENAI_ENDPOINT"] == "https://azure-openai.invalid"
+        assert "ALL_PROXY" not in os.environ
