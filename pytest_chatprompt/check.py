@@ -5,6 +5,7 @@ It is an ordinary test function, so its arguments are the fixtures that users ov
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertio
 def _told(item: pytest.Item, result: AssertionResult, provider_name: str) -> str:
     path = Path(result.snapshot_location)
     shown = path.relative_to(item.config.rootpath) if path.is_relative_to(item.config.rootpath) else path
-    accept = f"pytest {shlex.quote(item.nodeid)} --snapshot-update"
+    accept = _accepting_command(item)
     if result.recalled_data is None:
         return (
             f"what is sent to {provider_name} has no snapshot yet\n\n"
@@ -74,6 +75,16 @@ def _told(item: pytest.Item, result: AssertionResult, provider_name: str) -> str
         f"what is sent to {provider_name} is not what its snapshot says\n\n"
         f"{shown.as_posix()}\n{changes}\n\nTo accept it: {accept}"
     )
+
+
+def _accepting_command(item: pytest.Item) -> str:
+    """What to type where pytest was started to write the snapshot of an item."""
+    settings = item.config.stash[settings_key]
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += [word for override in item.config.getoption("override_ini") or () for word in ("-o", override)]
+    words += ["--chatprompt-provider", settings.provider] if settings.provider else []
+    return shlex.join([*words, "--snapshot-update"])
 
 
 def _check_live(reviewed: Recording, live: Recording, response: ProviderResponse) -> None:

@@ -131,17 +131,20 @@ class EvalFile(pytest.Module):
         cache: dict[tuple[str, bool], list[pytest.Function]] = self.stash.setdefault(_templates_key, {})
         key = (provider_name, in_id)
         if key not in cache:
-            marks = [pytest.mark.parametrize("_eval_provider_name", [provider_name])] if in_id else []
-            alone = self._made_by_pytest(marks)
+            in_bracket = provider_name if in_id else None
+            alone = self._made_by_pytest(in_bracket)
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            looked_up = self._made_by_pytest([*marks, pytest.mark.usefixtures(f"{provider_name}_provider")])
+            looked_up = self._made_by_pytest(in_bracket, f"{provider_name}_provider")
             cache[key] = looked_up if _parameters(looked_up) > _parameters(alone) else alone
         return cache[key]
 
-    def _made_by_pytest(self, marks: list[pytest.MarkDecorator]) -> list[pytest.Function]:
+    def _made_by_pytest(self, provider_in_id: str | None, *used_fixtures: str) -> list[pytest.Function]:
         function = FunctionType(check_case.__code__, check_case.__globals__, _TEMPLATE)
-        function.__test__ = True  # type: ignore[attr-defined]
-        function.pytestmark = [mark.mark for mark in marks]  # type: ignore[attr-defined]
+        function.__dict__.update(
+            __test__=True,
+            pytestmark=[pytest.mark.usefixtures(*used_fixtures).mark] if used_fixtures else [],
+            provider_in_id=provider_in_id,
+        )
         setattr(self.obj, _TEMPLATE, function)
         made = self.ihook.pytest_pycollect_makeitem(collector=self, name=_TEMPLATE, obj=function)
         return list(made)

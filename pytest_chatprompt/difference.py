@@ -45,11 +45,8 @@ def difference(stored: str, sent: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """The lines of a text; one that lacks the line break at its end, as an editor may leave it, says so."""
-    return (
-        text.removesuffix("\n").split("\n")
-        if text.endswith("\n")
-        else [*text.split("\n"), "(no line break at the end)"]
-    )
+    lines = text.split("\n")
+    return lines[:-1] if text.endswith("\n") else [*lines, "(no line break at the end)"]
 
 
 def _places(node: yaml.Node | None, path: str) -> Iterator[tuple[int, str]]:

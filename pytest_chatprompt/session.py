@@ -51,6 +51,13 @@ class EvalSession:
             config.pluginmanager.register(session, name)
         return session
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Put the provider of a list into the id of its items, in front of all other parameters."""
+        name = getattr(metafunc.function, "provider_in_id", None)
+        if name is not None and isinstance(metafunc.definition.parent, EvalFile):
+            metafunc.parametrize("_eval_provider_name", [name])
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take down which cases were selected."""
         # Nothing has run yet, so what failed is a file that could not be collected.

@@ -61,7 +61,7 @@ def test_a_long_difference_is_cut() -> None:
     before = {"a": [f"x{number}" for number in range(500)]}
     after = {"a": [f"y{number}" for number in range(500)]}
     assert len(told(before, after)) == 401
-    assert told(before, after)[-1] == "... and 601 more lines"
+    assert told(before, after)[-1] == "... and 602 more lines"
 
 
 def test_a_line_break_that_an_editor_took_away_is_told() -> None:

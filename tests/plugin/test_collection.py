@@ -1,0 +1,181 @@
+"""Eval files as modules, cases as items."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import HELLO, Run
+
+TWO = """
+tags: [all]
+evalcases:
+  - id: one
+    tags: [smoke]
+    input_messages: [{role: user, content: hello}]
+  - id: two
+    provider: [anthropic, gemini]
+    tags: [high-risk]
+    input_messages: [{role: user, content: hello}]
+"""
+
+
+def node_ids(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_every_case_and_provider_is_an_item(run: Run) -> None:
+    run.write({"evals/a.eval.yaml": TWO, "b.eval.yml": HELLO, "c.yaml": HELLO, "notes.eval.txt": "x"})
+    assert node_ids(run("--collect-only", "-q")) == [
+        "b.eval.yml::hello",
+        "evals/a.eval.yaml::one",
+        "evals/a.eval.yaml::two[anthropic]",
+        "evals/a.eval.yaml::two[gemini]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "selected"),
+    [
+        pytest.param(["a.eval.yaml::one"], ["one"], id="by node id"),
+        pytest.param(["a.eval.yaml::two[gemini]"], ["two[gemini]"], id="by node id with a provider"),
+        pytest.param(["a.eval.yaml::two"], ["two[anthropic]", "two[gemini]"], id="by node id without a provider"),
+        pytest.param(["-k", "two and not gemini"], ["two[anthropic]"], id="by keyword"),
+        pytest.param(["-m", "smoke"], ["one"], id="by a case's tag"),
+        pytest.param(["-m", "high-risk"], ["two[anthropic]", "two[gemini]"], id="by a tag with a dash"),
+        pytest.param(["-m", "all and not smoke"], ["two[anthropic]", "two[gemini]"], id="by a file's tag"),
+    ],
+)
+def test_cases_are_selected_as_tests_are(run: Run, arguments: list[str], selected: list[str]) -> None:
+    run.write({"a.eval.yaml": TWO})
+    result = run("--collect-only", "-q", "--strict-markers", *arguments)
+    assert node_ids(result) == [f"a.eval.yaml::{name}" for name in selected]
+
+
+@pytest.mark.parametrize(
+    ("case_id", "node_id"),
+    [
+        pytest.param("a/b c", "a/b c", id="a slash and a blank"),
+        pytest.param("'a::b'", "a%3A%3Ab", id="the separator"),
+        pytest.param("'a[b]'", "a[b]", id="brackets"),
+        pytest.param(r'"a\nb"', "a%0Ab", id="a line break"),
+        pytest.param("Grüße", "Grüße", id="an accent"),
+        pytest.param("a" * 300, "a" * 300, id="300 characters"),
+    ],
+)
+def test_any_id_can_be_selected_by_the_node_id_that_is_printed(run: Run, case_id: str, node_id: str) -> None:
+    run.write({"a.eval.yaml": HELLO.replace("id: hello", f"id: {case_id}")})
+    assert node_ids(run("--collect-only", "-q")) == [f"a.eval.yaml::{node_id}"]
+    run.update(f"a.eval.yaml::{node_id}").assert_outcomes(passed=1)
+    run().assert_outcomes(passed=1)
+
+
+def test_ids_that_look_alike_do_not_share_a_snapshot(run: Run) -> None:
+    ids = ["a/b", "a:b", "ab", "Case", "case", "a[azure]", "a", "x.1", "x"]
+    cases = "".join(f"  - id: '{one}'\n    input_messages: [{{role: user, content: 'I am {one}'}}]\n" for one in ids)
+    run.write({"a.eval.yaml": f"evalcases:\n{cases}"})
+    run.update().assert_outcomes(passed=len(ids))
+    assert len(run.snapshots()) == len(ids)
+    run().assert_outcomes(passed=len(ids))
+
+
+def test_files_are_those_of_the_ini(run: Run) -> None:
+    run.write({"a.yaml": HELLO, "deep/cases/b.yaml": HELLO, "c.eval.yaml": HELLO})
+    assert node_ids(run("--collect-only", "-q", "-o", "chatprompt_files=a.yaml cases/*.yaml")) == [
+        "a.yaml::hello",
+        "deep/cases/b.yaml::hello",
+    ]
+
+
+def test_nothing_inside_a_snapshots_folder_is_collected(run: Run) -> None:
+    run.write({"a.yaml": HELLO, "__snapshots__/a/b.yaml": HELLO, "kept/x.yaml": HELLO})
+    run.update("-o", "chatprompt_files=*.yaml")
+    assert node_ids(run("--collect-only", "-q", "-o", "chatprompt_files=*.yaml")) == [
+        "a.yaml::hello",
+        "kept/x.yaml::hello",
+    ]
+    inside = run("--collect-only", "-q", "-o", "chatprompt_files=*.yaml", "--snapshot-dirname=kept")
+    assert node_ids(inside) == ["a.yaml::hello"]
+
+
+def test_files_that_would_share_a_folder_of_snapshots_are_refused(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO, "a.eval.yml": HELLO, "b.eval.yaml": HELLO})
+    result = run("--continue-on-collection-errors", "--snapshot-update")
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml: a.eval.yml would keep snapshots in the same folder, __snapshots__/a.eval; rename one of them",
+            "a.eval.yml: a.eval.yaml would keep snapshots in the same folder, __snapshots__/a.eval; rename one of them",
+        ]
+    )
+
+
+def test_a_mistake_of_a_file_is_a_collection_error_without_traceback(run: Run) -> None:
+    run.write({"a.eval.yaml": "evalcases:\n  - id: a\n    id: b\nprovder: x\n", "b.eval.yaml": HELLO})
+    result = run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR collecting a.eval.yaml*",
+            "a.eval.yaml:3:5: the key 'id' is given twice, first in line 2",
+            "a.eval.yaml:4:1: unknown key 'provder'; did you mean 'provider'?",
+            "*short test summary info*",
+        ],
+        consecutive=False,
+    )
+    assert "Traceback" not in result.stdout.str()
+    assert "pytest_chatprompt" not in result.stdout.str()
+
+
+def test_a_mistake_in_a_case_is_an_error_of_that_case_at_setup(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": "evalcases:\n  - id: bad\n    tags: [smoke]\n    input_messages: 3\n"
+            + HELLO.split("evalcases:\n")[1]
+        }
+    )
+    run.update("-k", "hello")
+    result = run()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at setup of bad*",
+            "a.eval.yaml:4:21: case 'bad': 'input_messages' must be a list, but is the number 3; quote it if text is meant",
+        ]
+    )
+    assert "pytest_chatprompt" not in result.stdout.str()
+    run("-m", "smoke").assert_outcomes(errors=1, deselected=1)
+
+
+def test_a_report_names_the_line_of_the_case(run: Run) -> None:
+    run.write({"a.eval.yaml": TWO})
+    result = run("--junitxml=out.xml", "-o", "junit_family=xunit1", "--tb=line")
+    result.stdout.fnmatch_lines([f"{run.path}/a.eval.yaml:4: what is sent to azure has no snapshot yet"])
+    xml = (run.path / "out.xml").read_text()
+    assert 'file="a.eval.yaml" line="3"' in xml
+    assert 'message="what is sent to azure has no snapshot yet"' in xml
+
+
+def test_a_tag_of_pytests_own_does_what_it_does(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [skip]")})
+    run().assert_outcomes(skipped=1)
+
+
+def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> None:
+    run.write(
+        {
+            "test_it.py": """
+                import sys
+
+                def test_it():
+                    ours = {name for name in sys.modules if name.startswith("pytest_chatprompt")}
+                    assert ours == {
+                        "pytest_chatprompt",
+                        "pytest_chatprompt.fixtures",
+                        "pytest_chatprompt.options",
+                        "pytest_chatprompt.plugin",
+                    }
+                    assert not {"pydantic", "wcmatch"} & set(sys.modules)
+            """.replace("\n                ", "\n")
+        }
+    )
+    run.pytester.runpytest_subprocess("-p", "no:respx").assert_outcomes(passed=1)
