@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pytest
 
@@ -78,10 +78,9 @@ class EvalSession:
             return (yield)
         call.excinfo = _plain(item.located(error))
         report = yield
-        crash = getattr(report.longrepr, "reprcrash", None)
-        if crash is not None:
-            # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
-            crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
+        # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
+        crash = cast(Any, report.longrepr).reprcrash
+        crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
         return report
 
     @pytest.hookimpl(wrapper=True)
@@ -92,7 +91,9 @@ class EvalSession:
         """
         option = self.config.option
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        self.cut_short = self.cut_short or not ended or bool(session.shouldfail or session.shouldstop)
+        runs_nothing = option.collectonly or option.setuponly or option.setupplan
+        stopped = session.shouldfail or session.shouldstop
+        self.cut_short = bool(self.cut_short or not ended or runs_nothing or stopped)
         self._is_disabled_by_user = option.disable_unused_snapshots
         option.disable_unused_snapshots = self._is_disabled_by_user or self.cut_short
         self.unused = set() if option.disable_unused_snapshots else self.unused | set(self._find_unused())
@@ -104,7 +105,7 @@ class EvalSession:
         elif self._removes:
             for path in self.unused:
                 remove(path)
-        elif self.unused and not option.warn_unused_snapshots and exitstatus == pytest.ExitCode.OK:
+        elif self.unused and not option.update_snapshots and not option.warn_unused_snapshots:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
 
@@ -137,8 +138,7 @@ class EvalSession:
 
     def _find_unused(self) -> list[Path]:
         """Those of the files that this run loaded whole and selected whole."""
-        option = self.config.option
-        if option.collectonly or option.setuponly or option.setupplan or named_on_command_line(self.config):
+        if named_on_command_line(self.config):
             return []
         return [
             path

@@ -303,6 +303,11 @@ def test_a_file_outside_of_the_root_is_told_by_its_whole_path(project: Project) 
             id="null for text",
         ),
         pytest.param(
+            "input_messages: [{role: user, content: [{type: text, value: [x]}]}]",
+            ["3:65: case 'a': 'input_messages[0].content[0].value' must be a string, but is a list"],
+            id="a list for text",
+        ),
+        pytest.param(
             "input_messages:\n  - role: user\n    content:\n      - type: text\n        value:",
             ["7:19: case 'a': 'input_messages[0].content[0].value' must be a string, but is empty"],
             id="nothing for text",

@@ -72,6 +72,8 @@ def test_loopback_is_reached_and_noted(listener: socket.socket) -> None:
 def test_what_has_no_address_is_let_through() -> None:
     with offline() as connections:
         assert socket.getaddrinfo(None, 80)
+        with socket.socket(socket.AF_UNIX) as local, pytest.raises(FileNotFoundError):
+            local.connect("/nowhere/socket")
         first, second = socket.socketpair()
         with first, second:
             first.sendall(b"x")

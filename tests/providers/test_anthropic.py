@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import AnthropicProvider, ChatMessage, PayloadError, ProviderRequest
+from tests.server import Server
 
-from .conftest import Server
 from .conversations import SYSTEM, TOOLS, USER, call
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt import AzureProvider, ChatMessage, MissingSettingError, ProviderRequest
+from tests.server import Server
 
-from .conftest import Server
 from .conversations import SYSTEM, USER
 
 

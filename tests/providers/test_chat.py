@@ -18,8 +18,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     UnreachableError,
 )
-
-from .conftest import Server
+from tests.server import Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
 ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}

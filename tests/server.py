@@ -20,7 +20,7 @@ class Server:
         url: its address.
         status: the status of its answers.
         body: the bytes of its answers.
-        stall_seconds: how long it waits before it answers.
+        stall: answers wait for it, ten seconds at most.
         requests: path, headers with lower-case names, and decoded body of what it got.
     """
 
