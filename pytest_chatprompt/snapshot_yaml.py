@@ -114,7 +114,7 @@ def _inline(value: Any) -> str:
     """A scalar, or an empty collection, on one line."""
     match value:
         case str():
-            return value if _is_plain(value) else f'"{_escaped(value)}"'
+            return value if _is_plain(value) else _quoted(value)
         case None:
             return "null"
         case bool():
@@ -155,6 +155,13 @@ def _is_plain(text: str) -> bool:
         and not _NUMBER_LIKE.fullmatch(text)
         and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
     )
+
+
+def _quoted(text: str) -> str:
+    """A string of one line in the quotes that leave most of it as it is."""
+    if ('"' in text or "\\" in text) and not _UNSEEN_IN_LINE.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    return f'"{_escaped(text)}"'
 
 
 def _escaped(text: str) -> str:

@@ -60,6 +60,8 @@ json_data = st.recursive(
             {"a": "yes", "b": "null", "c": "y"}, 'a: "yes"\nb: "null"\nc: "y"\n', id="text that looks like a constant"
         ),
         pytest.param({"a": 'say "hi" \\ now'}, 'a: say "hi" \\ now\n', id="quotes inside of plain text"),
+        pytest.param({"a": '{"b": "it\'s"}'}, "a: '{\"b\": \"it''s\"}'\n", id="JSON"),
+        pytest.param({"a": '"\t'}, 'a: "\\"\\t"\n', id="quotes beside a tab"),
         pytest.param({"a": [1, 2.0, True, None, 1e16]}, "a:\n- 1\n- 2.0\n- true\n- null\n- 1.0e+16\n", id="scalars"),
         pytest.param({"a": [math.inf, -math.inf]}, "a:\n- .inf\n- -.inf\n", id="infinities"),
         pytest.param({"a": {}, "b": []}, "a: {}\nb: []\n", id="empty collections"),

@@ -1,0 +1,31 @@
+"""The team's own providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_chatprompt import AnthropicProvider, EvalCase, OpenAIProvider, Provider
+
+
+@pytest.fixture(scope="session")
+def ollama_provider() -> Iterator[OpenAIProvider]:
+    """A model on the developer's own machine; an eval file asks for it as `ollama`."""
+    provider = OpenAIProvider(
+        model="llama3.3",
+        base_url="http://localhost:11434/v1",
+        api_key="ollama",
+        max_output_tokens=500,
+        max_tokens_parameter="max_tokens",
+    )
+    yield provider
+    provider.close()
+
+
+@pytest.fixture
+def eval_provider(eval_case: EvalCase, eval_provider: Provider) -> Provider:
+    """One case is about a long answer, so it gets a model and a cap of its own."""
+    if eval_case.id == "whole-module":
+        return AnthropicProvider(model="claude-opus-5-5", max_output_tokens=16_000)
+    return eval_provider
