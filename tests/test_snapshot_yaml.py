@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_chatprompt.snapshot_yaml import dump
 
-LOADERS = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
+LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 
 # Text as prompts have it, rich in what is hard: line breaks, blanks, controls, quotes, YAML's own signs.
 lines = st.text(
