@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.chat_prompt import ChatMessage as ChatMessage
     from pytest_chatprompt.chat_prompt import ChatPrompt as ChatPrompt
     from pytest_chatprompt.chat_prompt import convert_to_chat_prompt as convert_to_chat_prompt
+    from pytest_chatprompt.errors import AgentError as AgentError
     from pytest_chatprompt.errors import ApiError as ApiError
     from pytest_chatprompt.errors import BlockedResponseError as BlockedResponseError
     from pytest_chatprompt.errors import ChatPromptError as ChatPromptError
@@ -32,12 +33,17 @@ if TYPE_CHECKING:
     from pytest_chatprompt.errors import UnknownProviderError as UnknownProviderError
     from pytest_chatprompt.errors import UnreachableError as UnreachableError
     from pytest_chatprompt.eval_api import EvalAPI as EvalAPI
+    from pytest_chatprompt.providers.agent import AgentProvider as AgentProvider
+    from pytest_chatprompt.providers.agent import Handover as Handover
     from pytest_chatprompt.providers.anthropic import AnthropicProvider as AnthropicProvider
     from pytest_chatprompt.providers.azure import AzureProvider as AzureProvider
     from pytest_chatprompt.providers.chat import ChatProvider as ChatProvider
     from pytest_chatprompt.providers.chat import Payload as Payload
+    from pytest_chatprompt.providers.cli import CLIProvider as CLIProvider
+    from pytest_chatprompt.providers.codex import CodexProvider as CodexProvider
     from pytest_chatprompt.providers.gemini import GeminiProvider as GeminiProvider
     from pytest_chatprompt.providers.openai import OpenAIProvider as OpenAIProvider
+    from pytest_chatprompt.providers.vscode import VSCodeProvider as VSCodeProvider
     from pytest_chatprompt.requests import Provider as Provider
     from pytest_chatprompt.requests import ProviderRequest as ProviderRequest
     from pytest_chatprompt.requests import ProviderResponse as ProviderResponse
@@ -60,6 +66,7 @@ _MODULES: Final = {
         "convert_to_chat_prompt",
     ),
     "errors": (
+        "AgentError",
         "ApiError",
         "BlockedResponseError",
         "ChatPromptError",
@@ -73,14 +80,18 @@ _MODULES: Final = {
         "UnreachableError",
     ),
     "eval_api": ("EvalAPI",),
+    "providers.agent": ("AgentProvider", "Handover"),
     "providers.anthropic": ("AnthropicProvider",),
     "providers.azure": ("AzureProvider",),
     "providers.chat": (
         "ChatProvider",
         "Payload",
     ),
+    "providers.cli": ("CLIProvider",),
+    "providers.codex": ("CodexProvider",),
     "providers.gemini": ("GeminiProvider",),
     "providers.openai": ("OpenAIProvider",),
+    "providers.vscode": ("VSCodeProvider",),
     "requests": (
         "Provider",
         "ProviderRequest",

@@ -53,7 +53,7 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
 def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertion) -> None:
     __tracebackhide__ = True
     provider_name = item.provider_name  # type: ignore[attr-defined]
-    if snapshot == payload(recording, provider_name):
+    if snapshot == payload(recording, provider_name, item.config.rootpath):
         return
     result = snapshot.executions[snapshot.num_executions - 1]
     if result.exception is not None:
@@ -89,7 +89,7 @@ def _accepting_command(item: pytest.Item) -> str:
 
 def _check_live(reviewed: Recording, live: Recording, response: ProviderResponse) -> None:
     __tracebackhide__ = True
-    if live.sent[:1] != reviewed.sent[:1]:
+    if live.sent[:1] != reviewed.sent[:1] or live.handover != reviewed.handover:
         raise SnapshotError(
             "what left in the live run is not what was compared with the snapshot: "
             "the provider sends something else each time"

@@ -10,6 +10,7 @@ report: where, what, and what to do. The plugin prints that text without a trace
     │   ├── PayloadError          the API's shape cannot hold the messages
     │   ├── MissingSettingError   a key or an endpoint is not set
     │   ├── UnreachableError      no answer came: connection refused, timeout, ...
+    │   ├── AgentError            an agent could not be started, failed, or gave no answer
     │   ├── ApiError              the API answered with an error, or with something unreadable
     │   └── BlockedResponseError  the API answered, but withheld the answer
     ├── RecordingError            what a provider sent could not be recorded
@@ -89,6 +90,10 @@ class MissingSettingError(ProviderError):
 
 class UnreachableError(ProviderError):
     """No answer came from the API."""
+
+
+class AgentError(ProviderError):
+    """An agent could not be started, failed, or gave no answer."""
 
 
 class ApiError(ProviderError):

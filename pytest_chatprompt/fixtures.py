@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.case import EvalCase
     from pytest_chatprompt.eval_api import EvalAPI
-    from pytest_chatprompt.providers import AnthropicProvider, AzureProvider, GeminiProvider, OpenAIProvider
+    from pytest_chatprompt.providers import (
+        AnthropicProvider,
+        AzureProvider,
+        CLIProvider,
+        CodexProvider,
+        GeminiProvider,
+        OpenAIProvider,
+        VSCodeProvider,
+    )
     from pytest_chatprompt.recording import Recording
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 
@@ -122,6 +130,30 @@ def gemini_provider() -> Iterator[GeminiProvider]:
     from pytest_chatprompt.providers import GeminiProvider  # noqa: PLC0415
 
     yield from _closing(GeminiProvider())
+
+
+@pytest.fixture(scope="session")
+def vscode_provider() -> VSCodeProvider:
+    """VS Code's agent with its defaults."""
+    from pytest_chatprompt.providers import VSCodeProvider  # noqa: PLC0415
+
+    return VSCodeProvider()
+
+
+@pytest.fixture(scope="session")
+def codex_provider() -> CodexProvider:
+    """Codex with its defaults."""
+    from pytest_chatprompt.providers import CodexProvider  # noqa: PLC0415
+
+    return CodexProvider()
+
+
+@pytest.fixture(scope="session")
+def cli_provider() -> CLIProvider:
+    """A command line that runs an agent; override it to set the command."""
+    from pytest_chatprompt.providers import CLIProvider  # noqa: PLC0415
+
+    return CLIProvider()
 
 
 def _closing(provider: Any) -> Iterator[Any]:

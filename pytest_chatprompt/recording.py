@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
@@ -19,6 +20,7 @@ import httpx
 from pytest_chatprompt.errors import ProviderError, RecordingError
 from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import Connections, offline
+from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 
 
@@ -43,11 +45,13 @@ class Recording:
         request: what it was given.
         response: what it gave back.
         sent: the HTTP requests that left, in order; empty if it made none.
+        handover: what an agent was given.
     """
 
     request: ProviderRequest
     response: ProviderResponse
     sent: tuple[SentRequest, ...]
+    handover: Handover | None = None
 
 
 def record(
@@ -70,6 +74,10 @@ def record(
         RecordingError: nothing answers what it sent, or it reached for the network without httpx.
     """
     __tracebackhide__ = True
+    if isinstance(provider, AgentProvider):
+        # Offline no agent is started: what it would be given is known without.
+        response = provider.send(request) if live else ProviderResponse(text="(offline)")
+        return Recording(request, response, (), provider.handover(request, NOMINAL_FOLDER))
     send = _sender(provider)
     with api.active(live=live), nullcontext(Connections()) if live else offline() as connections:
         try:
@@ -83,18 +91,22 @@ def record(
     return Recording(request, response, sent)
 
 
-def payload(recording: Recording, provider_name: str) -> dict[str, Any]:
+def payload(recording: Recording, provider_name: str, root: Path) -> dict[str, Any]:
     """The data of a snapshot.
 
     Args:
         recording: what a provider did.
         provider_name: the name by which it was asked for.
+        root: pytest's root folder, to which an agent's paths are shown relative.
 
     Returns:
         `provider`, `endpoint`, `question`, `request` and `adjustments`; with several requests `requests`, each with its
         own endpoint; with none `messages`, the chat prompt.
     """
     data: dict[str, Any] = {"provider": provider_name}
+    if recording.handover is not None:
+        data |= {"question": recording.request.question, **shown(recording.handover, root)}
+        return data | _adjustments(recording)
     match recording.sent:
         case []:
             prompt = recording.request.chat_prompt or ()
@@ -105,8 +117,12 @@ def payload(recording: Recording, provider_name: str) -> dict[str, Any]:
         case several:
             data["question"] = recording.request.question
             data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in several]
+    return data | _adjustments(recording)
+
+
+def _adjustments(recording: Recording) -> dict[str, Any]:
     adjustments = [*recording.request.adjustments, *recording.response.adjustments]
-    return data | ({"adjustments": adjustments} if adjustments else {})
+    return {"adjustments": adjustments} if adjustments else {}
 
 
 def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:

@@ -28,6 +28,7 @@ class ProviderRequest(BaseModel):
         chat_prompt: the messages for a chat API; `None` for a legacy request.
         guidelines: the contents of the guideline files, in the order of first mention.
         input_files: absolute paths of all files that the case names, guidelines included, each once.
+        guideline_files: those of them that are guidelines.
         metadata: the case's metadata; `systemPrompt` is the system prompt.
         eval_case_id: the case's id.
         adjustments: what the conversion did to the author's messages.
@@ -39,6 +40,7 @@ class ProviderRequest(BaseModel):
     chat_prompt: tuple[ChatMessage, ...] | None = None
     guidelines: tuple[str, ...] = ()
     input_files: tuple[Path, ...] = ()
+    guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
@@ -114,6 +116,7 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
         chat_prompt=conversion.chat_prompt,
         guidelines=tuple(guideline.content for guideline in conversion.guidelines),
         input_files=tuple(dict.fromkeys(attachment.path for attachment in attachments.values())),
+        guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.id,
         adjustments=conversion.adjustments,

@@ -14,7 +14,7 @@ from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.eval_file import load_eval_file
 from pytest_chatprompt.requests import ProviderRequest, build_request
 
-pytest_plugins = ["pytester", "tests.server"]
+pytest_plugins = ["pytester", "tests.server", "tests.providers.agents"]
 
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")

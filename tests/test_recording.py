@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -35,7 +36,7 @@ OK = ProviderResponse(text="ok")
 
 
 def recorded(provider: Any, request: ProviderRequest = REQUEST, api: EvalAPI | None = None) -> dict[str, Any]:
-    return payload(record(provider, request, api or EvalAPI()), "it")
+    return payload(record(provider, request, api or EvalAPI()), "it", Path("/root"))
 
 
 def sending(*urls: str, **arguments: Any) -> Callable[[ProviderRequest], ProviderResponse]:

@@ -65,7 +65,7 @@ def test_an_unknown_provider_is_told_with_the_known_ones(run: Run) -> None:
     result.stdout.fnmatch_lines(
         [
             "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider';"
-            " the providers here are anthropic, azure, gemini, mine, openai"
+            " the providers here are anthropic, azure, cli, codex, gemini, mine, openai, vscode"
         ]
     )
 
@@ -413,7 +413,6 @@ def test_options_and_fixtures_are_told_by_help(run: Run) -> None:
     )
     run("--fixtures").stdout.fnmatch_lines(
         [
-            "eval_case -- *", "    The case of an eval file that is running (EvalCase, frozen).",
-            "azure_provider [[]session scope[]] -- *", "    Azure OpenAI with its defaults; *",
+            "*azure_provider [[]session scope[]] -- *", "    Azure OpenAI with its defaults; *",
         ]
     )  # fmt: skip
