@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_chatprompt import AnthropicProvider, EvalCase, OpenAIProvider, Provider
+from pytest_chatprompt import AnthropicProvider, CLIProvider, EvalCase, OpenAIProvider, Provider
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,16 @@ def ollama_provider() -> Iterator[OpenAIProvider]:
     )
     yield provider
     provider.close()
+
+
+@pytest.fixture(scope="session")
+def cli_provider() -> CLIProvider:
+    """The team's own agent, as its command line runs it."""
+    return CLIProvider(
+        ["kettle-agent", "--task", "{prompt_file}", "--attach={files}", "--rules={guidelines}", "--id", "{eval_id}"],
+        healthcheck=["kettle-agent", "--version"],
+        timeout_seconds=300,
+    )
 
 
 @pytest.fixture

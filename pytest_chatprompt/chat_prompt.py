@@ -150,7 +150,7 @@ def _adjustments(messages: Sequence[RenderedMessage], explicit: Sequence[Rendere
                     f"{where}: guideline {guideline.name} moved to the system message (matched {guideline.pattern})"
                 )
         if message.dropped:
-            told.append(f"{where}: dropped, {message.dropped}")
+            told.append(message.drop_told)
         elif message in explicit[1:]:
             told.append(f"{where}: system message merged into the first")
         elif message in explicit and message.number > 1:

@@ -101,12 +101,12 @@ def payload(recording: Recording, provider_name: str, root: Path) -> dict[str, A
 
     Returns:
         `provider`, `endpoint`, `question`, `request` and `adjustments`; with several requests `requests`, each with its
-        own endpoint; with none `messages`, the chat prompt.
+        own endpoint; with none `messages`, the chat prompt. Of an agent `argv`, `prompt` and `files`.
     """
     data: dict[str, Any] = {"provider": provider_name}
     if recording.handover is not None:
         data |= {"question": recording.request.question, **shown(recording.handover, root)}
-        return data | _adjustments(recording)
+        return data | _told(recording.request.question_adjustments)
     match recording.sent:
         case []:
             prompt = recording.request.chat_prompt or ()
@@ -117,12 +117,11 @@ def payload(recording: Recording, provider_name: str, root: Path) -> dict[str, A
         case several:
             data["question"] = recording.request.question
             data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in several]
-    return data | _adjustments(recording)
+    return data | _told((*recording.request.adjustments, *recording.response.adjustments))
 
 
-def _adjustments(recording: Recording) -> dict[str, Any]:
-    adjustments = [*recording.request.adjustments, *recording.response.adjustments]
-    return {"adjustments": adjustments} if adjustments else {}
+def _told(adjustments: Sequence[str]) -> dict[str, Any]:
+    return {"adjustments": list(adjustments)} if adjustments else {}
 
 
 def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:

@@ -31,6 +31,11 @@ class RenderedMessage:
     guidelines: tuple[Attachment, ...] = ()
     dropped: str = ""
 
+    @property
+    def drop_told(self) -> str:
+        """That it is dropped, for a snapshot's list of adjustments; `""` if it is not."""
+        return f"message {self.number}: dropped, {self.dropped}" if self.dropped else ""
+
 
 def render_messages(
     messages: Sequence[EvalMessage], attachments: Mapping[str, Attachment]

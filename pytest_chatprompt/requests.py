@@ -31,7 +31,8 @@ class ProviderRequest(BaseModel):
         guideline_files: those of them that are guidelines.
         metadata: the case's metadata; `systemPrompt` is the system prompt.
         eval_case_id: the case's id.
-        adjustments: what the conversion did to the author's messages.
+        adjustments: what the conversion to the chat prompt did to the author's messages.
+        question_adjustments: those of them that bear on the question too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,7 @@ class ProviderRequest(BaseModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
+    question_adjustments: tuple[str, ...] = ()
 
 
 class TokenUsage(BaseModel):
@@ -120,4 +122,5 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
         metadata=metadata,
         eval_case_id=case.id,
         adjustments=conversion.adjustments,
+        question_adjustments=tuple(message.drop_told for message in rendered if message.dropped),
     )

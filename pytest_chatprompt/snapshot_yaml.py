@@ -36,8 +36,9 @@ _SHORT_ESCAPES: Final = {
     "\0": r"\0", "\a": r"\a", "\b": r"\b", "\t": r"\t", "\n": r"\n", "\v": r"\v", "\f": r"\f", "\r": r"\r",
     "\x1b": r"\e", '"': r"\"", "\\": r"\\",
 }  # fmt: skip
-_INDICATORS: Final = "-?:,[]{}#&*!|>'\"%@`"
-_NUMBER_LIKE: Final = re.compile(r"[-+.\d][-+.:\w]*|[yYnN]")
+# A dash may begin a plain string where no blank follows it, as in `--json`.
+_NOT_FIRST: Final = re.compile(r"[?:,\[\]{}#&*!|>'\"%@`]|-(?:\s|$)|---|\.\.\.")
+_NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 _STEP: Final = "  "
 
 
@@ -145,12 +146,11 @@ def _is_plain(text: str) -> bool:
     """Whether a string of one line can stand without quotes, and is a string to every YAML reader."""
     return (
         bool(text)
-        and text[0] not in _INDICATORS
+        and not _NOT_FIRST.match(text)
         and text == text.strip(" ")
         and ": " not in text
         and " #" not in text
         and not text.endswith(":")
-        and not text.startswith("...")
         and not _UNSEEN_IN_LINE.search(text)
         and not _NUMBER_LIKE.fullmatch(text)
         and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG

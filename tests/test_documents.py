@@ -40,23 +40,28 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=12)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=15)
 
 
 def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(example: Run) -> None:
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=10, failed=2)
+    result.assert_outcomes(passed=12, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
+        "FAILED evals/agents/mend.eval.yaml::cli",
         "FAILED evals/code_review/review.eval.yaml::first-page",
         "FAILED evals/code_review/review.eval.yaml::whole-module",
     ]
-    changed = [line for line in result.outlines if re.match(r"[-+]  ", line)]
+    changed = [f"{line[0]} {line[1:].strip()}" for line in result.outlines if re.match(r"[-+]  ", line)]
     assert (
         changed
-        == ["-     - No comment repeats what the code says.", "+     - No comment ever repeats what the code says."] * 2
+        == [
+            "- - No comment repeats what the code says.",
+            "+ - No comment ever repeats what the code says.",
+        ]
+        * 3
     )
 
 
@@ -77,11 +82,12 @@ def test_the_eval_file_runs(run: Run) -> None:
     run.update("-m", "smoke").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_each_conftest_runs(run: Run, number: int) -> None:
     snippets = blocks("python")
-    assert len(snippets) == 3
-    head = "provider: gateway" if "gateway_provider" in snippets[number] else "provider: openai"
+    assert len(snippets) == 4
+    (name,) = {name for name in ("gateway", "cli") if f"def {name}_provider" in snippets[number]} or {"openai"}
+    head = f"provider: {name}"
     run.write({"a.eval.yaml": head + HELLO.replace("id: hello", "id: hard"), "conftest.py": snippets[number]})
     run.update().assert_outcomes(passed=1)
 

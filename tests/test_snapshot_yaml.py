@@ -57,6 +57,9 @@ json_data = st.recursive(
         pytest.param({"a": "a #b"}, 'a: "a #b"\n', id="a comment sign"),
         pytest.param({"a": "3.12"}, 'a: "3.12"\n', id="text that looks like a number"),
         pytest.param(
+            {"a": ["--json", "-", "- x", "-1", "---"]}, 'a:\n- --json\n- "-"\n- "- x"\n- "-1"\n- "---"\n', id="dashes"
+        ),
+        pytest.param(
             {"a": "yes", "b": "null", "c": "y"}, 'a: "yes"\nb: "null"\nc: "y"\n', id="text that looks like a constant"
         ),
         pytest.param({"a": 'say "hi" \\ now'}, 'a: say "hi" \\ now\n', id="quotes inside of plain text"),

@@ -31,11 +31,11 @@ question: |-
 argv:
 - codex
 - exec
-- "--json"
-- "--skip-git-repo-check"
-- "--color"
+- --json
+- --skip-git-repo-check
+- --color
 - never
-- "--output-last-message"
+- --output-last-message
 - "{folder}/last-message.md"
 - "-"
 prompt: |-
@@ -56,8 +56,6 @@ prompt: |-
 files:
 - evals/x.py
 - a.guide.md
-adjustments:
-- "message 1: guideline ../a.guide.md moved to the system message (matched **/*.guide.md)"
 """
     )
     data = run.snapshot("evals/__snapshots__/a.eval/hello[vscode].yaml")
@@ -69,6 +67,19 @@ adjustments:
     data = run.snapshot("evals/__snapshots__/a.eval/hello[cli].yaml")
     assert data["argv"] == ["agent", "--prompt-file", "{folder}/prompt.md", "--output-file", "{folder}/output.md"]
     run().assert_outcomes(passed=3)
+
+
+def test_of_what_was_done_to_the_messages_a_snapshot_tells_what_bears_on_the_question(run: Run) -> None:
+    case = FILES + "      - {role: user, content: ' '}\n      - {role: system, content: late}\n"
+    run.write({"evals/a.eval.yaml": "provider: [codex, azure]" + case, "evals/x.py": "1", "a.guide.md": "A"})
+    run.update()
+    dropped = "message 2: dropped, nothing left in it"
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[codex].yaml")["adjustments"] == [dropped]
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[azure].yaml")["adjustments"] == [
+        "message 1: guideline ../a.guide.md moved to the system message (matched **/*.guide.md)",
+        dropped,
+        "message 3: system message moved to the start",
+    ]
 
 
 CONFTEST = """
