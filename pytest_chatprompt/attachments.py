@@ -85,6 +85,12 @@ class FileReader:
             self._contents[path] = self._read(path, name)
         return self._contents[path]
 
+    def relative(self, path: Path) -> str:
+        """A path that `find` found, relative to the root folder and with `/`."""
+        if path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        return path.resolve().relative_to(self.root.resolve()).as_posix()
+
     def _places(self, name: str, folder: Path) -> Iterator[Path]:
         if name.startswith("/"):
             yield self.root
@@ -153,5 +159,5 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
 def _attachment(written: str, case: EvalCase, reader: FileReader) -> Attachment:
     name = written.replace("\\", "/")
     path = reader.find(name, case.path.parent)
-    pattern = matching_pattern((path.relative_to(reader.root).as_posix(), name), case.guideline_patterns or ())
+    pattern = matching_pattern((reader.relative(path), name), case.guideline_patterns or ())
     return Attachment(name, path, reader.read(path, name), pattern)

@@ -19,7 +19,7 @@ from pytest_chatprompt.check import check_case
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadError, Problem
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
 from pytest_chatprompt.naming import node_name, snapshot_stems
-from pytest_chatprompt.options import is_eval_file, settings_key
+from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
 
 _TEMPLATE: Final = "check_case"
 
@@ -46,7 +46,7 @@ class EvalFile(pytest.Module):
     @property
     def snapshot_folder(self) -> Path:
         """Where the snapshots of its cases are."""
-        return self.path.parent / str(self.config.getoption("snapshot_dirname")) / self.path.stem
+        return self.path.parent / snapshot_dirname(self.config) / self.path.stem
 
     def collect(self) -> Iterable[pytest.Item]:
         """Make the items, in the order of the file.
@@ -55,6 +55,8 @@ class EvalFile(pytest.Module):
             CollectError: the file cannot be read, or another one would share its snapshots.
         """
         settings = self.config.stash[settings_key]
+        if not self.config.pluginmanager.hasplugin("syrupy"):
+            raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(settings.file_patterns)
         try:
             cases = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 DEFAULT_PROVIDER: Final = "azure"
+DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -107,6 +108,11 @@ def is_eval_file(path: Path, patterns: Sequence[str]) -> bool:
         patterns: as pytest's `python_files`: for the name, or with a `/` in it for the end of the path.
     """
     return any(path.match(pattern) if "/" in pattern else fnmatch(path.name, pattern) for pattern in patterns)
+
+
+def snapshot_dirname(config: pytest.Config) -> str:
+    """The name of the folders that hold snapshots: syrupy's option, or its default where syrupy is switched off."""
+    return str(config.getoption("snapshot_dirname", DEFAULT_SNAPSHOT_DIRNAME))
 
 
 def named_on_command_line(config: pytest.Config) -> bool:

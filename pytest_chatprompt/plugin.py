@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt.options import add_options, is_eval_file, resolve, settings_key
+from pytest_chatprompt.options import (
+    DEFAULT_SNAPSHOT_DIRNAME,
+    add_options,
+    is_eval_file,
+    resolve,
+    settings_key,
+    snapshot_dirname,
+)
 
 if TYPE_CHECKING:
     from pytest_chatprompt.collection import EvalFile
@@ -28,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and keep the list of what syrupy passes over open (see `pytest_sessionfinish`)."""
     config.stash[settings_key] = resolve(config)
-    config.option.ignore_file_extensions = list(config.option.ignore_file_extensions or ())
+    config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
@@ -36,12 +43,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     settings = parent.config.stash[settings_key]
     if not is_eval_file(file_path, settings.file_patterns):
         return None
-    if parent.config.getoption("snapshot_dirname") in file_path.parts or "__snapshots__" in file_path.parts:
+    if {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(parent.config)} & set(file_path.parts):
         return None
     from pytest_chatprompt.collection import EvalFile  # noqa: PLC0415
     from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
 
-    EvalSession.of(parent.config)
+    if parent.config.pluginmanager.hasplugin("syrupy"):
+        EvalSession.of(parent.config)
     return EvalFile.from_parent(parent, path=file_path)
 
 
@@ -54,7 +62,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
     pass over when it finishes.
     """
     folders = {item.path.parent for item in getattr(session, "items", ())}
-    dirname = session.config.getoption("snapshot_dirname")
+    dirname = snapshot_dirname(session.config)
     if any(next((folder / dirname).glob("*/*].yaml"), None) for folder in folders):
         session.config.option.ignore_file_extensions.append("yaml")
     return (yield)

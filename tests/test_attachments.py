@@ -145,6 +145,14 @@ def test_a_link_within_the_root_is_followed(project: Project) -> None:
     assert attached(project, "x.md")["x.md"].content == "x"
 
 
+def test_a_way_out_of_the_root_that_leads_back_is_taken(tmp_path: Path) -> None:
+    project = Project(tmp_path / "repo")
+    project.write("guide/x.md", "x")
+    (tmp_path / "link").symlink_to(project.root / "guide")
+    found = attached(project, "../../link/x.md", patterns='["guide/*"]')
+    assert found["../../link/x.md"].pattern == "guide/*"
+
+
 def test_each_file_is_read_once_in_a_run(project: Project) -> None:
     path = project.write("x.md", "before")
     reader = FileReader(project.root)

@@ -160,6 +160,13 @@ def test_a_tag_of_pytests_own_does_what_it_does(run: Run) -> None:
     run().assert_outcomes(skipped=1)
 
 
+def test_without_syrupy_eval_files_are_refused_and_other_tests_run(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_b.py": "def test_it(): ...\n"})
+    result = run("-p", "no:syrupy", "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["a.eval.yaml: eval files need the plugin syrupy, which is switched off"])
+
+
 def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> None:
     run.write(
         {
