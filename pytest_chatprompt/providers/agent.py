@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypedDict, Unpack
 
 from pytest_chatprompt.providers.process import Finished, run_process
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
@@ -43,14 +43,26 @@ class Handover:
     stdin: str | None = None
 
 
+class AgentSettings(TypedDict, total=False):
+    """The keyword arguments that every agent provider takes.
+
+    Args:
+        cwd: the agent's working folder; `None` for a temporary one of its own.
+        env: variables laid over those of this process.
+        timeout_seconds: after this long the agent and its children are ended.
+    """
+
+    cwd: str | Path | None
+    env: Mapping[str, str] | None
+    timeout_seconds: float
+
+
 class AgentProvider(ABC):
     """Hands the `question` and the `input_files` of a request to an agent.
 
     Args:
         executable: the agent's program, a name on PATH or a path.
-        cwd: its working folder; `None` for a temporary one of its own.
-        env: variables laid over those of this process.
-        timeout_seconds: after this long the agent and its children are ended.
+        settings: see `AgentSettings`.
     """
 
     executable_hint: ClassVar[str] = "pass executable"
@@ -59,14 +71,13 @@ class AgentProvider(ABC):
         self,
         *,
         executable: str,
-        cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        **settings: Unpack[AgentSettings],
     ) -> None:
+        cwd = settings.get("cwd")
         self.executable = executable
         self.cwd = None if cwd is None else Path(cwd)
-        self.env = dict(env or {})
-        self.timeout_seconds = timeout_seconds
+        self.env = dict(settings.get("env") or {})
+        self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
 
     @abstractmethod
     def handover(self, request: ProviderRequest, folder: Path) -> Handover:

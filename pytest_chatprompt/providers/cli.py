@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from pytest_chatprompt.errors import AgentError
-from pytest_chatprompt.providers.agent import DEFAULT_TIMEOUT_SECONDS, AgentProvider, Handover, prompt_document
+from pytest_chatprompt.providers.agent import AgentProvider, AgentSettings, Handover, prompt_document
 from pytest_chatprompt.providers.process import Finished, last_words
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
@@ -32,9 +32,7 @@ class CLIProvider(AgentProvider):
     Args:
         command: the executable and its arguments; no shell sees them.
         healthcheck: a command that has to succeed before the first case is sent.
-        cwd: its working folder; `None` for a temporary one of its own.
-        env: variables laid over those of this process.
-        timeout_seconds: after this long the command and its children are ended.
+        settings: see `AgentSettings`.
 
     Raises:
         ValueError: the command is empty, or has a placeholder that is none of these.
@@ -47,9 +45,7 @@ class CLIProvider(AgentProvider):
         command: Sequence[str] = DEFAULT_COMMAND,
         *,
         healthcheck: Sequence[str] | None = None,
-        cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         if isinstance(command, str) or not command:
             raise ValueError("CLIProvider: the command is a list of the executable and its arguments")
@@ -57,7 +53,7 @@ class CLIProvider(AgentProvider):
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; there are {known}")
-        super().__init__(executable=command[0], cwd=cwd, env=env, timeout_seconds=timeout_seconds)
+        super().__init__(executable=command[0], **settings)
         self.command = tuple(command)
         self.healthcheck = None if healthcheck is None else tuple(healthcheck)
         self._is_healthy = healthcheck is None

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from pytest_chatprompt.errors import AgentError
-from pytest_chatprompt.providers.agent import DEFAULT_TIMEOUT_SECONDS, AgentProvider, Handover, prompt_document
+from pytest_chatprompt.providers.agent import AgentProvider, AgentSettings, Handover, prompt_document
 from pytest_chatprompt.providers.process import Finished, last_words
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse, TokenUsage
 
@@ -27,12 +27,10 @@ class CodexProvider(AgentProvider):
         sandbox: `read-only`, `workspace-write` or `danger-full-access`; `None` for Codex's default.
         config: overrides of Codex's settings, by dotted key; values are written as TOML.
         extra_args: further arguments.
-        cwd: its working folder; `None` for a temporary one of its own.
-        env: variables laid over those of this process.
-        timeout_seconds: after this long Codex and its children are ended.
+        settings: see `AgentSettings`.
     """
 
-    def __init__(  # noqa: PLR0913 - settings, each by its keyword
+    def __init__(
         self,
         *,
         executable: str = "codex",
@@ -40,11 +38,9 @@ class CodexProvider(AgentProvider):
         sandbox: str | None = None,
         config: Mapping[str, Any] | None = None,
         extra_args: Sequence[str] = (),
-        cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        **settings: Unpack[AgentSettings],
     ) -> None:
-        super().__init__(executable=executable, cwd=cwd, env=env, timeout_seconds=timeout_seconds)
+        super().__init__(executable=executable, **settings)
         self.model = model
         self.sandbox = sandbox
         self.config = dict(config or {})

@@ -8,12 +8,12 @@ returns when the window has taken the prompt, and prints no answer.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from pytest_chatprompt.errors import AgentError
-from pytest_chatprompt.providers.agent import DEFAULT_TIMEOUT_SECONDS, AgentProvider, Handover, prompt_document
+from pytest_chatprompt.providers.agent import AgentProvider, AgentSettings, Handover, prompt_document
 from pytest_chatprompt.providers.process import Finished
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
@@ -32,12 +32,10 @@ class VSCodeProvider(AgentProvider):
         profile: the profile of the window; `None` for the current one.
         extra_args: further arguments.
         wait: whether to wait for the answer; without, the response is empty and returns at once.
-        cwd: its working folder; `None` for a temporary one of its own.
-        env: variables laid over those of this process.
-        timeout_seconds: how long to wait, for the command and then for the answer.
+        settings: see `AgentSettings`.
     """
 
-    def __init__(  # noqa: PLR0913 - settings, each by its keyword
+    def __init__(
         self,
         *,
         executable: str = "code",
@@ -45,11 +43,9 @@ class VSCodeProvider(AgentProvider):
         profile: str | None = None,
         extra_args: Sequence[str] = (),
         wait: bool = True,
-        cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        **settings: Unpack[AgentSettings],
     ) -> None:
-        super().__init__(executable=executable, cwd=cwd, env=env, timeout_seconds=timeout_seconds)
+        super().__init__(executable=executable, **settings)
         self.mode = mode
         self.profile = profile
         self.extra_args = tuple(extra_args)
