@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.text_file import UnreadableTextError, read_text
 from pytest_chatprompt.yaml_source import SourceError, read_yaml
 
 
@@ -31,13 +32,13 @@ def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
 
 def _read(path: Path, shown_path: str) -> tuple[str, ...]:
     try:
-        document, _ = read_yaml(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise EvalFileError([Problem(shown_path, 1, 1, "this is no UTF-8; save the file as UTF-8")]) from error
+        document, _ = read_yaml(read_text(path))
+    except UnreadableTextError as error:
+        problem = Problem(shown_path, error.line, error.column, f"this file {error}")
+        raise EvalFileError([problem]) from error
     except SourceError as error:
-        raise EvalFileError(
-            [Problem(shown_path, error.problem.place.line, error.problem.place.column, error.problem.text)]
-        ) from error
+        place, told = error.problem
+        raise EvalFileError([Problem(shown_path, place.line, place.column, told)]) from error
     data = document.data()
     patterns = data.get("guideline_patterns") if isinstance(data, dict) else None
     if patterns is None:

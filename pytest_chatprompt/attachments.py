@@ -7,7 +7,6 @@ root folder is ever read, each file is read once in a run, and only when a case 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from pytest_chatprompt.case import EvalCase, FilePart
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError, Problem
 from pytest_chatprompt.guidelines import matching_pattern
+from pytest_chatprompt.text_file import UnreadableTextError, read_text
 
 
 class UnusableFileError(ChatPromptError):
@@ -79,10 +79,14 @@ class FileReader:
         """The text of a file that `find` found, after ruling A4: UTF-8, LF, no line breaks at its very end.
 
         Raises:
-            UnusableFileError: it is no regular file, cannot be read, or is not UTF-8.
+            UnusableFileError: it cannot be read as text.
         """
         if path not in self._contents:
-            self._contents[path] = self._read(path, name)
+            try:
+                content = read_text(path)
+            except UnreadableTextError as error:
+                raise UnusableFileError(f"file {name} {error}") from error
+            self._contents[path] = content.replace("\r\n", "\n").rstrip("\n")
         return self._contents[path]
 
     def relative(self, path: Path) -> str:
@@ -104,23 +108,6 @@ class FileReader:
             raise UnusableFileError(
                 f"file {name} lies outside of the root folder; only files below it can be sent, so copy it there"
             )
-
-    def _read(self, path: Path, name: str) -> str:
-        try:
-            mode = path.stat().st_mode
-            if stat.S_ISDIR(mode):
-                raise UnusableFileError(f"{name} is a folder; name a file in it")
-            if not stat.S_ISREG(mode):
-                raise UnusableFileError(f"{name} is no regular file")
-            content = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise UnusableFileError(
-                f"file {name} is no UTF-8 text (byte 0x{error.object[error.start]:02X} at {error.start}); "
-                "only text can be sent"
-            ) from error
-        except OSError as error:
-            raise UnusableFileError(f"file {name} cannot be read: {error.strerror or error}") from error
-        return content.replace("\r\n", "\n").rstrip("\n")
 
     def _shown(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name

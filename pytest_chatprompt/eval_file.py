@@ -22,6 +22,7 @@ from pytest_chatprompt.case import (
 )
 from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.mistakes import as_read, explain
+from pytest_chatprompt.text_file import UnreadableTextError, read_text
 from pytest_chatprompt.yaml_source import Node, Place, SourceError, read_yaml
 
 _DEFAULT_TARGET: Final = "default"
@@ -93,26 +94,13 @@ class _EvalFileReader:
 
     def document(self) -> Node:
         try:
-            text = self.path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object.count(b"\n", 0, error.start) + 1
-            column = error.start - error.object.rfind(b"\n", 0, error.start)
-            raise EvalFileError(
-                [
-                    Problem(
-                        self.shown_path,
-                        line,
-                        column,
-                        f"byte 0x{error.object[error.start]:02X} is no UTF-8; save the file as UTF-8",
-                    )
-                ]
-            ) from error
-        try:
-            document, problems = read_yaml(text)
+            document, problems = read_yaml(read_text(self.path))
+        except UnreadableTextError as error:
+            told = f"this file {error}"
+            raise EvalFileError([Problem(self.shown_path, error.line, error.column, told)]) from error
         except SourceError as error:
-            raise EvalFileError(
-                [Problem(self.shown_path, error.problem.place.line, error.problem.place.column, error.problem.text)]
-            ) from error
+            place, told = error.problem
+            raise EvalFileError([Problem(self.shown_path, place.line, place.column, told)]) from error
         for place, told in problems:
             self.problem(place, told)
         if not isinstance(document.value, dict):
@@ -148,7 +136,7 @@ class _EvalFileReader:
             if case_id is None:
                 self.problem(node.place, "a case without 'id'; give it one that is unique in the file")
             elif not isinstance(case_id.value, str) or not case_id.value.strip():
-                self.problem(case_id.place, f"'id' is {as_read(case_id)}")
+                self.problem(case_id.place, f"'id' is {as_read(case_id)}; an id is text that is not blank")
             elif case_id.value in first_lines:
                 self.problem(
                     case_id.place,

@@ -46,7 +46,7 @@ def test_settings_without_patterns_give_none(project: Project) -> None:
             ".agentv/config.yaml:1:21: 'guideline_patterns' must be a list of strings",
             id="no strings",
         ),
-        pytest.param(b"\xff", ".agentv/config.yaml:1:1: this is no UTF-8; save the file as UTF-8", id="no UTF-8"),
+        pytest.param(b"\xff", ".agentv/config.yaml:1:1: this file is no UTF-8 text (byte 0xFF)", id="no UTF-8"),
         pytest.param(b"a: *x\n", ".agentv/config.yaml:1:4: the alias *x has no anchor &x before it", id="no YAML"),
     ],
 )

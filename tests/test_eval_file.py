@@ -181,8 +181,8 @@ def test_default_patterns_count_where_the_file_has_none(project: Project) -> Non
             [
                 "a.eval.yaml:2:5: a case is a mapping with the keys 'id' and 'input_messages'",
                 "a.eval.yaml:3:5: a case without 'id'; give it one that is unique in the file",
-                "a.eval.yaml:4:9: 'id' is the number 3; quote it if text is meant",
-                "a.eval.yaml:5:9: 'id' is ''",
+                "a.eval.yaml:4:9: 'id' is the number 3; quote it if text is meant; an id is text that is not blank",
+                "a.eval.yaml:5:9: 'id' is ''; an id is text that is not blank",
             ],
             id="cases that cannot be named, all of them",
         ),
@@ -211,7 +211,7 @@ def test_a_file_that_is_no_utf8_is_told_at_its_byte(project: Project) -> None:
     path = project.write("a.eval.yaml", b"a: x\nb: \xff\n")
     with pytest.raises(EvalFileError) as caught:
         load_eval_file(path, project.root)
-    assert str(caught.value) == "a.eval.yaml:2:4: byte 0xFF is no UTF-8; save the file as UTF-8"
+    assert str(caught.value) == "a.eval.yaml:2:4: this file is no UTF-8 text (byte 0xFF)"
 
 
 def test_a_file_outside_of_the_root_is_told_by_its_whole_path(project: Project) -> None:

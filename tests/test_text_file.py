@@ -1,0 +1,59 @@
+"""Text files, read within bounds."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.text_file import MAX_BYTES, UnreadableTextError, read_text
+
+
+def test_text_is_utf8_without_its_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffä\r\n".encode())
+    assert read_text(path) == "ä\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        pytest.param("/dev/zero", "is no regular file", id="a device without end"),
+        pytest.param("/dev/null", "is no regular file", id="a device of nothing"),
+        pytest.param("/", "is a folder; name a file in it", id="a folder"),
+        pytest.param("/nowhere", "cannot be read: No such file or directory", id="nothing"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused(path: str, told: str) -> None:
+    with pytest.raises(UnreadableTextError, match=re.escape(told)):
+        read_text(Path(path))
+
+
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnreadableTextError, match="is no regular file"):
+        read_text(tmp_path / "pipe")
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(UnreadableTextError, match="is larger than 20 MiB"):
+        read_text(path)
+
+
+def test_a_file_that_says_it_is_empty_and_never_ends_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The files of /proc have no size; here the bound is what one of them holds.
+    monkeypatch.setattr("pytest_chatprompt.text_file.MAX_BYTES", 10)
+    with pytest.raises(UnreadableTextError, match="is larger than"):
+        read_text(Path("/proc/self/status"))
+
+
+def test_a_byte_that_is_no_utf8_is_told_at_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"ab\ncd\xff")
+    with pytest.raises(UnreadableTextError, match="byte 0xFF") as caught:
+        read_text(tmp_path / "x")
+    assert (caught.value.line, caught.value.column) == (2, 3)
