@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.case import EvalCase
     from pytest_chatprompt.eval_api import EvalAPI
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
+    from pytest_chatprompt.secret_values import SecretValues
 
 
 def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
@@ -40,20 +41,27 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
     del eval_case
     if request.config.stash[settings_key].live:
         reviewed = record(eval_provider, eval_request, eval_api)
-        _compare(request.node, reviewed, eval_snapshot)
+        _compare(request.node, reviewed, eval_snapshot, eval_api.secrets)
         response: ProviderResponse = request.getfixturevalue("eval_response")
         _check_live(reviewed, request.node.stash.get(recording_key, reviewed), response)
     else:
         request.getfixturevalue("eval_response")
         if recording_key not in request.node.stash:
             raise SnapshotError("nothing was sent: eval_response is overridden; let the override ask for eval_response")
-        _compare(request.node, request.node.stash[recording_key], eval_snapshot)
+        _compare(request.node, request.node.stash[recording_key], eval_snapshot, eval_api.secrets)
 
 
-def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertion) -> None:
+def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertion, secrets: SecretValues) -> None:
     __tracebackhide__ = True
     provider_name = item.provider_name  # type: ignore[attr-defined]
-    if snapshot == payload(recording, provider_name, item.config.rootpath):
+    data = payload(recording, provider_name, item.config.rootpath)
+    found = secrets.find(data)
+    if found is not None:
+        raise SnapshotError(
+            f"what is sent to {provider_name} holds the value of {found[1]}, under {found[0]}; "
+            "take it out: a snapshot is committed for all to read"
+        )
+    if snapshot == data:
         return
     result = snapshot.executions[snapshot.num_executions - 1]
     if result.exception is not None:

@@ -17,19 +17,24 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.errors import RecordingError
 from pytest_chatprompt.providers import CHAT_PROVIDERS
+from pytest_chatprompt.secret_values import SecretValues
 
 
 class EvalAPI(respx.MockRouter):
     """A respx router that answers the four chat APIs by itself.
+
+    Args:
+        secrets: learns the credentials in the headers of what is sent.
 
     Attributes:
         sent: the requests of httpx clients while it was active, bodies read, in order.
         unanswered: `METHOD URL` of those that nothing answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: SecretValues | None = None) -> None:
         # "httpx": at the client, before its transport, so that no client goes around it.
         super().__init__(assert_all_called=False, using="httpx")
+        self.secrets = secrets or SecretValues({})
         self.sent: list[httpx.Request] = []
         self.unanswered: list[str] = []
         self._live = False
@@ -68,6 +73,7 @@ class EvalAPI(respx.MockRouter):
 
     def _take(self, request: httpx.Request) -> None:
         self.sent.append(request)
+        self.secrets.add_headers(request.headers)
         if self._live:
             raise PassThrough("live", request=request, origin=respx.Route())
 

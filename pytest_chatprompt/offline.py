@@ -2,7 +2,8 @@
 
 `offline()` is entered by `recording` around one send. Within it the environment holds placeholders for
 keys and endpoints and no proxies, and a socket connects to loopback alone; every attempt at more is an
-error that names the address. Nothing stays changed afterwards.
+error that names the address. `session` enters `guarded_sockets()` alone, around all of a case. Nothing stays
+changed afterwards.
 """
 
 from __future__ import annotations
@@ -47,8 +48,7 @@ class Connections:
 @contextmanager
 def offline() -> Iterator[Connections]:
     """Keep this process offline; yields what its sockets try."""
-    connections = Connections()
-    with _placeholder_environment(), _guarded_sockets(connections):
+    with _placeholder_environment(), guarded_sockets() as connections:
         yield connections
 
 
@@ -69,7 +69,9 @@ def _placeholder_environment() -> Iterator[None]:
 
 
 @contextmanager
-def _guarded_sockets(connections: Connections) -> Iterator[None]:
+def guarded_sockets() -> Iterator[Connections]:
+    """Let sockets connect to loopback alone; yields what they try."""
+    connections = Connections()
     own = {name: socket.socket.__dict__.get(name) for name in _METHODS}
     getaddrinfo = socket.getaddrinfo
 
@@ -93,7 +95,7 @@ def _guarded_sockets(connections: Connections) -> Iterator[None]:
         setattr(socket.socket, name, guarded(name))
     socket.getaddrinfo = guarded_getaddrinfo
     try:
-        yield
+        yield connections
     finally:
         socket.getaddrinfo = getaddrinfo
         for name, method in own.items():

@@ -7,6 +7,7 @@ errors of this package without their traceback, and reports or removes unused sn
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ import pytest
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.collection import EvalFile, EvalItem
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError
-from pytest_chatprompt.options import named_on_command_line
+from pytest_chatprompt.offline import guarded_sockets
+from pytest_chatprompt.options import named_on_command_line, settings_key
+from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.unused import remove, unused_snapshots
 
 
@@ -29,12 +32,14 @@ class EvalSession:
     Args:
         config: the run's configuration.
         reader: reads the files that cases name, each once.
+        secrets: what must not reach a snapshot or a report.
         unused: snapshots whose case or provider is no longer defined.
         cut_short: whether something was not collected or not run that should have been.
     """
 
     config: pytest.Config
     reader: FileReader
+    secrets: SecretValues
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
     _is_disabled_by_user: bool = False
@@ -47,7 +52,7 @@ class EvalSession:
         name = "chatprompt-session"
         session: Self | None = config.pluginmanager.get_plugin(name)
         if session is None:
-            session = cls(config, FileReader(config.rootpath))
+            session = cls(config, FileReader(config.rootpath), SecretValues(os.environ))
             config.pluginmanager.register(session, name)
         return session
 
@@ -69,12 +74,32 @@ class EvalSession:
                 self._selected[file.path].add(item.nodeid)
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Keep a case, its fixtures included, from reaching beyond this machine, unless the run is live."""
+        if not isinstance(item, EvalItem) or self.config.stash[settings_key].live:
+            return (yield)
+        with guarded_sockets():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let an error of this package be its text alone, at the place of the case."""
+        """Let an error of this package be its text alone, at the place of the case, and no report hold a secret."""
+        if not isinstance(item, EvalItem):
+            return (yield)
+        report = yield from self._report(item, call)
+        report.sections = [(name, self.secrets.scrubbed(content)) for name, content in report.sections]
+        told = str(report.longrepr) if report.failed else ""
+        if self.secrets.scrubbed(told) != told:
+            report.longrepr = self.secrets.scrubbed(told)
+        return report
+
+    def _report(
+        self, item: EvalItem, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         error = call.excinfo.value if call.excinfo is not None else None
-        if not isinstance(error, ChatPromptError) or not isinstance(item, EvalItem) or self.config.option.fulltrace:
+        if not isinstance(error, ChatPromptError) or self.config.option.fulltrace:
             return (yield)
         call.excinfo = _plain(item.located(error))
         report = yield

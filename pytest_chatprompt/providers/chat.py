@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple, TypedDict, Unpack
 
@@ -24,6 +24,7 @@ from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 # What the vendors' own SDKs wait by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
 _SHOWN_CHARACTERS: Final = 500
+_JSON: Final = {"content-type": "application/json"}
 
 
 class Payload(NamedTuple):
@@ -162,10 +163,9 @@ class ChatProvider(ABC):
         """
         payload = self.build_payload(self.build_chat_prompt(request))
         content = _encoded(_laid_over(payload.body, self.extra_body))
-        headers = {"content-type": "application/json", **self.auth_headers(self._key())}
         url = self.base_url + self.endpoint_path()
         try:
-            reply = self._client.post(url, content=content, headers=headers)
+            reply = self._client.post(url, content=content, headers=_JSON, auth=_Credentials(self))
         except httpx.TimeoutException as error:
             raise UnreachableError(
                 f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
@@ -183,6 +183,14 @@ class ChatProvider(ABC):
     @cached_property
     def _client(self) -> httpx.Client:
         return httpx.Client(timeout=self.timeout_seconds)
+
+    def credentials(self) -> dict[str, str]:
+        """The headers that carry the key.
+
+        Raises:
+            MissingSettingError: there is no key.
+        """
+        return self.auth_headers(self._key())
 
     def _key(self) -> str:
         key = self._api_key if self._api_key is not None else os.environ.get(self.key_variable)
@@ -222,6 +230,17 @@ class ChatProvider(ABC):
         key = self._key()
         text = text.replace(key, "[key]") if key else text
         return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+class _Credentials(httpx.Auth):
+    """Puts the key into a request at the last moment, so that no local variable of a traceback holds it."""
+
+    def __init__(self, provider: ChatProvider) -> None:
+        self._provider = provider
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers.update(self._provider.credentials())
+        yield request
 
 
 def arguments_of(call: Any, message: ChatMessage) -> dict[str, Any]:

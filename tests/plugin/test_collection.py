@@ -60,6 +60,16 @@ def test_cases_are_selected_as_tests_are(run: Run, arguments: list[str], selecte
         pytest.param(r'"a\nb"', "a%0Ab", id="a line break"),
         pytest.param("Grüße", "Grüße", id="an accent"),
         pytest.param("a" * 300, "a" * 300, id="300 characters"),
+        pytest.param("'[x]'", "[x]", id="nothing but a bracket"),
+        pytest.param("']x['", "]x[", id="brackets the wrong way round"),
+        pytest.param("'-x'", "-x", id="a dash in front"),
+        pytest.param("' x '", " x ", id="blanks at both ends"),
+        pytest.param(r"'a\b'", r"a\b", id="a backslash"),
+        pytest.param("'a:'", "a:", id="a colon at the end"),
+        pytest.param("'::'", "%3A%3A", id="nothing but the separator"),
+        pytest.param("شكرا", "شكرا", id="right to left"),
+        pytest.param("👩‍💻", "👩‍💻", id="an emoji of several characters"),
+        pytest.param(r'"\0\e"', "%00%1B", id="control characters"),
     ],
 )
 def test_any_id_can_be_selected_by_the_node_id_that_is_printed(run: Run, case_id: str, node_id: str) -> None:
