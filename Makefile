@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: example test check clean
+.PHONY: example test fuzz check clean
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -14,6 +14,9 @@ test: $(READY)  ## run the tests, with branch coverage
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+fuzz: $(READY)  ## many more eval files than `make test` tries
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/test_snapshot_yaml.py tests/test_naming.py $(ARGS)
 
 check: $(READY)  ## lint, format, types
 	$(BIN)/ruff check .

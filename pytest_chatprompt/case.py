@@ -41,12 +41,16 @@ Several = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts the items that are valid; a list of nothing but mistakes is not empty.
 OneOrMore = Annotated[Several[T], BeforeValidator(_not_empty)]
 NonEmptyString = Annotated[str, Field(min_length=1)]
-# What an expression of `-m` can name.
 _TAG: Final = re.compile(r"(?!_)[\w\-.:/+]+")
 
 
+def is_selectable(tag: str) -> bool:
+    """Whether an expression of `-m` can name a tag."""
+    return _TAG.fullmatch(tag) is not None
+
+
 def _selectable(tag: str) -> str:
-    if not _TAG.fullmatch(tag):
+    if not is_selectable(tag):
         raise PydanticCustomError(
             "told",
             "the tag {tag} cannot be selected with -m; use letters, digits and any of _ - . : / +, no underscore first",

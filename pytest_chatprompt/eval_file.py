@@ -19,6 +19,7 @@ from pytest_chatprompt.case import (
     OneOrMore,
     Origin,
     Shared,
+    is_selectable,
 )
 from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.mistakes import as_read, explain
@@ -155,8 +156,10 @@ class _EvalFileReader:
                 Problem(self.shown_path, place.line, place.column, told, case_id=data["id"])
                 for place, told in explain(error, node, EvalCase)
             ]
-            tags = (*head.tags, *(tag for tag in data.get("tags") or () if isinstance(tag, str)))
-            return BrokenCase(data["id"], tags, node.place.line, EvalFileError(sorted(set(problems))))
+            own_tags = data.get("tags")
+            tags = own_tags if isinstance(own_tags, list) else []
+            tags = [*head.tags, *(tag for tag in tags if isinstance(tag, str) and is_selectable(tag))]
+            return BrokenCase(data["id"], tuple(tags), node.place.line, EvalFileError(sorted(set(problems))))
         patterns = own.guideline_patterns if own.guideline_patterns is not None else head.guideline_patterns
         case = own.model_copy(
             update={

@@ -122,11 +122,11 @@ def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
         told = ", ".join(part for part in (error.context, error.problem) if part)
         raise SourceError(place, f"this is no YAML: {told}") from error
     except yaml.reader.ReaderError as error:
-        before = text[: error.position]
+        # The error's own position counts bytes or characters, as the parser has it.
+        refused = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        before, character = (text[: refused.start()], f"U+{ord(refused[0]):04X}") if refused else ("", "in it")
         place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise SourceError(
-            place, f"this is no YAML: character U+{ord(text[error.position]):04X} is not allowed"
-        ) from error
+        raise SourceError(place, f"this is no YAML: the character {character} is not allowed") from error
 
 
 class _Composer:

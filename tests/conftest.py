@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ from pytest_chatprompt.requests import ProviderRequest, build_request
 
 pytest_plugins = ["pytester", "tests.server", "tests.providers.agents"]
 
-settings.register_profile("default", deadline=None, derandomize=True)
-settings.load_profile("default")
+settings.register_profile("fast", deadline=None, derandomize=True)
+settings.register_profile("long", deadline=None, max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
 @dataclass(frozen=True)

@@ -389,6 +389,13 @@ def test_a_mistake_in_a_case_is_that_cases(project: Project, body: str, lines: l
     assert case_problems(project, body) == [f"a.eval.yaml:{line}" for line in lines]
 
 
+@pytest.mark.parametrize("tags", ["1", "x", "{a: b}", "[_x, 'a b', 3]"])
+def test_tags_that_cannot_be_read_leave_the_files(project: Project, tags: str) -> None:
+    path = project.write("a.eval.yaml", f"tags: [all]\nevalcases:\n  - id: a\n    tags: {tags}\n")
+    (case,) = load_eval_file(path, project.root)
+    assert case.tags == ("all",)
+
+
 def test_neighbours_of_a_broken_case_are_read(project: Project) -> None:
     path = project.write("a.eval.yaml", f"tags: [all]\nevalcases:\n  - id: a\n    tags: [own, 3]\n  - id: b\n{HELLO}")
     first, second = load_eval_file(path, project.root)
