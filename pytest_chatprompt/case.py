@@ -41,7 +41,7 @@ Several = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts the items that are valid; a list of nothing but mistakes is not empty.
 OneOrMore = Annotated[Several[T], BeforeValidator(_not_empty)]
 NonEmptyString = Annotated[str, Field(min_length=1)]
-_TAG: Final = re.compile(r"(?!_)[\w\-.:/+]+")
+_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
 
 def is_selectable(tag: str) -> bool:
@@ -53,7 +53,7 @@ def _selectable(tag: str) -> str:
     if not is_selectable(tag):
         raise PydanticCustomError(
             "told",
-            "the tag {tag} cannot be selected with -m; use letters, digits and any of _ - . : / +, no underscore first",
+            "the tag {tag} cannot be selected with -m; use letters, digits and any of _ - . / +, no underscore first",
             {"tag": repr(tag)},
         )
     return tag
@@ -193,9 +193,14 @@ class Shared(Strict):
     target: str | None = None
 
     @model_validator(mode="after")
-    def _system_prompt_is_text(self) -> Self:
-        if not isinstance(self.metadata.get("systemPrompt"), str | None):
-            raise PydanticCustomError("system_prompt", "'metadata.systemPrompt' is no string; quote it")
+    def _system_prompt_is_text_under_its_name(self) -> Self:
+        for key, value in self.metadata.items():
+            if re.sub(r"[^a-z]", "", key.lower()) == "systemprompt":
+                if key != "systemPrompt":
+                    told = "'metadata.{key}' is not read; write 'systemPrompt'"
+                    raise PydanticCustomError("metadata", told, {"key": key})
+                if not isinstance(value, str | None):
+                    raise PydanticCustomError("metadata", "'metadata.{key}' is no string; quote it", {"key": key})
         return self
 
 

@@ -59,9 +59,10 @@ class EvalFile(pytest.Module):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(settings.file_patterns)
         try:
-            cases = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
+            loaded = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
+        cases = [self._with_usable_tags(case) for case in loaded]
         items = [item for case in cases for item in self._items(case)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
             item.snapshot_stem = stem
@@ -101,6 +102,17 @@ class EvalFile(pytest.Module):
             if tag not in declared:
                 declared.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+
+    def _with_usable_tags(self, case: EvalCase | BrokenCase) -> EvalCase | BrokenCase:
+        """The case, or what is wrong with it if a tag of it is a marker that takes arguments."""
+        unusable = [tag for tag in case.tags if tag in _markers_with_arguments(self.config)]
+        if not unusable or isinstance(case, BrokenCase):
+            return case
+        origin = case.origin
+        told = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
+        place = origin.node.find(("tags",)).place
+        error = EvalFileError([Problem(origin.shown_path, place.line, place.column, told, case_id=case.id)])
+        return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
 
     def _item(
         self, case: EvalCase | BrokenCase, provider_name: str, template: pytest.Function, *, in_id: bool
@@ -154,6 +166,12 @@ class EvalFile(pytest.Module):
 
 _declared_tags_key: Final = pytest.StashKey[set[str]]()
 _templates_key: Final = pytest.StashKey[dict[tuple[str, bool], list[pytest.Function]]]()
+
+
+def _markers_with_arguments(config: pytest.Config) -> set[str]:
+    """The markers that are declared with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` go without."""
+    declared = (line.partition(":")[0] for line in config.getini("markers"))
+    return {line.partition("(")[0] for line in declared if "(" in line} - {"skip", "xfail"}
 
 
 def _parameters(functions: list[pytest.Function]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -86,9 +87,11 @@ def eval_provider(request: pytest.FixtureRequest, _eval_provider_name: str) -> P
         from pytest_chatprompt.errors import UnknownProviderError  # noqa: PLC0415
 
         known = sorted(_available_providers(error))
+        close = get_close_matches(_eval_provider_name, known, n=1)
         raise UnknownProviderError(
-            f"unknown provider {_eval_provider_name!r}: there is no fixture {wanted!r}; "
-            f"the providers here are {', '.join(known)}"
+            f"unknown provider {_eval_provider_name!r}: no fixture {wanted!r} can be asked for; "
+            + (f"did you mean {close[0]!r}? " if close else "")
+            + f"The providers here are {', '.join(known)}"
         ) from None
     return provider
 

@@ -66,8 +66,8 @@ def explain(error: ValidationError, node: Node, model: type[Strict]) -> Iterator
                 yield found.place, f"{_path_of(location)} is empty"
             case "told":
                 yield found.place, detail["msg"]
-            case "system_prompt":
-                yield found.find(("metadata", "systemPrompt")).place, detail["msg"]
+            case "metadata":
+                yield found.find(("metadata", detail["ctx"]["key"])).place, detail["msg"]
             case wrong_type if wrong_type in _WANTED:
                 yield found.place, f"{_path_of(location)} must be {_WANTED[wrong_type]}, but is {as_read(found)}"
             case _:

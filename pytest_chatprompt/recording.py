@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import httpx
 
@@ -22,6 +23,9 @@ from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import Connections, offline
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
+from pytest_chatprompt.secret_values import is_secret_name
+
+_PARAMETER: Final = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +129,18 @@ def _told(adjustments: Sequence[str]) -> dict[str, Any]:
 
 
 def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:
-    """Method, path and query of a request below a base URL, without the host."""
-    target = request.url.raw_path.decode("ascii")
+    """Method, path and query of a request below a base URL, without the host, and without keys in the query."""
+    target = _PARAMETER.sub(_without_secret, request.url.raw_path.decode("ascii"))
     if base_url is not None:
         base = httpx.URL(base_url)
         prefix = base.raw_path.decode("ascii").rstrip("/")
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
     return f"{request.method} {target}"
+
+
+def _without_secret(parameter: re.Match[str]) -> str:
+    return f"{parameter[1]}=hidden" if is_secret_name(parameter[1]) else parameter[0]
 
 
 def decoded_body(request: httpx.Request) -> Any:
@@ -151,6 +159,8 @@ def decoded_body(request: httpx.Request) -> Any:
 
 
 def _sender(provider: Any) -> Callable[[ProviderRequest], Any]:
+    if inspect.isclass(provider):
+        raise ProviderError(f"the provider is the class {provider.__name__}; make one of it: {provider.__name__}(...)")
     send = getattr(provider, "send", provider)
     if not callable(send):
         raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")

@@ -17,6 +17,11 @@ _SECRET_HEADERS: Final = ("authorization", "proxy-authorization", "x-api-key", "
 _SHORTEST: Final = 8
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or a parameter is called as secrets are: `OPENAI_API_KEY`, `token`."""
+    return _SECRET_NAME.search(name) is not None
+
+
 class SecretValues:
     """The secrets that are known, each with what to call it.
 
@@ -27,7 +32,7 @@ class SecretValues:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._names: dict[str, str] = {}
         for name, value in environment.items():
-            if _SECRET_NAME.search(name):
+            if is_secret_name(name):
                 self._add(value, f"the environment variable {name}")
 
     def add_headers(self, headers: Mapping[str, str]) -> None:

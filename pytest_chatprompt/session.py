@@ -12,8 +12,12 @@ from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
 from typing import Any, Self, cast
 
+import _pytest
+import pluggy
 import pytest
 
 from pytest_chatprompt.attachments import FileReader
@@ -98,8 +102,14 @@ class EvalSession:
     def _report(
         self, item: EvalItem, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        error = call.excinfo.value if call.excinfo is not None else None
-        if not isinstance(error, ChatPromptError) or self.config.option.fulltrace:
+        if call.excinfo is None or self.config.option.fulltrace:
+            return (yield)
+        error = call.excinfo.value
+        if not isinstance(error, ChatPromptError):
+            # A provider is called through fixtures that are asked for late: leave out how pytest got there.
+            call.excinfo = pytest.ExceptionInfo.from_exception(
+                error.with_traceback(_without_machinery(error.__traceback__))
+            )
             return (yield)
         call.excinfo = _plain(item.located(error))
         report = yield
@@ -179,6 +189,16 @@ def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
         pytest.fail(told, pytrace=False)
     except pytest.fail.Exception:
         return pytest.ExceptionInfo.from_current()
+
+
+def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of pytest and pluggy, or as it is if there are no others."""
+    folders = tuple(str(Path(str(module.__file__)).parent) for module in (_pytest, pluggy))
+    kept: TracebackType | None = None
+    for frame, line in reversed(list(walk_tb(traceback))):
+        if not frame.f_code.co_filename.startswith(folders):
+            kept = TracebackType(kept, frame, frame.f_lasti, line)
+    return kept or traceback
 
 
 def _first_line(error: ChatPromptError) -> str:

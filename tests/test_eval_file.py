@@ -361,6 +361,11 @@ def test_a_file_outside_of_the_root_is_told_by_its_whole_path(project: Project) 
             id="a system prompt that is no string",
         ),
         pytest.param(
+            "metadata: {a: b, system_prompt: Be kind.}\ninput_messages: [{role: user, content: x}]",
+            ["3:37: case 'a': 'metadata.system_prompt' is not read; write 'systemPrompt'"],
+            id="a system prompt misspelt",
+        ),
+        pytest.param(
             "provider: []\ninput_messages: [{role: user, content: x}]",
             ["3:15: case 'a': 'provider' is empty"],
             id="no provider in a list",
@@ -373,8 +378,8 @@ def test_a_file_outside_of_the_root_is_told_by_its_whole_path(project: Project) 
         pytest.param(
             "tags: ['a b', _x]\ninput_messages: [{role: user, content: x}]",
             [
-                "3:12: case 'a': the tag 'a b' cannot be selected with -m; use letters, digits and any of _ - . : / +, no underscore first",
-                "3:19: case 'a': the tag '_x' cannot be selected with -m; use letters, digits and any of _ - . : / +, no underscore first",
+                "3:12: case 'a': the tag 'a b' cannot be selected with -m; use letters, digits and any of _ - . / +, no underscore first",
+                "3:19: case 'a': the tag '_x' cannot be selected with -m; use letters, digits and any of _ - . / +, no underscore first",
             ],
             id="tags that no expression can name",
         ),

@@ -112,6 +112,16 @@ def test_guards_that_another_tool_set_are_kept(monkeypatch: pytest.MonkeyPatch) 
     assert vars(socket.socket)["connect"] is refuse
 
 
+def test_what_another_tool_put_in_place_of_sockets_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    with offline() as connections:
+        assert vars(socket)["socket"] is refuse
+    assert connections.blocked == []
+
+
 def test_the_environment_holds_placeholders_and_no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "mine")
     monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example")

@@ -169,6 +169,11 @@ def test_an_endpoint_is_below_the_base_url(url: str, base_url: str | None, endpo
     assert endpoint_of(httpx.Request("GET", url), base_url) == endpoint
 
 
+def test_a_key_in_a_query_is_not_shown() -> None:
+    request = httpx.Request("GET", "https://x.example/ask?q=a%20b&api_key=s3cret&token=t")
+    assert endpoint_of(request, None) == "GET /ask?q=a%20b&api_key=hidden&token=hidden"
+
+
 def test_an_unanswered_request_is_told_whatever_the_provider_makes_of_it() -> None:
     def send(_: ProviderRequest) -> ProviderResponse:
         with contextlib.suppress(Exception):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypedDict, Unpack
 
 from pytest_chatprompt.providers.process import Finished, run_process
+from pytest_chatprompt.providers.settings import check_names, check_number, check_text
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 # Agents work for minutes; this ends one that hangs.
@@ -63,6 +64,10 @@ class AgentProvider(ABC):
     Args:
         executable: the agent's program, a name on PATH or a path.
         settings: see `AgentSettings`.
+
+    Raises:
+        TypeError: a setting is none of `AgentSettings`.
+        ValueError: a value cannot be meant.
     """
 
     executable_hint: ClassVar[str] = "pass executable"
@@ -73,6 +78,9 @@ class AgentProvider(ABC):
         executable: str,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        check_names(self, settings, AgentSettings.__annotations__)
+        check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
+        check_text(self, "executable", executable)
         cwd = settings.get("cwd")
         self.executable = executable
         self.cwd = None if cwd is None else Path(cwd)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, arguments_of
+from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
@@ -52,6 +53,7 @@ class AnthropicProvider(ChatProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(base_url=base_url, **settings)
+        check_text(self, "model", model)
         self.model = model
 
     def endpoint_path(self) -> str:

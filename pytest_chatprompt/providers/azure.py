@@ -14,6 +14,7 @@ from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.providers.chat import ChatSettings, Payload
 from pytest_chatprompt.providers.openai import MaxTokensParameter, OpenAIProvider
+from pytest_chatprompt.providers.settings import check_text
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
 # The latest version of the dated data plane that is generally available.
@@ -44,6 +45,9 @@ class AzureProvider(OpenAIProvider):
         max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
         **settings: Unpack[ChatSettings],
     ) -> None:
+        if "model" in settings or "base_url" in settings:
+            raise TypeError(f"{type(self).__name__} takes deployment and endpoint in place of model and base_url")
+        check_text(self, "deployment", deployment)
         super().__init__(
             model=deployment,
             base_url=endpoint,

@@ -19,6 +19,7 @@ import httpx
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
 from pytest_chatprompt.errors import ApiError, MissingSettingError, PayloadError, UnreachableError
 from pytest_chatprompt.guidelines import GUIDELINE_HEADING
+from pytest_chatprompt.providers.settings import check_mapping, check_names, check_number
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 # What the vendors' own SDKs wait by default.
@@ -40,7 +41,7 @@ class Payload(NamedTuple):
 
 
 class ChatSettings(TypedDict, total=False):
-    """The keyword arguments that every chat provider takes.
+    """The keyword arguments that every chat provider takes beside those of its own.
 
     Args:
         api_key: the key; `None` for the one in the environment, `""` for none.
@@ -65,7 +66,8 @@ class ChatProvider(ABC):
         settings: see `ChatSettings`.
 
     Raises:
-        ValueError: `base_url` is no http or https URL.
+        TypeError: a setting is none of `ChatSettings`.
+        ValueError: a value cannot be meant.
     """
 
     vendor: ClassVar[str]
@@ -80,8 +82,15 @@ class ChatProvider(ABC):
         base_url: str | None,
         **settings: Unpack[ChatSettings],
     ) -> None:
-        if base_url is not None and httpx.URL(base_url).scheme not in ("http", "https"):
-            raise ValueError(f"{type(self).__name__}: {base_url!r} is no http or https URL")
+        check_names(self, settings, ChatSettings.__annotations__)
+        check_number(self, "temperature", settings.get("temperature"))
+        check_number(self, "max_output_tokens", settings.get("max_output_tokens"), whole=True, least=1)
+        check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
+        check_mapping(self, "extra_body", settings.get("extra_body"))
+        if base_url is not None:
+            url = httpx.URL(base_url)
+            if url.scheme not in ("http", "https") or url.query or url.fragment:
+                raise ValueError(f"{type(self).__name__}: {base_url!r} is no http or https URL without a query")
         self._base_url = base_url
         self._api_key = settings.get("api_key")
         self.temperature = settings.get("temperature")

@@ -10,6 +10,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.providers.agent import AgentProvider, AgentSettings, Handover, prompt_document
 from pytest_chatprompt.providers.process import Finished, last_words
+from pytest_chatprompt.providers.settings import check_names
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 DEFAULT_COMMAND: Final = ("agent", "--prompt-file", "{prompt_file}", "--output-file", "{output_file}")
@@ -53,6 +54,7 @@ class CLIProvider(AgentProvider):
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; there are {known}")
+        check_names(self, settings, AgentSettings.__annotations__)
         super().__init__(executable=command[0], **settings)
         self.command = tuple(command)
         self.healthcheck = None if healthcheck is None else tuple(healthcheck)

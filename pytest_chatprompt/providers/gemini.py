@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, arguments_of
+from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
@@ -63,6 +64,7 @@ class GeminiProvider(ChatProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(base_url=base_url, **settings)
+        check_text(self, "model", model)
         self.model = model
 
     def endpoint_path(self) -> str:

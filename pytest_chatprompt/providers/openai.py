@@ -7,10 +7,11 @@ Source: https://platform.openai.com/docs/api-reference/chat/create, and the pack
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
+from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gpt-5.5"
@@ -50,7 +51,9 @@ class OpenAIProvider(ChatProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(base_url=base_url, **settings)
+        check_text(self, "model", model)
         self.model = model
+        check_text(self, "max_tokens_parameter", max_tokens_parameter, get_args(MaxTokensParameter))
         self.max_tokens_parameter = max_tokens_parameter
 
     def endpoint_path(self) -> str:

@@ -91,9 +91,9 @@ def _result(message: ChatMessage, names: dict[str, str]) -> ToolResult:
             message_number=message.number,
         )
     if message.tool_call_id not in names:
-        known = ", ".join(map(repr, names)) or "there is none before it"
+        known = f"the calls before it are {', '.join(map(repr, names))}" if names else "there is no call before it"
         raise PayloadError(
-            f"no assistant message before it makes the call {message.tool_call_id!r} ({known})",
+            f"it answers the call {message.tool_call_id!r}, and {known}",
             message_number=message.number,
         )
     return ToolResult(message.tool_call_id, names[message.tool_call_id], message.content or "")

@@ -177,6 +177,25 @@ def test_without_syrupy_eval_files_are_refused_and_other_tests_run(run: Run) -> 
     result.stdout.fnmatch_lines(["a.eval.yaml: eval files need the plugin syrupy, which is switched off"])
 
 
+@pytest.mark.parametrize("tag", ["parametrize", "usefixtures", "skipif", "mine"])
+def test_a_tag_that_is_a_marker_with_arguments_is_an_error_of_its_case(run: Run, tag: str) -> None:
+    run.write(
+        {
+            "pytest.ini": "[pytest]\nmarkers =\n    mine(seconds): takes some\n    other: takes none\n",
+            "a.eval.yaml": HELLO.replace("id: hello", f"id: hello\n    tags: [other, {tag}]")
+            + HELLO.split("evalcases:")[1].replace("hello", "b"),
+        }
+    )
+    result = run("--snapshot-update", "--strict-markers")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"a.eval.yaml:4:11: case 'hello': the tag '{tag}' is a marker that takes arguments, and a tag has none;"
+            " call it something else"
+        ]
+    )
+
+
 def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> None:
     run.write(
         {

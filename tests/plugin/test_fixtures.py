@@ -64,8 +64,8 @@ def test_an_unknown_provider_is_told_with_the_known_ones(run: Run) -> None:
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider';"
-            " the providers here are anthropic, azure, cli, codex, gemini, mine, openai, vscode"
+            "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': no fixture 'antropic_provider' can be asked for;"
+            " did you mean 'anthropic'? The providers here are anthropic, azure, cli, codex, gemini, mine, openai, vscode"
         ]
     )
 
@@ -247,7 +247,20 @@ def mine_provider():
     result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(['>       return {}["their mistake"]', "E       KeyError: 'their mistake'"])
-    assert "pytest_chatprompt/" not in result.stdout.str()
+    for machinery in ("pytest_chatprompt/", "_pytest", "pluggy/"):
+        assert machinery not in result.stdout.str().partition("= FAILURES =")[2]
+
+
+def test_a_class_in_place_of_a_provider_is_told(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": "provider: openai" + HELLO,
+            "conftest.py": CUSTOM + "@pytest.fixture\ndef openai_provider():\n    return OpenAIProvider\n",
+        }
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the provider is the class OpenAIProvider; make one of it: OpenAIProvider(...)"])
 
 
 def test_a_case_adds_routes_of_its_own(run: Run) -> None:
@@ -313,9 +326,7 @@ evalcases:
     result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        [
-            "a.eval.yaml:7:9: case 'a': message 2: no assistant message before it makes the call 'c' (there is none before it)"
-        ]
+        ["a.eval.yaml:7:9: case 'a': message 2: it answers the call 'c', and there is no call before it"]
     )
 
 

@@ -100,7 +100,7 @@ def test_names_are_left_out_and_that_is_told() -> None:
         ),
         pytest.param(
             (USER, ChatMessage("tool", "x", tool_call_id="c9", number=5)),
-            "message 5: no assistant message before it makes the call 'c9' (there is none before it)",
+            "message 5: it answers the call 'c9', and there is no call before it",
             id="a result without any call",
         ),
         pytest.param(
@@ -108,7 +108,7 @@ def test_names_are_left_out_and_that_is_told() -> None:
                 ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)),
                 ChatMessage("tool", "x", tool_call_id="c9"),
             ),
-            "no assistant message before it makes the call 'c9' ('c1')",
+            "it answers the call 'c9', and the calls before it are 'c1'",
             id="a result of another call",
         ),
         pytest.param(
