@@ -26,13 +26,14 @@ def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     for candidate in (folder, *inside):
         path = candidate / ".agentv" / "config.yaml"
         if path.is_file():
-            return _read(path, path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix())
+            return _read(path, root)
     return ()
 
 
-def _read(path: Path, shown_path: str) -> tuple[str, ...]:
+def _read(path: Path, root: Path) -> tuple[str, ...]:
+    shown_path = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
     try:
-        document, _ = read_yaml(read_text(path))
+        document, _ = read_yaml(read_text(path, root))
     except UnreadableTextError as error:
         problem = Problem(shown_path, error.line, error.column, f"this file {error}")
         raise EvalFileError([problem]) from error

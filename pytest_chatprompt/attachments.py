@@ -83,7 +83,7 @@ class FileReader:
         """
         if path not in self._contents:
             try:
-                content = read_text(path)
+                content = read_text(path, self.root)
             except UnreadableTextError as error:
                 raise UnusableFileError(f"file {name} {error}") from error
             self._contents[path] = content.replace("\r\n", "\n").rstrip("\n")

@@ -95,7 +95,7 @@ class _EvalFileReader:
 
     def document(self) -> Node:
         try:
-            document, problems = read_yaml(read_text(self.path))
+            document, problems = read_yaml(read_text(self.path, self.root))
         except UnreadableTextError as error:
             told = f"this file {error}"
             raise EvalFileError([Problem(self.shown_path, error.line, error.column, told)]) from error

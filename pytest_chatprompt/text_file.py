@@ -31,13 +31,19 @@ class UnreadableTextError(Exception):
         super().__init__(told)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, root: Path) -> str:
     """The text of a file, without a byte-order mark.
 
+    Args:
+        path: the file; where it is below the root folder by its name, it has to be so once links are followed.
+        root: the root folder.
+
     Raises:
-        UnreadableTextError: it is a folder, a device or a pipe, larger than `MAX_BYTES`, cannot be opened, or is
-            not UTF-8.
+        UnreadableTextError: it is a folder, a device or a pipe, larger than `MAX_BYTES`, cannot be opened, is not
+            UTF-8, or is a link that leads out of the root folder.
     """
+    if path.is_relative_to(root) and not path.resolve().is_relative_to(root.resolve()):
+        raise UnreadableTextError("is a link that leads out of the root folder; copy what it leads to there")
     try:
         # A pipe would block until somebody writes, so it is opened without waiting, and looked at first.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -19,7 +19,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 MAX_DEPTH: Final = 100
-MAX_NODES: Final = 1_000_000
+MAX_ALIASED_NODES: Final = 100_000
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -135,6 +135,7 @@ class _Composer:
         self.anchors: dict[str, Node | None] = {}
         self.open: list[_Open] = []
         self.root: Node | None = None
+        self.aliased_nodes = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
@@ -167,8 +168,6 @@ class _Composer:
     def end(self) -> None:
         done = self.open.pop()
         size = 1 + sum(node.size for node in done.nodes)
-        if size > MAX_NODES:
-            raise SourceError(done.place, f"this unfolds to more than {MAX_NODES:,} values")
         value = self.mapping(done.nodes) if done.is_mapping else tuple(done.nodes)
         self.add(Node(done.place, value, size=size), done.anchor)
 
@@ -186,6 +185,9 @@ class _Composer:
         target = self.anchors[anchor]
         if target is None:
             raise SourceError(place, f"the alias *{anchor} stands inside of what it names")
+        self.aliased_nodes += target.size
+        if self.aliased_nodes > MAX_ALIASED_NODES:
+            raise SourceError(place, f"the aliases up to here unfold to more than {MAX_ALIASED_NODES:,} values")
         return target
 
     def scalar(self, event: Any, place: Place) -> Node:

@@ -14,7 +14,7 @@ from pytest_chatprompt.text_file import MAX_BYTES, UnreadableTextError, read_tex
 def test_text_is_utf8_without_its_mark(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("\ufeffä\r\n".encode())
-    assert read_text(path) == "ä\r\n"
+    assert read_text(path, Path("/")) == "ä\r\n"
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ def test_text_is_utf8_without_its_mark(tmp_path: Path) -> None:
 )
 def test_what_is_no_regular_file_is_refused(path: str, told: str) -> None:
     with pytest.raises(UnreadableTextError, match=re.escape(told)):
-        read_text(Path(path))
+        read_text(Path(path), Path("/"))
 
 
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UnreadableTextError, match="is no regular file"):
-        read_text(tmp_path / "pipe")
+        read_text(tmp_path / "pipe", Path("/"))
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -42,18 +42,28 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(UnreadableTextError, match="is larger than 20 MiB"):
-        read_text(path)
+        read_text(path, Path("/"))
 
 
 def test_a_file_that_says_it_is_empty_and_never_ends_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     # The files of /proc have no size; here the bound is what one of them holds.
     monkeypatch.setattr("pytest_chatprompt.text_file.MAX_BYTES", 10)
     with pytest.raises(UnreadableTextError, match="is larger than"):
-        read_text(Path("/proc/self/status"))
+        read_text(Path("/proc/self/status"), Path("/"))
 
 
 def test_a_byte_that_is_no_utf8_is_told_at_its_place(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"ab\ncd\xff")
     with pytest.raises(UnreadableTextError, match="byte 0xFF") as caught:
-        read_text(tmp_path / "x")
+        read_text(tmp_path / "x", Path("/"))
     assert (caught.value.line, caught.value.column) == (2, 3)
+
+
+def test_a_link_that_leads_out_of_the_root_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to("../secret")
+    with pytest.raises(UnreadableTextError, match="is a link that leads out of the root folder"):
+        read_text(tmp_path / "root" / "link", tmp_path / "root")
+    assert read_text(tmp_path / "root" / "link", tmp_path) == "x"
+    assert read_text(tmp_path / "secret", tmp_path / "root") == "x"

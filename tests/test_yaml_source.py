@@ -135,4 +135,4 @@ def test_an_alias_bomb_is_refused_instead_of_unfolded() -> None:
         f"{later}: &{later} [{', '.join([f'*{earlier}'] * 10)}]"
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
-    assert refused("\n".join(lines))[2] == "this unfolds to more than 1,000,000 values"
+    assert refused("\n".join(lines))[2] == "the aliases up to here unfold to more than 100,000 values"
