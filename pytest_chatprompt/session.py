@@ -106,7 +106,7 @@ class EvalSession:
             return (yield)
         error = call.excinfo.value
         if not isinstance(error, ChatPromptError):
-            # A provider is called through fixtures that are asked for late: leave out how pytest got there.
+            # A provider is called through fixtures that are asked for late: leave out how they got there.
             call.excinfo = pytest.ExceptionInfo.from_exception(
                 error.with_traceback(_without_machinery(error.__traceback__))
             )
@@ -192,8 +192,8 @@ def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
 
 
 def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of pytest and pluggy, or as it is if there are no others."""
-    folders = tuple(str(Path(str(module.__file__)).parent) for module in (_pytest, pluggy))
+    """A traceback without the frames of pytest, pluggy and this package, or as it is if there are no others."""
+    folders = (*(str(Path(str(module.__file__)).parent) for module in (_pytest, pluggy)), str(Path(__file__).parent))
     kept: TracebackType | None = None
     for frame, line in reversed(list(walk_tb(traceback))):
         if not frame.f_code.co_filename.startswith(folders):
