@@ -25,7 +25,9 @@ _PLACEHOLDERS: Final = {provider.key_variable: "offline" for provider in CHAT_PR
 # What httpx reads when a client is made (httpx, "Environment Variables").
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _UNSET: Final = (*_PROXIES, *(name.lower() for name in _PROXIES))
-_METHODS: Final = ("connect", "connect_ex", "sendto")
+_METHODS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
+_LOOK_UPS: Final = ("getaddrinfo", "gethostbyname", "gethostbyname_ex")
+_SENDMSG_WITH_ADDRESS: Final = 4
 
 
 class BlockedConnectionError(RecordingError, OSError):
@@ -76,42 +78,49 @@ def guarded_sockets() -> Iterator[Connections]:
         # Another tool has put something of its own in place of sockets, and guards them.
         yield connections
         return
-    own = {name: socket.socket.__dict__.get(name) for name in _METHODS}
-    getaddrinfo = socket.getaddrinfo
-
-    def guarded(name: str) -> Any:
-        original = getattr(socket.socket, name)
-
-        def call(self: socket.socket, *args: Any) -> Any:
-            address = args[-1]
-            if self.family in (socket.AF_INET, socket.AF_INET6) and isinstance(address, tuple):
-                _check(connections, address[0], address[1])
-            return original(self, *args)
-
-        return call
-
-    def guarded_getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
-        if host is not None:
-            _check(connections, host, port, lookup=True)
-        return getaddrinfo(host, port, *args, **kwargs)
-
-    for name in _METHODS:
-        setattr(socket.socket, name, guarded(name))
-    socket.getaddrinfo = guarded_getaddrinfo
+    methods = {name: socket.socket.__dict__.get(name) for name in _METHODS}
+    functions = {name: getattr(socket, name) for name in _LOOK_UPS}
+    for name in methods:
+        setattr(socket.socket, name, _guarded_method(name, connections))
+    for name, function in functions.items():
+        setattr(socket, name, _guarded_look_up(function, connections))
     try:
         yield connections
     finally:
-        socket.getaddrinfo = getaddrinfo
-        for name, method in own.items():
+        for name, function in functions.items():
+            setattr(socket, name, function)
+        for name, method in methods.items():
             if method is None:
                 delattr(socket.socket, name)
             else:
                 setattr(socket.socket, name, method)
 
 
+def _guarded_method(name: str, connections: Connections) -> Any:
+    original = getattr(socket.socket, name)
+
+    def call(self: socket.socket, *args: Any) -> Any:
+        # The address comes last, except that `sendmsg` may go without one.
+        address = None if name == "sendmsg" and len(args) < _SENDMSG_WITH_ADDRESS else args[-1]
+        if self.family in (socket.AF_INET, socket.AF_INET6) and isinstance(address, tuple):
+            _check(connections, address[0], address[1])
+        return original(self, *args)
+
+    return call
+
+
+def _guarded_look_up(original: Any, connections: Connections) -> Any:
+    def call(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host is not None:
+            _check(connections, host, args[0] if args else kwargs.get("port"), lookup=True)
+        return original(host, *args, **kwargs)
+
+    return call
+
+
 def _check(connections: Connections, host: Any, port: Any, *, lookup: bool = False) -> None:
     shown_host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
-    shown = f"{shown_host}:{port}"
+    shown = shown_host if port is None else f"{shown_host}:{port}"
     if not _is_loopback(shown_host):
         connections.blocked.append(shown)
         raise BlockedConnectionError(f"no connection to {shown}: this is an offline run")

@@ -22,8 +22,8 @@ import pytest
 
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.collection import EvalFile, EvalItem
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError
-from pytest_chatprompt.offline import guarded_sockets
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, RecordingError
+from pytest_chatprompt.offline import Connections, guarded_sockets
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.unused import remove, unused_snapshots
@@ -47,6 +47,7 @@ class EvalSession:
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
     _is_disabled_by_user: bool = False
+    _connections: Connections = field(default_factory=Connections)
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
 
@@ -82,7 +83,7 @@ class EvalSession:
         """Keep a case, its fixtures included, from reaching beyond this machine, unless the run is live."""
         if not isinstance(item, EvalItem) or self.config.stash[settings_key].live:
             return (yield)
-        with guarded_sockets():
+        with guarded_sockets() as self._connections:
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -92,6 +93,10 @@ class EvalSession:
         """Let an error of this package be its text alone, at the place of the case, and no report hold a secret."""
         if not isinstance(item, EvalItem):
             return (yield)
+        if call.when == "call" and call.excinfo is None and self._connections.blocked:
+            # Something took no notice of the error that it got.
+            error = RecordingError(f"something reached for {self._connections.blocked[0]}, and this is an offline run")
+            call.excinfo = _plain(item.located(error))
         report = yield from self._report(item, call)
         report.sections = [(name, self.secrets.scrubbed(content)) for name, content in report.sections]
         told = str(report.longrepr) if report.failed else ""

@@ -47,6 +47,13 @@ def reach(family: int, kind: int, method: str, *arguments: object) -> None:
             "192.0.2.1:53",
             id="sendto",
         ),
+        pytest.param(
+            lambda: reach(socket.AF_INET, socket.SOCK_DGRAM, "sendmsg", [b"x"], [], 0, ("192.0.2.1", 53)),
+            "192.0.2.1:53",
+            id="sendmsg",
+        ),
+        pytest.param(lambda: socket.gethostbyname("api.example"), "api.example", id="gethostbyname"),
+        pytest.param(lambda: socket.gethostbyname_ex("api.example"), "api.example", id="gethostbyname_ex"),
         pytest.param(lambda: socket.getaddrinfo("api.example", 443), "api.example:443", id="a name looked up"),
         pytest.param(lambda: socket.getaddrinfo(b"api.example", 443), "api.example:443", id="a name in bytes"),
         pytest.param(
@@ -77,6 +84,8 @@ def test_what_has_no_address_is_let_through() -> None:
         first, second = socket.socketpair()
         with first, second:
             first.sendall(b"x")
+            first.sendmsg((b"x",))
+        assert socket.gethostbyname("localhost") == "127.0.0.1"
     assert (connections.blocked, connections.local) == ([], [])
 
 

@@ -38,6 +38,30 @@ def eval_request(eval_request):
     result.stdout.fnmatch_lines(["*no connection to api.example:443: this is an offline run"])
 
 
+def test_an_attempt_of_which_nobody_took_notice_fails_the_case(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO + "  - id: other\n    input_messages: [{role: user, content: x}]\n",
+            "conftest.py": """
+import contextlib, socket
+import pytest
+
+@pytest.fixture
+def eval_request(eval_case, eval_request):
+    if eval_case.id == "hello":
+        with contextlib.suppress(OSError):
+            socket.create_connection(("api.example", 443))
+    return eval_request
+""",
+        }
+    )
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'hello': something reached for api.example:443, and this is an offline run"]
+    )
+
+
 def test_ordinary_tests_are_not_kept_offline(run: Run, server: Server) -> None:
     server.answers({})
     run.write(
