@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,14 +42,19 @@ def ends_soon(pid: int) -> bool:
     return False
 
 
+def children() -> set[int]:
+    """The processes that this one has started and that are still there."""
+    tasks = Path("/proc/self/task").iterdir()
+    return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+
+
 @pytest.fixture
-def leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A temporary folder of the test's own, and a check that it is empty."""
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A temporary folder of the test's own; after the test it is empty, and no process is left."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-
-    def check() -> None:
-        assert list(folder.iterdir()) == []
-
-    return check
+    before = children()
+    yield
+    assert list(folder.iterdir()) == []
+    assert children() <= before

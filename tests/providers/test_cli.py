@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,8 @@ from pytest_chatprompt import AgentError, CLIProvider, ProviderRequest
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER
 
 from .agents import agent
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 HARD = "-x --help\n'single' \"double\" `back` $HOME {files} {eval_id} \\ \t\r\n\x1b ü😀\n\n"
 REQUEST = ProviderRequest(
@@ -85,12 +86,9 @@ def test_a_command_that_cannot_be_meant_is_refused_at_once(command: list[str], t
         ),
     ],
 )
-def test_the_document_arrives_byte_for_byte(
-    command: list[str], document: str, leaves_nothing: Callable[[], None]
-) -> None:
+def test_the_document_arrives_byte_for_byte(command: list[str], document: str) -> None:
     # Reading text turns line breaks into `\n`; bytes do not.
     assert CLIProvider(command).send(PLAIN).text.replace("\r\n", "\n") == document.replace("\r\n", "\n")
-    leaves_nothing()
 
 
 def test_a_document_of_a_megabyte_goes_through_a_file() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from pytest_chatprompt import AgentError, CodexProvider, ProviderRequest
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER
 
 from .agents import executable
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 # Says what it was given, in the answer and in its events.
 ECHO = """
@@ -56,9 +58,7 @@ def test_the_command_is_that_of_codex_exec() -> None:
     assert handover.stdin == handover.prompt
 
 
-def test_the_document_goes_in_and_the_last_message_comes_out(
-    tmp_path: Path, leaves_nothing: Callable[[], None]
-) -> None:
+def test_the_document_goes_in_and_the_last_message_comes_out(tmp_path: Path) -> None:
     path = executable(tmp_path, "codex", ECHO)
     provider = CodexProvider(executable=str(path), env={"MINE": "1"})
     response = provider.send(REQUEST)
@@ -70,7 +70,6 @@ def test_the_document_goes_in_and_the_last_message_comes_out(
     assert (response.usage.input_tokens, response.usage.output_tokens) == (8, 4)
     assert response.finish_reason == "turn.completed"
     assert response.raw[0] == {"type": "thread.started"}
-    leaves_nothing()
 
 
 def test_a_working_folder_can_be_set(tmp_path: Path) -> None:
@@ -78,10 +77,9 @@ def test_a_working_folder_can_be_set(tmp_path: Path) -> None:
     assert json.loads(provider.send(REQUEST).text)["cwd"] == str(tmp_path)
 
 
-def test_a_failed_turn_is_told_in_codexs_own_words(tmp_path: Path, leaves_nothing: Callable[[], None]) -> None:
+def test_a_failed_turn_is_told_in_codexs_own_words(tmp_path: Path) -> None:
     body = 'print(json.dumps({"type": "turn.failed", "error": {"message": "quota is used up"}}))'
     assert failing(tmp_path, body) == "codex failed: quota is used up"
-    leaves_nothing()
 
 
 def test_a_status_is_told_with_its_own_words_and_standard_error(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ from pytest_chatprompt import AgentError
 from pytest_chatprompt.providers.process import Finished, run_process
 
 from .agents import agent, ends_soon
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 def run(
@@ -168,8 +169,3 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
 def test_what_cannot_be_started_is_told(tmp_path: Path, argv: list[str], folder: str, told: str) -> None:
     with pytest.raises(AgentError, match=told):
         run(argv, tmp_path / folder)
-
-
-def test_it_leaves_no_file(tmp_path: Path, leaves_nothing: Callable[[], None]) -> None:
-    run(agent("print('x' * 100_000)"), tmp_path, stdin="x" * 100_000)
-    leaves_nothing()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ from pytest_chatprompt import AgentError, ProviderRequest, VSCodeProvider
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER
 
 from .agents import executable
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 REQUEST = ProviderRequest(question="Do it.", input_files=(Path("/repo/a.py"), Path("/repo/b.py")))
 PROMPT = "Do what the attached document from standard input asks for."
@@ -46,30 +47,23 @@ def test_the_document_asks_for_a_response_file_before_the_question() -> None:
     )
 
 
-def test_it_waits_for_the_file_that_the_agent_writes(tmp_path: Path, leaves_nothing: Callable[[], None]) -> None:
+def test_it_waits_for_the_file_that_the_agent_writes(tmp_path: Path) -> None:
     provider = VSCodeProvider(executable=str(executable(tmp_path, "code", WRITE_LATER)))
     assert provider.send(ProviderRequest(question="Do it.")).text == "The answer."
-    leaves_nothing()
 
 
-def test_without_waiting_it_returns_at_once_and_asks_for_no_file(
-    tmp_path: Path, leaves_nothing: Callable[[], None]
-) -> None:
+def test_without_waiting_it_returns_at_once_and_asks_for_no_file(tmp_path: Path) -> None:
     body = f"pathlib.Path({str(tmp_path / 'got')!r}).write_text(sys.stdin.read())"
     provider = VSCodeProvider(executable=str(executable(tmp_path, "code", body)), wait=False)
     assert provider.send(ProviderRequest(question="Do it.")).text == ""
     assert (tmp_path / "got").read_text() == "[[ ## user_query ## ]]\n\nDo it."
-    leaves_nothing()
 
 
-def test_an_agent_that_writes_nothing_is_told_with_the_timeout(
-    tmp_path: Path, leaves_nothing: Callable[[], None]
-) -> None:
+def test_an_agent_that_writes_nothing_is_told_with_the_timeout(tmp_path: Path) -> None:
     path = executable(tmp_path, "code", "")
     with pytest.raises(AgentError) as caught:
         VSCodeProvider(executable=str(path), timeout_seconds=0.5).send(REQUEST)
     assert str(caught.value) == f"{path}: the agent wrote no answer within 0.5 s"
-    leaves_nothing()
 
 
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
