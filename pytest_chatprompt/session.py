@@ -1,8 +1,8 @@
 """What a run with eval files keeps, and what it does at its end.
 
 An `EvalSession` is registered as a plugin when the first eval file is collected, so that runs without one
-pay for none of its hooks. It holds the reader of attached files and the eval files that were loaded, prints
-errors of this package without their traceback, and reports or removes unused snapshots.
+pay for none of its hooks; `reports` comes with it. It holds the reader of attached files, the secrets that are
+known and the eval files that were loaded, and reports or removes unused snapshots.
 """
 
 from __future__ import annotations
@@ -12,19 +12,14 @@ from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from traceback import walk_tb
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
-import _pytest
-import pluggy
 import pytest
 
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.collection import EvalFile, EvalItem
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, RecordingError
-from pytest_chatprompt.offline import Connections, guarded_sockets
-from pytest_chatprompt.options import named_on_command_line, settings_key
+from pytest_chatprompt.options import named_on_command_line
+from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.unused import remove, unused_snapshots
 
@@ -47,7 +42,6 @@ class EvalSession:
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
     _is_disabled_by_user: bool = False
-    _connections: Connections = field(default_factory=Connections)
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
 
@@ -59,6 +53,7 @@ class EvalSession:
         if session is None:
             session = cls(config, FileReader(config.rootpath), SecretValues(os.environ))
             config.pluginmanager.register(session, name)
+            config.pluginmanager.register(EvalReports(config, session.secrets), "chatprompt-reports")
         return session
 
     @pytest.hookimpl(tryfirst=True)
@@ -77,51 +72,6 @@ class EvalSession:
                 file = item.file
                 self._files[file.path] = file
                 self._selected[file.path].add(item.nodeid)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Keep a case, its fixtures included, from reaching beyond this machine, unless the run is live."""
-        if not isinstance(item, EvalItem) or self.config.stash[settings_key].live:
-            return (yield)
-        with guarded_sockets() as self._connections:
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let an error of this package be its text alone, at the place of the case, and no report hold a secret."""
-        if not isinstance(item, EvalItem):
-            return (yield)
-        if call.when == "call" and call.excinfo is None and self._connections.blocked:
-            # Something took no notice of the error that it got.
-            error = RecordingError(f"something reached for {self._connections.blocked[0]}, and this is an offline run")
-            call.excinfo = _plain(item.located(error))
-        report = yield from self._report(item, call)
-        report.sections = [(name, self.secrets.scrubbed(content)) for name, content in report.sections]
-        told = str(report.longrepr) if report.failed else ""
-        if self.secrets.scrubbed(told) != told:
-            report.longrepr = self.secrets.scrubbed(told)
-        return report
-
-    def _report(
-        self, item: EvalItem, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if call.excinfo is None or self.config.option.fulltrace:
-            return (yield)
-        error = call.excinfo.value
-        if not isinstance(error, ChatPromptError):
-            # A provider is called through fixtures that are asked for late: leave out how they got there.
-            call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(_without_machinery(error.__traceback__))
-            )
-            return (yield)
-        call.excinfo = _plain(item.located(error))
-        report = yield
-        # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
-        crash = cast(Any, report.longrepr).reprcrash
-        crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
-        return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -186,26 +136,3 @@ class EvalSession:
             if file.is_whole and self._selected[file.path] == file.node_ids
             for path in unused_snapshots(file.snapshot_folder, file.stems)
         ]
-
-
-def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
-    """A failure that pytest reports as its text alone."""
-    try:
-        pytest.fail(told, pytrace=False)
-    except pytest.fail.Exception:
-        return pytest.ExceptionInfo.from_current()
-
-
-def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of pytest, pluggy and this package, or as it is if there are no others."""
-    folders = (*(str(Path(str(module.__file__)).parent) for module in (_pytest, pluggy)), str(Path(__file__).parent))
-    kept: TracebackType | None = None
-    for frame, line in reversed(list(walk_tb(traceback))):
-        if not frame.f_code.co_filename.startswith(folders):
-            kept = TracebackType(kept, frame, frame.f_lasti, line)
-    return kept or traceback
-
-
-def _first_line(error: ChatPromptError) -> str:
-    told = error.problems[0].text if isinstance(error, EvalFileError) else str(error)
-    return told.partition("\n")[0]

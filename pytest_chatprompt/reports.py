@@ -1,0 +1,109 @@
+"""What is told of a case that ran: its reports, and what must not stand in them.
+
+An `EvalReports` is registered as a plugin together with the run's `EvalSession`. It keeps a case offline while it
+runs, tells errors of this package by their text alone and a user's errors by the user's own lines, and blots out
+secrets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
+from typing import Any, cast
+
+import _pytest
+import pluggy
+import pytest
+
+from pytest_chatprompt.collection import EvalItem
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, RecordingError
+from pytest_chatprompt.offline import Connections, guarded_sockets
+from pytest_chatprompt.options import settings_key
+from pytest_chatprompt.secret_values import SecretValues
+
+
+@dataclass(eq=False)
+class EvalReports:
+    """The hooks around each case.
+
+    Args:
+        config: the run's configuration.
+        secrets: what must not reach a report.
+    """
+
+    config: pytest.Config
+    secrets: SecretValues
+    _connections: Connections = field(default_factory=Connections)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Keep a case, its fixtures included, from reaching beyond this machine, unless the run is live."""
+        if not isinstance(item, EvalItem) or self.config.stash[settings_key].live:
+            return (yield)
+        with guarded_sockets() as self._connections:
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let an error of this package be its text alone, at the place of the case, and no report hold a secret."""
+        if not isinstance(item, EvalItem):
+            return (yield)
+        if call.when == "call" and call.excinfo is None and self._connections.blocked:
+            # Something took no notice of the error that it got.
+            error = RecordingError(f"something reached for {self._connections.blocked[0]}, and this is an offline run")
+            call.excinfo = _plain(item.located(error))
+        report = yield from self._report(item, call)
+        report.sections = [(name, self.secrets.scrubbed(content)) for name, content in report.sections]
+        told = str(report.longrepr) if report.failed else ""
+        if self.secrets.scrubbed(told) != told:
+            report.longrepr = self.secrets.scrubbed(told)
+        return report
+
+    def _report(
+        self, item: EvalItem, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        if call.excinfo is None or self.config.option.fulltrace:
+            return (yield)
+        error = call.excinfo.value
+        if not isinstance(error, ChatPromptError):
+            # A provider is called through fixtures that are asked for late: leave out how they got there.
+            call.excinfo = pytest.ExceptionInfo.from_exception(
+                error.with_traceback(_without_machinery(error.__traceback__))
+            )
+            return (yield)
+        call.excinfo = _plain(item.located(error))
+        report = yield
+        # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
+        crash = cast(Any, report.longrepr).reprcrash
+        crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
+        return report
+
+
+def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest reports as its text alone."""
+    try:
+        pytest.fail(told, pytrace=False)
+    except pytest.fail.Exception:
+        return pytest.ExceptionInfo.from_current()
+
+
+def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of pytest, pluggy and this package, or as it is if there are no others."""
+    files = (_pytest.__file__, pluggy.__file__, __file__)
+    folders = tuple(f"{Path(str(file)).parent}{os.sep}" for file in files)
+    kept: TracebackType | None = None
+    for frame, line in reversed(list(walk_tb(traceback))):
+        if not frame.f_code.co_filename.startswith(folders):
+            kept = TracebackType(kept, frame, frame.f_lasti, line)
+    return kept or traceback
+
+
+def _first_line(error: ChatPromptError) -> str:
+    told = error.problems[0].text if isinstance(error, EvalFileError) else str(error)
+    return told.partition("\n")[0]
