@@ -183,6 +183,7 @@ class Shared(Strict):
     tags: Several[Annotated[str, AfterValidator(_selectable)]] = ()
 
     # AgentV's, known by name; of these only the provider and the outcome are acted on.
+    expected_outcome: str | None = None
     dataset: Any = None
     conversation_id: Any = None
     note: Any = None
@@ -234,7 +235,6 @@ class EvalCase(Shared):
 
     id: NonEmptyString
     outcome: str | None = None
-    expected_outcome: str | None = None
     input_messages: OneOrMore[EvalMessage]
     expected_messages: Several[EvalMessage] = ()
 

@@ -89,8 +89,9 @@ def _accepting_command(item: pytest.Item) -> str:
     """What to type where pytest was started to write the snapshot of an item."""
     settings = item.config.stash[settings_key]
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    overrides = [one for one in item.config.getoption("override_ini") or () if one.startswith("chatprompt_")]
     words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
-    words += [word for override in item.config.getoption("override_ini") or () for word in ("-o", override)]
+    words += [word for override in overrides for word in ("-o", override)]
     words += ["--chatprompt-provider", settings.provider] if settings.provider else []
     return shlex.join([*words, "--snapshot-update"])
 

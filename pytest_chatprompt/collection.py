@@ -76,7 +76,10 @@ class EvalFile(pytest.Module):
         others = [
             path.name
             for path in sorted(self.path.parent.iterdir())
-            if path.stem.casefold() == own and path != self.path and is_eval_file(path, patterns) and path.is_file()
+            if path.stem.casefold() == own
+            and path != self.path
+            and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi"))
+            and path.is_file()
         ]
         if others:
             raise self.CollectError(
@@ -92,8 +95,10 @@ class EvalFile(pytest.Module):
         self._declare(case.tags)
         for name in names if is_list else names[:1]:
             provider_name = settings.provider or name or settings.default_provider
-            for template in self._templates(provider_name, in_id=is_list):
-                yield self._item(case, provider_name, template, in_id=is_list)
+            plain = self._templates(provider_name, in_id=False)
+            # The label has the provider's name as it is; pytest escapes it in ids.
+            for template, without in zip(self._templates(provider_name, in_id=is_list), plain, strict=True):
+                yield self._item(case, provider_name, template, parameters=_id_of(without))
 
     def _declare(self, tags: Iterable[str]) -> None:
         """Register tags as markers: a tag is declared by being used, so `--strict-markers` has nothing to object to."""
@@ -115,14 +120,14 @@ class EvalFile(pytest.Module):
         return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
 
     def _item(
-        self, case: EvalCase | BrokenCase, provider_name: str, template: pytest.Function, *, in_id: bool
+        self, case: EvalCase | BrokenCase, provider_name: str, template: pytest.Function, *, parameters: str
     ) -> EvalItem:
         callspec = getattr(template, "callspec", None)
         base = node_name(case.id)
-        parameters = callspec.id if callspec is not None else ""
+        bracket = _id_of(template)
         item = EvalItem.from_parent(
             self,
-            name=f"{base}[{parameters}]" if parameters else base,
+            name=f"{base}[{bracket}]" if bracket else base,
             originalname=base,
             callobj=check_case,
             callspec=callspec,
@@ -131,7 +136,7 @@ class EvalFile(pytest.Module):
             fixtureinfo=template._fixtureinfo,
             case=case,
             provider_name=provider_name,
-            label=parameters if in_id else "-".join(filter(None, (provider_name, parameters))),
+            label="-".join(filter(None, (provider_name, parameters))),
         )
         for tag in case.tags:
             item.add_marker(tag)
@@ -172,6 +177,12 @@ def _markers_with_arguments(config: pytest.Config) -> set[str]:
     """The markers that are declared with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` go without."""
     declared = (line.partition(":")[0] for line in config.getini("markers"))
     return {line.partition("(")[0] for line in declared if "(" in line} - {"skip", "xfail"}
+
+
+def _id_of(function: pytest.Function) -> str:
+    """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
+    callspec = getattr(function, "callspec", None)
+    return "" if callspec is None else str(callspec.id)
 
 
 def _parameters(functions: list[pytest.Function]) -> int:
@@ -222,7 +233,10 @@ class EvalItem(pytest.Function):
         """An error's text, with the place in the eval file in front: of the message that it names, or of the case."""
         if isinstance(error, EvalFileError):
             return str(error)
-        case = self.readable_case()
+        if isinstance(self.case, BrokenCase):
+            # A fixture of the user's own went on without the case.
+            return f"{self.nodeid}: {error}"
+        case = self.case
         node = case.origin.node
         if isinstance(error, PayloadError) and error.message_number is not None:
             node = node.find(("input_messages", error.message_number - 1))

@@ -12,7 +12,10 @@ from typing import Final
 
 import yaml
 
+from pytest_chatprompt.snapshot_yaml import dump
+
 _CONTEXT_LINES: Final = 1
+_STYLE_SWITCH_LINES: Final = 6
 _LONGEST_LINES: Final = 400
 
 
@@ -26,6 +29,16 @@ def difference(stored: str, sent: str) -> str:
     Returns:
         Removed lines with `-`, added ones with `+`, each hunk under its place; `""` for equal texts.
     """
+    shortest = _compared(stored, sent)
+    if len(shortest) > _STYLE_SWITCH_LINES:
+        # A first unseen character turns all lines of a block into escaped ones: told so, one line is one line again.
+        shortest = min(shortest, _compared(_escaped(stored), _escaped(sent)), key=len)
+    if len(shortest) > _LONGEST_LINES:
+        shortest[_LONGEST_LINES:] = [f"... and {len(shortest) - _LONGEST_LINES} more lines"]
+    return "\n".join(shortest)
+
+
+def _compared(stored: str, sent: str) -> list[str]:
     before, after = _lines(stored), _lines(sent)
     places = list(_places(yaml.compose(sent), ""))
     lines: list[str] = []
@@ -38,9 +51,16 @@ def difference(stored: str, sent: str) -> str:
             else:
                 lines += [f"- {line}" for line in before[first:last]]
                 lines += [f"+ {line}" for line in after[first_sent:last_sent]]
-    if len(lines) > _LONGEST_LINES:
-        lines[_LONGEST_LINES:] = [f"... and {len(lines) - _LONGEST_LINES} more lines"]
-    return "\n".join(lines)
+    return lines
+
+
+def _escaped(text: str) -> str:
+    """A snapshot with all of its blocks escaped; one that is no snapshot as it is."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return dump(data, escaped=True) if isinstance(data, dict) else text
 
 
 def _lines(text: str) -> list[str]:

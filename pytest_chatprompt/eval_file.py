@@ -6,9 +6,11 @@ mistake inside one case comes back as a `BrokenCase`, so that its neighbours sti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import Field, ValidationError
@@ -86,9 +88,14 @@ class _EvalFileReader:
         nodes = list(self.case_nodes(document))
         if self.problems or head is None:
             raise EvalFileError(sorted(set(self.problems)))
-        if self.patterns is None:
-            self.patterns = agentv.guideline_patterns(self.path.parent, self.root)
         return tuple(self.case(node, head) for node in nodes)
+
+    @cached_property
+    def default_patterns(self) -> tuple[str, ...]:
+        """The patterns of cases that have none: those given, else those of AgentV's settings."""
+        if self.patterns is not None:
+            return tuple(self.patterns)
+        return agentv.guideline_patterns(self.path.parent, self.root)
 
     def problem(self, place: Place, text: str) -> None:
         self.problems.append(Problem(self.shown_path, place.line, place.column, text))
@@ -164,14 +171,26 @@ class _EvalFileReader:
         case = own.model_copy(
             update={
                 "provider": _provider(own, head),
-                "metadata": {**head.metadata, **own.metadata},
-                "guideline_patterns": tuple(self.patterns or ()) if patterns is None else patterns,
+                "metadata": _frozen({**head.metadata, **_without_unset_prompt(own.metadata)}),
+                "guideline_patterns": self.default_patterns if patterns is None else patterns,
                 "tags": tuple(dict.fromkeys((*head.tags, *own.tags))),
                 "outcome": own.outcome if own.outcome is not None else own.expected_outcome,
             }
         )
         case._origin = Origin(self.path, self.shown_path, node)
         return case
+
+
+def _without_unset_prompt(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A case's metadata without a system prompt of null, which is none that is set."""
+    return {key: value for key, value in metadata.items() if key != "systemPrompt" or value is not None}
+
+
+def _frozen(value: Any) -> Any:
+    """JSON data that nobody can change: cases are shared by all of their items."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _frozen(inner) for key, inner in value.items()})
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _provider(*levels: Shared) -> str | tuple[str, ...] | None:

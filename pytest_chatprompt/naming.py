@@ -42,11 +42,15 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         an accent is encoded.
     """
     stems = [_stem(case_id, label) for case_id, label in names]
-    folded = [_folded(stem) for stem in stems]
-    sharing = Counter(folded)
+    # Ids alone, so that the providers of one run do not decide what the snapshots of another are called.
+    sharing_ids = Counter(_folded(case_id) for case_id in {case_id for case_id, _ in names})
+    sharing_stems = Counter(map(_folded, stems))
     return tuple(
-        _marked(stem, name) if sharing[fold] > 1 and stem != fold else stem
-        for stem, fold, name in zip(stems, folded, names, strict=True)
+        _marked(stem, (case_id, label))
+        if (sharing_ids[_folded(case_id)] > 1 and case_id != _folded(case_id))
+        or (sharing_stems[_folded(stem)] > 1 and stem != _folded(stem))
+        else stem
+        for stem, (case_id, label) in zip(stems, names, strict=True)
     )
 
 

@@ -10,6 +10,7 @@ import base64
 import inspect
 import json
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ def _without_secret(parameter: re.Match[str]) -> str:
 
 def decoded_body(request: httpx.Request) -> Any:
     """The body of a request as decoded from its bytes: JSON data, text, or else base64."""
-    content = request.content
+    content = _decompressed(request.content, request.headers.get("content-encoding", ""))
     if not content:
         return None
     try:
@@ -156,6 +157,17 @@ def decoded_body(request: httpx.Request) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _decompressed(content: bytes, encoding: str) -> bytes:
+    """A body without its compression, which holds the time and differs between versions."""
+    if encoding not in ("gzip", "deflate"):
+        return content
+    try:
+        # 32: zlib finds out by itself whether there is a header of gzip's or of its own.
+        return zlib.decompress(content, zlib.MAX_WBITS | 32)
+    except zlib.error:
+        return content
 
 
 def _sender(provider: Any) -> Callable[[ProviderRequest], Any]:

@@ -42,11 +42,12 @@ _NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 _STEP: Final = "  "
 
 
-def dump(data: Mapping[str, Any]) -> str:
+def dump(data: Mapping[str, Any], *, escaped: bool = False) -> str:
     """Write JSON data as YAML.
 
     Args:
         data: mappings with string keys, sequences, strings, numbers, booleans and `None`, in their order.
+        escaped: write every string of several lines with escapes, also where all of it can be seen.
 
     Returns:
         The text, with a line break at its end.
@@ -54,44 +55,44 @@ def dump(data: Mapping[str, Any]) -> str:
     Raises:
         TypeError: something in the data is none of these.
     """
-    return "".join(f"{line}\n" for line in _lines(data, ""))
+    return "".join(f"{line}\n" for line in _lines(data, "", escaped))
 
 
-def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[str]:
+def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, escaped: bool) -> Iterator[str]:
     """The lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _entry(f"{indent}{_inline(key)}:", inner, indent, is_item=False)
+            yield from _entry(f"{indent}{_inline(key)}:", inner, indent, escaped, is_item=False)
     else:
         for inner in value:
-            yield from _entry(f"{indent}-", inner, indent, is_item=True)
+            yield from _entry(f"{indent}-", inner, indent, escaped, is_item=True)
 
 
-def _entry(prefix: str, value: Any, indent: str, *, is_item: bool) -> Iterator[str]:
+def _entry(prefix: str, value: Any, indent: str, escaped: bool, *, is_item: bool) -> Iterator[str]:
     """The lines of a mapping's value or a sequence's item, the first behind its prefix."""
     deeper = indent + _STEP
     match value:
         case str() if "\n" in value:
-            yield from _block(prefix, value, deeper)
+            yield from _block(prefix, value, deeper, escaped)
         case Mapping() if value:
             if is_item:
                 # The first key stands behind the dash, the others below it.
-                lines = _lines(value, deeper)
+                lines = _lines(value, deeper, escaped)
                 yield f"{prefix} {next(lines).removeprefix(deeper)}"
                 yield from lines
             else:
                 yield prefix
-                yield from _lines(value, deeper)
+                yield from _lines(value, deeper, escaped)
         case list() | tuple() if value:
             yield prefix
-            yield from _lines(value, deeper if is_item else indent)
+            yield from _lines(value, deeper if is_item else indent, escaped)
         case _:
             yield f"{prefix} {_inline(value)}"
 
 
-def _block(prefix: str, text: str, indent: str) -> Iterator[str]:
+def _block(prefix: str, text: str, indent: str, escaped: bool) -> Iterator[str]:
     """The lines of a string of several lines."""
-    if _UNSEEN_IN_BLOCK.search(text) or text.endswith("\n\n") or text == "\n":
+    if escaped or _UNSEEN_IN_BLOCK.search(text) or text.endswith("\n\n") or text == "\n":
         yield f'{prefix} "\\'
         lines = text.split("\n")
         if not lines[-1]:

@@ -32,6 +32,7 @@ def _turn(message: RenderedMessage) -> str:
 
 
 def _content(message: RenderedMessage) -> str:
-    lines = [message.content] if message.content else []
+    text = (message.content or "").rstrip("\r\n")
+    lines = [text] if text else []
     lines += [f"<Call {call.function.name}({call.function.arguments})>" for call in message.message.tool_calls]
-    return "\n".join(lines).rstrip("\r\n")
+    return "\n".join(lines)

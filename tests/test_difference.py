@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_chatprompt.difference import difference
 from pytest_chatprompt.snapshot_yaml import dump
 
@@ -55,6 +57,23 @@ def test_a_snapshot_that_is_no_yaml_is_compared_all_the_same() -> None:
         "- (no line break at the end)",
         "+ a: 1",
     ]
+
+
+def test_a_first_unseen_character_is_a_difference_of_one_line() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    after = [*lines[:50], "line 50 ", *lines[51:]]
+    assert told({"a": "\n".join(lines)}, {"a": "\n".join(after)}) == [
+        "@@ a @@",
+        "    line 49\\n\\",
+        "-   line 50\\n\\",
+        "+   line 50 \\n\\",
+        "    line 51\\n\\",
+    ]
+
+
+@pytest.mark.parametrize("stored", ["{broken", "- 1\n", ""])
+def test_a_long_snapshot_is_told_from_one_that_is_none(stored: str) -> None:
+    assert "+ j: 1" in difference(stored, dump(dict.fromkeys("abcdefghij", 1))).splitlines()
 
 
 def test_a_long_difference_is_cut() -> None:

@@ -107,6 +107,19 @@ def test_a_target_of_agentv_is_a_provider(project: Project, head: str, body: str
     assert case.provider == provider
 
 
+def test_a_system_prompt_of_null_is_none_that_is_set(project: Project) -> None:
+    body = "metadata: {systemPrompt: null}\ninput_messages: [{role: user, content: hi}]"
+    assert project.case(body, "metadata: {systemPrompt: The file's.}").system_prompt == "The file's."
+
+
+def test_settings_of_agentv_are_read_where_nothing_else_gives_patterns(project: Project) -> None:
+    project.write(".agentv/config.yaml", "guideline_patterns: 3")
+    body = "input_messages: [{role: user, content: hi}]"
+    assert project.case(body, "guideline_patterns: [x]").guideline_patterns == ("x",)
+    with pytest.raises(EvalFileError):
+        project.case(body)
+
+
 def test_keys_of_agentv_are_kept(project: Project) -> None:
     case = project.case(
         """
@@ -119,7 +132,7 @@ evaluator: e
 evaluators: [{name: x}]
 input_messages: [{role: user, content: hi}]
 """,
-        "$schema: agentv-eval-v2\ndescription: d\nnote: n",
+        "$schema: agentv-eval-v2\ndescription: d\nnote: n\nexpected_outcome: x\nrubrics: [y]",
     )
     assert (case.dataset, case.conversation_id, case.note, case.rubrics) == ("d", "c", "n", ["r"])
     assert (case.evaluator, case.evaluators) == ("e", [{"name": "x"}])

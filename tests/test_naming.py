@@ -46,6 +46,14 @@ def test_names_that_differ_by_upper_case_get_a_digest() -> None:
     assert stems[1:] == ("case[x]", "other[x]")
 
 
+def test_ids_that_differ_by_upper_case_are_called_the_same_whatever_their_providers() -> None:
+    together = snapshot_stems([("A", "openai"), ("a", "openai")])
+    apart = snapshot_stems([("A", "openai"), ("a", "azure")])
+    assert together[0] == apart[0] != "A[openai]"
+    assert apart[1] == "a[azure]"
+    assert snapshot_stems([("a", "Hot"), ("a", "hot")])[1] == "a[hot]"
+
+
 def test_a_long_name_is_cut_and_gets_a_digest() -> None:
     first, second = snapshot_stems([("a" * 300 + "1", "x"), ("a" * 300 + "2", "x")])
     assert first != second

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import socket
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -167,6 +169,18 @@ def test_a_body_is_json_or_text_or_base64(content: bytes, body: Any) -> None:
 )
 def test_an_endpoint_is_below_the_base_url(url: str, base_url: str | None, endpoint: str) -> None:
     assert endpoint_of(httpx.Request("GET", url), base_url) == endpoint
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_compressed_body_is_decompressed(encoding: str) -> None:
+    content = gzip.compress(b'{"a": 1}') if encoding == "gzip" else zlib.compress(b'{"a": 1}')
+    request = httpx.Request("POST", "https://x.example/", content=content, headers={"content-encoding": encoding})
+    assert decoded_body(request) == {"a": 1}
+
+
+def test_a_body_that_only_says_it_is_compressed_is_taken_as_it_is() -> None:
+    request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": "gzip"})
+    assert decoded_body(request) == "plain"
 
 
 def test_a_key_in_a_query_is_not_shown() -> None:

@@ -48,6 +48,12 @@ from .conftest import Project
             id="D2: tool calls are lines after the text",
         ),
         pytest.param(
+            r'[{role: user, content: hi}, {role: assistant, content: "Look.\n", tool_calls: '
+            "[{id: a, function: {name: f, arguments: '{}'}}]}]",
+            "[User]: hi\n[Assistant]:\nLook.\n<Call f({})>",
+            id="D2: a call behind a text that ends in a line break",
+        ),
+        pytest.param(
             "[{role: user, content: hi}, {role: assistant, content: null, tool_calls: "
             "[{id: a, function: {name: f, arguments: '{}'}}]}, {role: tool, tool_call_id: a, content: ''}]",
             "[User]: hi\n[Assistant]: <Call f({})>\n[Tool]:",

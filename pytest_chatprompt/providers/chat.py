@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from functools import cached_property
@@ -25,6 +26,7 @@ from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 # What the vendors' own SDKs wait by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
 _SHOWN_CHARACTERS: Final = 500
+_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
 _JSON: Final = {"content-type": "application/json"}
 
 
@@ -84,7 +86,7 @@ class ChatProvider(ABC):
     ) -> None:
         check_names(self, settings, ChatSettings.__annotations__)
         check_number(self, "temperature", settings.get("temperature"))
-        check_number(self, "max_output_tokens", settings.get("max_output_tokens"), whole=True, least=1)
+        check_number(self, "max_output_tokens", settings.get("max_output_tokens"), whole=True)
         check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
         check_mapping(self, "extra_body", settings.get("extra_body"))
         if base_url is not None:
@@ -180,7 +182,9 @@ class ChatProvider(ABC):
                 f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
             ) from error
         except httpx.TransportError as error:
-            raise UnreachableError(f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {error}") from error
+            raise UnreachableError(
+                f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {self._shown(str(error))}"
+            ) from error
         return self._answer(reply).model_copy(update={"adjustments": payload.adjustments})
 
     def close(self) -> None:
@@ -202,11 +206,17 @@ class ChatProvider(ABC):
         return self.auth_headers(self._key())
 
     def _key(self) -> str:
-        key = self._api_key if self._api_key is not None else os.environ.get(self.key_variable)
+        # A variable that is set to nothing, as CI does with a secret that it does not have, is not set.
+        key = self._api_key if self._api_key is not None else os.environ.get(self.key_variable) or None
         if key is None:
             raise MissingSettingError(
                 f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
                 f"or pass api_key to {type(self).__name__}"
+            )
+        if not _HEADER_SAFE.fullmatch(key):
+            raise MissingSettingError(
+                f"the key for {self.vendor} holds a blank, a line break or another character that no header can carry: "
+                f"look at the environment variable {self.key_variable}, or at api_key"
             )
         return key
 
@@ -217,12 +227,14 @@ class ChatProvider(ABC):
                 status=reply.status_code,
             )
         try:
-            return self.read_reply(reply.json())
+            data = reply.json()
         except ValueError as error:
             raise ApiError(
                 f"{self.vendor} answered with a body that is no JSON: {self._shown(reply.text)}", status=200
             ) from error
-        except (LookupError, TypeError, AttributeError) as error:
+        try:
+            return self.read_reply(data)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ApiError(
                 f"{self.vendor} answered in a shape unknown here: {self._shown(reply.text)}", status=200
             ) from error

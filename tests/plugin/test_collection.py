@@ -119,6 +119,15 @@ def test_files_that_would_share_a_folder_of_snapshots_are_refused(run: Run) -> N
     )
 
 
+def test_an_eval_file_and_a_test_that_would_share_a_folder_are_refused(run: Run) -> None:
+    run.write({"test_x.yaml": HELLO, "test_x.py": "def test_it(): ...\n"})
+    result = run("-o", "chatprompt_files=test_*.yaml")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["test_x.yaml: test_x.py would keep snapshots in the same folder, __snapshots__/test_x; rename one of them"]
+    )
+
+
 def test_a_mistake_of_a_file_is_a_collection_error_without_traceback(run: Run) -> None:
     run.write({"a.eval.yaml": "evalcases:\n  - id: a\n    id: b\nprovder: x\n", "b.eval.yaml": HELLO})
     result = run()

@@ -380,6 +380,52 @@ def test_eval_case_is_only_there_for_cases(run: Run) -> None:
     )
 
 
+def test_a_fixture_that_goes_on_without_a_broken_case_breaks_no_run(run: Run) -> None:
+    fixture = "@pytest.fixture(scope='session')\ndef eval_provider():\n    raise ProviderError('no gateway today')\n"
+    run.write(
+        {
+            "a.eval.yaml": HELLO.replace("content", "contnet"),
+            "conftest.py": "import pytest\nfrom pytest_chatprompt import ProviderError\n" + fixture,
+        }
+    )
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["a.eval.yaml::hello: no gateway today"])
+
+
+def test_a_provider_whose_name_is_escaped_in_ids_has_one_snapshot_name(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": "provider: [modèle]" + HELLO,
+            "conftest.py": CUSTOM + "@pytest.fixture\ndef modèle_provider():\n    return OpenAIProvider()\n",
+        }
+    )
+    run.update()
+    assert run.snapshots() == ["__snapshots__/a.eval/hello[modèle].yaml"]
+    run.write({"a.eval.yaml": "provider: modèle" + HELLO})
+    run().assert_outcomes(passed=1)
+
+
+def test_what_a_fixture_does_to_a_case_reaches_no_other_item(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": "metadata: {systemPrompt: x, deep: {list: [1]}}" + HELLO,
+            "conftest.py": CUSTOM
+            + """
+@pytest.fixture
+def eval_request(eval_case, eval_request):
+    with pytest.raises(TypeError):
+        eval_case.metadata["systemPrompt"] = "y"
+    with pytest.raises(TypeError):
+        eval_case.metadata["deep"]["new"] = 1
+    assert eval_case.metadata["deep"]["list"] == (1,)
+    return eval_request
+""",
+        }
+    )
+    run.update().assert_outcomes(passed=1)
+
+
 def test_an_overridden_response_that_sends_nothing_is_told(run: Run) -> None:
     run.write(
         {

@@ -100,6 +100,30 @@ def test_a_missing_key_is_told_by_its_variable(live: Run, server: Server, monkey
     assert server.requests == []
 
 
+@pytest.mark.parametrize("key", ["sk-secret-0123\n", "sk-secret-0123 ", "sk-secret-0123\u2019"])
+def test_a_key_that_no_header_can_carry_is_told_and_not_shown(
+    live: Run, server: Server, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    result = live("--chatprompt-live", "-l", "-vv")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'hello': the key for OpenAI holds a blank, a line break or *OPENAI_API_KEY*"]
+    )
+    assert "sk-secret" not in result.stdout.str()
+    assert server.requests == []
+
+
+def test_a_key_that_is_set_to_nothing_is_missing(live: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    result = live("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'hello': no key for OpenAI: set the environment variable OPENAI_API_KEY,*"]
+    )
+    assert server.requests == []
+
+
 def test_an_http_error_shows_status_and_message_and_never_the_key(live: Run, server: Server) -> None:
     server.answers({"error": {"message": "Incorrect API key provided: sk-real"}}, status=401)
     result = live("--chatprompt-live", "-l", "-vv")

@@ -188,6 +188,11 @@ def test_an_http_error_shows_status_and_message(server: Server, body: Any, told:
     [
         pytest.param(b"{cut", "OpenAI answered with a body that is no JSON: {cut", id="no JSON"),
         pytest.param({"choices": []}, 'OpenAI answered in a shape unknown here: {"choices": []}', id="no choice"),
+        pytest.param(
+            {"choices": [{"message": {"content": 5}}]},
+            "OpenAI answered in a shape unknown here: {",
+            id="a number for text",
+        ),
         pytest.param([], "OpenAI answered in a shape unknown here: []", id="a list"),
     ],
 )

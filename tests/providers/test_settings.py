@@ -72,12 +72,12 @@ def test_a_name_that_is_no_setting_is_refused(
         (
             OpenAIProvider,
             {"max_output_tokens": -1},
-            "OpenAIProvider: max_output_tokens must be a whole number from 1, but is -1",
+            "OpenAIProvider: max_output_tokens must be a whole number from 0, but is -1",
         ),
         (
             OpenAIProvider,
             {"max_output_tokens": 1.5},
-            "OpenAIProvider: max_output_tokens must be a whole number from 1, but is 1.5",
+            "OpenAIProvider: max_output_tokens must be a whole number from 0, but is 1.5",
         ),
         (
             GeminiProvider,
