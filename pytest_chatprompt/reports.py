@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 import _pytest
 import pluggy
@@ -77,11 +77,14 @@ class EvalReports:
                 error.with_traceback(_without_machinery(error.__traceback__))
             )
             return (yield)
-        call.excinfo = _plain(item.located(error))
+        # The error itself stays for those who look at it: `xfail(raises=...)`, `--pdb`.
         report = yield
-        # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
-        crash = cast(Any, report.longrepr).reprcrash
-        crash.path, crash.lineno, crash.message = str(item.path), item.line, _first_line(error)
+        if report.failed:
+            told: Any = item.repr_failure(_plain(item.located(error)))
+            # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
+            told.reprcrash.path, told.reprcrash.lineno = str(item.path), item.line
+            told.reprcrash.message = _first_line(error)
+            report.longrepr = told
         return report
 
 

@@ -122,6 +122,23 @@ def test_a_failure_shows_nothing_of_our_own_source_in_any_style(run: Run, style:
     assert ("has no snapshot yet" in result.stdout.str().partition("short test summary")[0]) is (style != "no")
 
 
+def test_an_error_of_ours_can_be_expected(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import pytest
+from pytest_chatprompt import SnapshotError
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xfail(raises=SnapshotError, strict=True))
+""",
+        }
+    )
+    run().assert_outcomes(xfailed=1)
+
+
 def test_a_full_trace_is_there_for_those_who_ask(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     result = run("--full-trace")
