@@ -12,10 +12,16 @@ from typing import Final
 
 from wcmatch import glob
 
+from pytest_chatprompt.errors import ChatPromptError
+
 # FORCEUNIX: the same answer on every platform. DOTMATCH: guidelines often live in `.github/instructions/`.
 _FLAGS: Final = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
 
 GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
+
+
+class UnusablePatternError(ChatPromptError):
+    """A guideline pattern cannot be matched."""
 
 
 def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
@@ -27,6 +33,9 @@ def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | Non
 
     Returns:
         The pattern, or `None` if the file is no guideline: none matches, or an exclusion does.
+
+    Raises:
+        UnusablePatternError: braces in a pattern stand for more patterns than can be meant.
     """
     names = tuple(paths)
     including = [pattern for pattern in patterns if not _excludes(pattern)]
@@ -60,4 +69,8 @@ def _excludes(pattern: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _matches(name: str, pattern: str) -> bool:
-    return glob.globmatch(name, pattern, flags=_FLAGS)
+    try:
+        return glob.globmatch(name, pattern, flags=_FLAGS)
+    except Exception as error:
+        # wcmatch has no public name for what it raises where braces stand for too many patterns.
+        raise UnusablePatternError(f"the guideline pattern {pattern!r} cannot be matched: {error}") from error

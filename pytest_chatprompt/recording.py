@@ -132,7 +132,7 @@ def _told(adjustments: Sequence[str]) -> dict[str, Any]:
 def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:
     """Method, path and query of a request below a base URL, without the host, and without keys in the query."""
     target = _PARAMETER.sub(_without_secret, request.url.raw_path.decode("ascii"))
-    if base_url is not None:
+    if isinstance(base_url, str | httpx.URL):
         base = httpx.URL(base_url)
         prefix = base.raw_path.decode("ascii").rstrip("/")
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):

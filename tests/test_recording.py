@@ -165,9 +165,10 @@ def test_a_body_is_json_or_text_or_base64(content: bytes, body: Any) -> None:
         pytest.param("https://x.example/a?b", "https://x.example/a", "GET ?b", id="a query alone"),
         pytest.param("https://x.example/ab", "https://x.example/a", "GET /ab", id="half a segment is no base"),
         pytest.param("https://y.example/a/b", "https://x.example/a", "GET /a/b", id="another host"),
+        pytest.param("https://y.example/a/b", 5, "GET /a/b", id="an attribute that is no URL"),
     ],
 )
-def test_an_endpoint_is_below_the_base_url(url: str, base_url: str | None, endpoint: str) -> None:
+def test_an_endpoint_is_below_the_base_url(url: str, base_url: Any, endpoint: str) -> None:
     assert endpoint_of(httpx.Request("GET", url), base_url) == endpoint
 
 

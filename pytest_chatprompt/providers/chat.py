@@ -90,9 +90,14 @@ class ChatProvider(ABC):
         check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
         check_mapping(self, "extra_body", settings.get("extra_body"))
         if base_url is not None:
-            url = httpx.URL(base_url)
-            if url.scheme not in ("http", "https") or url.query or url.fragment:
-                raise ValueError(f"{type(self).__name__}: {base_url!r} is no http or https URL without a query")
+            try:
+                url = httpx.URL(base_url)
+            except httpx.InvalidURL as error:
+                raise ValueError(f"{type(self).__name__}: {base_url!r} is no URL: {error}") from error
+            if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+                raise ValueError(
+                    f"{type(self).__name__}: {base_url!r} is no http or https URL with a host and without a query"
+                )
         self._base_url = base_url
         self._api_key = settings.get("api_key")
         self.temperature = settings.get("temperature")
@@ -272,7 +277,7 @@ def arguments_of(call: Any, message: ChatMessage) -> dict[str, Any]:
     """
     try:
         arguments = json.loads(call.function.arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         arguments = error
     if not isinstance(arguments, dict):
         raise PayloadError(

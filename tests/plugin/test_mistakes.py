@@ -74,6 +74,13 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             ".agentv/config.yaml:1:21: 'guideline_patterns' must be a list of strings",
             id="settings of AgentV that cannot be read",
         ),
+        pytest.param(
+            {"a.eval.yaml": "guideline_patterns: ['{1..5000}.md']\n" + content("{type: file, value: x}"), "x": "x"},
+            [],
+            "errors",
+            "a.eval.yaml:3:5: case 'hello': the guideline pattern '{1..5000}.md' cannot be matched: Pattern limit exceeded the limit of 1000",
+            id="a pattern that unfolds without end",
+        ),
         # What an API cannot hold.
         pytest.param(
             {"a.eval.yaml": tool("anthropic", "{role: tool, tool_call_id: c, content: x}")},

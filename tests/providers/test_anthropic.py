@@ -129,6 +129,12 @@ def test_what_the_shape_cannot_hold_is_an_error(prompt: tuple[ChatMessage, ...],
     assert str(caught.value) == told
 
 
+def test_arguments_that_are_nested_too_deep_are_no_object() -> None:
+    prompt = (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "[" * 100_000),)),)
+    with pytest.raises(PayloadError, match="are no JSON object"):
+        AnthropicProvider().build_payload(prompt)
+
+
 def test_results_without_numbers_are_told_too() -> None:
     prompt = (
         ChatMessage("assistant", None, tool_calls=(call("a", "f"), call("b", "f"))),

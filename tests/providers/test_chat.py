@@ -126,7 +126,8 @@ def test_a_missing_key_is_told_by_its_variable(server: Server, monkeypatch: pyte
 
 def test_a_base_url_that_is_none_is_refused_at_once() -> None:
     with pytest.raises(
-        ValueError, match=re.escape("OpenAIProvider: 'localhost:8000' is no http or https URL without a query")
+        ValueError,
+        match=re.escape("OpenAIProvider: 'localhost:8000' is no http or https URL with a host and without a query"),
     ):
         OpenAIProvider(base_url="localhost:8000")
 

@@ -99,7 +99,17 @@ def test_a_name_that_is_no_setting_is_refused(
         (
             OpenAIProvider,
             {"base_url": "https://x.example/v1?a=b"},
-            "OpenAIProvider: 'https://x.example/v1?a=b' is no http or https URL without a query",
+            "OpenAIProvider: 'https://x.example/v1?a=b' is no http or https URL with a host and without a query",
+        ),
+        (
+            OpenAIProvider,
+            {"base_url": "https://"},
+            "OpenAIProvider: 'https://' is no http or https URL with a host and without a query",
+        ),
+        (
+            OpenAIProvider,
+            {"base_url": "https://h:port"},
+            "OpenAIProvider: 'https://h:port' is no URL: Invalid port: 'port'",
         ),
         (CodexProvider, {"executable": ""}, "CodexProvider: executable must be a string that is not empty, but is ''"),
     ],
