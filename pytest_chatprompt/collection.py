@@ -18,7 +18,7 @@ from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.check import check_case
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadError, Problem
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
-from pytest_chatprompt.naming import node_name, snapshot_stems
+from pytest_chatprompt.naming import folded, node_name, snapshot_stems
 from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
 
 _TEMPLATE: Final = "check_case"
@@ -62,7 +62,8 @@ class EvalFile(pytest.Module):
             loaded = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        cases = [self._with_usable_tags(case) for case in loaded]
+        with_arguments = _markers_with_arguments(self.config)
+        cases = [_with_usable_tags(case, with_arguments) for case in loaded]
         items = [item for case in cases for item in self._items(case)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
             item.snapshot_stem = stem
@@ -72,11 +73,11 @@ class EvalFile(pytest.Module):
         return items
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
-        own = self.path.stem.casefold()
+        own = folded(self.path.stem)
         others = [
             path.name
             for path in sorted(self.path.parent.iterdir())
-            if path.stem.casefold() == own
+            if folded(path.stem) == own
             and path != self.path
             and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi"))
             and path.is_file()
@@ -107,17 +108,6 @@ class EvalFile(pytest.Module):
             if tag not in declared:
                 declared.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
-
-    def _with_usable_tags(self, case: EvalCase | BrokenCase) -> EvalCase | BrokenCase:
-        """The case, or what is wrong with it if a tag of it is a marker that takes arguments."""
-        unusable = [tag for tag in case.tags if tag in _markers_with_arguments(self.config)]
-        if not unusable or isinstance(case, BrokenCase):
-            return case
-        origin = case.origin
-        told = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
-        place = origin.node.find(("tags",)).place
-        error = EvalFileError([Problem(origin.shown_path, place.line, place.column, told, case_id=case.id)])
-        return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
 
     def _item(
         self, case: EvalCase | BrokenCase, provider_name: str, template: pytest.Function, *, parameters: str
@@ -177,6 +167,18 @@ def _markers_with_arguments(config: pytest.Config) -> set[str]:
     """The markers that are declared with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` go without."""
     declared = (line.partition(":")[0] for line in config.getini("markers"))
     return {line.partition("(")[0] for line in declared if "(" in line} - {"skip", "xfail"}
+
+
+def _with_usable_tags(case: EvalCase | BrokenCase, with_arguments: set[str]) -> EvalCase | BrokenCase:
+    """The case, or what is wrong with it if a tag of it is a marker that takes arguments."""
+    unusable = [tag for tag in case.tags if tag in with_arguments]
+    if not unusable or isinstance(case, BrokenCase):
+        return case
+    origin = case.origin
+    told = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
+    place = origin.node.find(("tags",)).place
+    error = EvalFileError([Problem(origin.shown_path, place.line, place.column, told, case_id=case.id)])
+    return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
 
 
 def _id_of(function: pytest.Function) -> str:

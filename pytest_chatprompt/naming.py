@@ -43,12 +43,12 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """
     stems = [_stem(case_id, label) for case_id, label in names]
     # Ids alone, so that the providers of one run do not decide what the snapshots of another are called.
-    sharing_ids = Counter(_folded(case_id) for case_id in {case_id for case_id, _ in names})
-    sharing_stems = Counter(map(_folded, stems))
+    sharing_ids = Counter(folded(case_id) for case_id in {case_id for case_id, _ in names})
+    sharing_stems = Counter(map(folded, stems))
     return tuple(
         _marked(stem, (case_id, label))
-        if (sharing_ids[_folded(case_id)] > 1 and case_id != _folded(case_id))
-        or (sharing_stems[_folded(stem)] > 1 and stem != _folded(stem))
+        if (sharing_ids[folded(case_id)] > 1 and case_id != folded(case_id))
+        or (sharing_stems[folded(stem)] > 1 and stem != folded(stem))
         else stem
         for stem, (case_id, label) in zip(stems, names, strict=True)
     )
@@ -73,8 +73,9 @@ def _cut(text: str, size_bytes: int) -> str:
     return text.encode()[:size_bytes].decode(errors="ignore")
 
 
-def _folded(stem: str) -> str:
-    return unicodedata.normalize("NFC", stem).casefold()
+def folded(name: str) -> str:
+    """A name as file systems may see it that take no notice of upper case or of how an accent is encoded."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _percent(match: re.Match[str]) -> str:

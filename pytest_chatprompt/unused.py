@@ -6,9 +6,10 @@ nothing of pytest; `session` decides when to ask.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+
+from pytest_chatprompt.naming import folded
 
 
 def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
@@ -21,7 +22,8 @@ def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
     Returns:
         Paths in order. Only files named as this plugin names them are looked at.
     """
-    defined = {_folded(stem) for stem in stems}
+    # Rather one unused too few than a file that another name may be the same as.
+    defined = {folded(stem) for stem in stems}
     found = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     return [
         path for path in found if "]" in path.stem and not path.name.startswith(".") and _owner(path) not in defined
@@ -38,9 +40,4 @@ def remove(path: Path) -> None:
 def _owner(path: Path) -> str:
     """The name that a snapshot belongs to; a second assertion's (`name[azure].1`) belongs to the first one's."""
     start, bracket, rest = path.stem.partition("[")
-    return _folded(f"{start}{bracket}{rest.partition(']')[0]}]")
-
-
-def _folded(stem: str) -> str:
-    """As a file system may see it that takes no notice of upper case: rather one too few than one too many."""
-    return unicodedata.normalize("NFC", stem).casefold()
+    return folded(f"{start}{bracket}{rest.partition(']')[0]}]")

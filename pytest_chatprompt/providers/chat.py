@@ -7,7 +7,6 @@ reply. A subclass has no I/O of its own.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from abc import ABC, abstractmethod
@@ -20,6 +19,7 @@ import httpx
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
 from pytest_chatprompt.errors import ApiError, MissingSettingError, PayloadError, UnreachableError
 from pytest_chatprompt.guidelines import GUIDELINE_HEADING
+from pytest_chatprompt.providers.json_body import encoded, laid_over
 from pytest_chatprompt.providers.settings import check_mapping, check_names, check_number
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
@@ -178,7 +178,7 @@ class ChatProvider(ABC):
             ApiError: the API answered with an error, or with something unreadable.
         """
         payload = self.build_payload(self.build_chat_prompt(request))
-        content = _encoded(_laid_over(payload.body, self.extra_body))
+        content = encoded(laid_over(payload.body, self.extra_body))
         url = self.base_url + self.endpoint_path()
         try:
             reply = self._client.post(url, content=content, headers=_JSON, auth=_Credentials(self))
@@ -267,41 +267,3 @@ class _Credentials(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         request.headers.update(self._provider.credentials())
         yield request
-
-
-def arguments_of(call: Any, message: ChatMessage) -> dict[str, Any]:
-    """The arguments of a tool call as data, for APIs that take them so.
-
-    Raises:
-        PayloadError: they are no JSON object.
-    """
-    try:
-        arguments = json.loads(call.function.arguments)
-    except (ValueError, RecursionError) as error:
-        arguments = error
-    if not isinstance(arguments, dict):
-        raise PayloadError(
-            f"the arguments of the tool call {call.id!r} are no JSON object: {call.function.arguments!r}",
-            message_number=message.number,
-        )
-    return arguments
-
-
-def _laid_over(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(body)
-    for key, value in extra.items():
-        below = merged.get(key)
-        merged[key] = _laid_over(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
-    return merged
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError as error:
-        surrogate = ord(error.object[error.start])
-        raise PayloadError(
-            f"the text holds half a character (U+{surrogate:04X}), which JSON in UTF-8 cannot carry"
-        ) from error
-    except (TypeError, ValueError) as error:
-        raise PayloadError(f"the body cannot be written as JSON: {error}") from error

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, arguments_of
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
+from pytest_chatprompt.providers.json_body import arguments_of
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
