@@ -22,17 +22,30 @@ if TYPE_CHECKING:
     from pytest_chatprompt.chat_prompt import convert_to_chat_prompt as convert_to_chat_prompt
     from pytest_chatprompt.errors import AgentError as AgentError
     from pytest_chatprompt.errors import ApiError as ApiError
+    from pytest_chatprompt.errors import AuthenticationError as AuthenticationError
+    from pytest_chatprompt.errors import BadRequestError as BadRequestError
     from pytest_chatprompt.errors import BlockedResponseError as BlockedResponseError
     from pytest_chatprompt.errors import ChatPromptError as ChatPromptError
+    from pytest_chatprompt.errors import ContentFilterError as ContentFilterError
     from pytest_chatprompt.errors import EvalFileError as EvalFileError
     from pytest_chatprompt.errors import MissingSettingError as MissingSettingError
+    from pytest_chatprompt.errors import NotFoundError as NotFoundError
     from pytest_chatprompt.errors import PayloadError as PayloadError
+    from pytest_chatprompt.errors import PayloadWarning as PayloadWarning
+    from pytest_chatprompt.errors import PermissionDeniedError as PermissionDeniedError
     from pytest_chatprompt.errors import ProviderError as ProviderError
+    from pytest_chatprompt.errors import QuotaError as QuotaError
+    from pytest_chatprompt.errors import RateLimitError as RateLimitError
     from pytest_chatprompt.errors import RecordingError as RecordingError
+    from pytest_chatprompt.errors import ServerError as ServerError
     from pytest_chatprompt.errors import SnapshotError as SnapshotError
     from pytest_chatprompt.errors import UnknownProviderError as UnknownProviderError
     from pytest_chatprompt.errors import UnreachableError as UnreachableError
+    from pytest_chatprompt.errors import UnreadableReplyError as UnreadableReplyError
     from pytest_chatprompt.eval_api import EvalAPI as EvalAPI
+    from pytest_chatprompt.preflight import Finding as Finding
+    from pytest_chatprompt.preflight import ModelLimits as ModelLimits
+    from pytest_chatprompt.preflight import Rule as Rule
     from pytest_chatprompt.providers.agent import AgentProvider as AgentProvider
     from pytest_chatprompt.providers.agent import Handover as Handover
     from pytest_chatprompt.providers.anthropic import AnthropicProvider as AnthropicProvider
@@ -68,18 +81,29 @@ _MODULES: Final = {
     "errors": (
         "AgentError",
         "ApiError",
+        "AuthenticationError",
+        "BadRequestError",
         "BlockedResponseError",
         "ChatPromptError",
+        "ContentFilterError",
         "EvalFileError",
         "MissingSettingError",
+        "NotFoundError",
         "PayloadError",
+        "PayloadWarning",
+        "PermissionDeniedError",
         "ProviderError",
+        "QuotaError",
+        "RateLimitError",
         "RecordingError",
+        "ServerError",
         "SnapshotError",
         "UnknownProviderError",
         "UnreachableError",
+        "UnreadableReplyError",
     ),
     "eval_api": ("EvalAPI",),
+    "preflight": ("Finding", "ModelLimits", "Rule"),
     "providers.agent": ("AgentProvider", "Handover"),
     "providers.anthropic": ("AnthropicProvider",),
     "providers.azure": ("AzureProvider",),

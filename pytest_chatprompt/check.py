@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatprompt.difference import difference
 from pytest_chatprompt.errors import BlockedResponseError, SnapshotError
-from pytest_chatprompt.fixtures import recording_key
+from pytest_chatprompt.fixtures import recording_key, reviewed_key
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.recording import Recording, payload, record
 
@@ -41,6 +41,9 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
     del eval_case
     if request.config.stash[settings_key].live:
         reviewed = record(eval_provider, eval_request, eval_api)
+        for finding in reviewed.response.findings:
+            request.node.warn(finding.as_warning())
+        request.node.stash[reviewed_key] = reviewed
         _compare(request.node, reviewed, eval_snapshot, eval_api.secrets)
         response: ProviderResponse = request.getfixturevalue("eval_response")
         _check_live(reviewed, request.node.stash.get(recording_key, reviewed), response)

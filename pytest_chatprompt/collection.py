@@ -7,6 +7,7 @@ as they do for any test function.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -16,10 +17,11 @@ import pytest
 
 from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.check import check_case
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadError, Problem
+from pytest_chatprompt.errors import EvalFileError, PayloadError, PayloadWarning, Problem
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
 from pytest_chatprompt.naming import folded, node_name, snapshot_stems
 from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
+from pytest_chatprompt.yaml_source import Place
 
 _TEMPLATE: Final = "check_case"
 
@@ -231,18 +233,31 @@ class EvalItem(pytest.Function):
             raise self.case.error
         return self.case
 
-    def located(self, error: ChatPromptError) -> str:
+    def warn(self, warning: Warning) -> None:
+        """Issue a warning, at the line of the message that it is about, or of the case."""
+        place = self._place_of(warning)
+        warnings.warn_explicit(
+            warning, category=None, filename=str(self.path), lineno=place.line if place else self.line
+        )
+
+    def located(self, error: Exception) -> str:
         """An error's text, with the place in the eval file in front: of the message that it names, or of the case."""
         if isinstance(error, EvalFileError):
             return str(error)
-        if isinstance(self.case, BrokenCase):
+        place = self._place_of(error)
+        if place is None or isinstance(self.case, BrokenCase):
             # A fixture of the user's own went on without the case.
             return f"{self.nodeid}: {error}"
-        case = self.case
-        node = case.origin.node
-        if isinstance(error, PayloadError) and error.message_number is not None:
-            node = node.find(("input_messages", error.message_number - 1))
-        return str(Problem(case.origin.shown_path, node.place.line, node.place.column, str(error), case_id=case.id))
+        return str(Problem(self.case.origin.shown_path, place.line, place.column, str(error), case_id=self.case.id))
+
+    def _place_of(self, told: Exception) -> Place | None:
+        """Where in the file the message stands that an error or a warning is about, or else the case."""
+        if isinstance(self.case, BrokenCase):
+            return None
+        node = self.case.origin.node
+        number = told.message_number if isinstance(told, PayloadError | PayloadWarning) else None
+        found: Place = (node if number is None else node.find(("input_messages", number - 1))).place
+        return found
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the case, for reports: the file, its 0-based line, the name."""

@@ -11,10 +11,21 @@ report: where, what, and what to do. The plugin prints that text without a trace
     │   ├── MissingSettingError   a key or an endpoint is not set
     │   ├── UnreachableError      no answer came: connection refused, timeout, ...
     │   ├── AgentError            an agent could not be started, failed, or gave no answer
-    │   ├── ApiError              the API answered with an error, or with something unreadable
+    │   ├── ApiError              the API answered, but gave no answer
+    │   │   ├── AuthenticationError    the key is wrong
+    │   │   ├── PermissionDeniedError  the key is right, and may not do this
+    │   │   ├── NotFoundError          there is no such model, deployment or path
+    │   │   ├── BadRequestError        the request is refused as it stands
+    │   │   ├── ContentFilterError     the prompt is refused for what it says
+    │   │   ├── RateLimitError         too many requests, or tokens, in too short a time
+    │   │   ├── QuotaError             nothing is left to spend; waiting does not help
+    │   │   ├── ServerError            something is wrong on the API's side
+    │   │   └── UnreadableReplyError   the reply is none of this API
     │   └── BlockedResponseError  the API answered, but withheld the answer
     ├── RecordingError            what a provider sent could not be recorded
     └── SnapshotError             what was sent is not what the snapshot says
+
+Beside it stands one warning, `PayloadWarning`: what can be sent, but will be refused or read otherwise.
 """
 
 from __future__ import annotations
@@ -97,16 +108,69 @@ class AgentError(ProviderError):
 
 
 class ApiError(ProviderError):
-    """The API answered with an error, or with a body that cannot be read.
+    """The API answered, but gave no answer.
 
     Args:
         text: the whole report.
         status: the HTTP status code.
+        message: the API's own message, without the key; `""` if it sent none.
+        code: the API's own word for the error, such as `insufficient_quota`.
+        request_id: what the vendor's support asks for.
+        retry_after_seconds: how long the API asks to wait; `None` if it does not say.
     """
 
-    def __init__(self, text: str, *, status: int) -> None:
+    def __init__(  # noqa: PLR0913 - each is a fact of its own
+        self,
+        text: str,
+        *,
+        status: int,
+        message: str = "",
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
         self.status = status
+        self.message = message
+        self.code = code
+        self.request_id = request_id
+        self.retry_after_seconds = retry_after_seconds
         super().__init__(text)
+
+
+class AuthenticationError(ApiError):
+    """The key is wrong, expired or revoked."""
+
+
+class PermissionDeniedError(ApiError):
+    """The key is right, but may not do this: another project, region or model."""
+
+
+class NotFoundError(ApiError):
+    """There is no such model, deployment or path."""
+
+
+class BadRequestError(ApiError):
+    """The API refuses the request as it stands."""
+
+
+class ContentFilterError(ApiError):
+    """The API refuses the prompt for what it says."""
+
+
+class RateLimitError(ApiError):
+    """Too many requests, or tokens, in too short a time."""
+
+
+class QuotaError(ApiError):
+    """Nothing is left to spend: no quota or no credit. Waiting a little does not help."""
+
+
+class ServerError(ApiError):
+    """Something is wrong on the API's side: a fault, or too much to do."""
+
+
+class UnreadableReplyError(ApiError):
+    """The reply cannot be read: it is no JSON, or none of this API's."""
 
 
 class BlockedResponseError(ProviderError):
@@ -119,3 +183,18 @@ class RecordingError(ChatPromptError):
 
 class SnapshotError(ChatPromptError):
     """What a case sends differs from its snapshot, or it has none."""
+
+
+class PayloadWarning(UserWarning):
+    """What is sent will be refused by the API, or read otherwise than it is written.
+
+    Args:
+        text: what will happen, what to change, the rule and its source.
+        rule: the name of the rule.
+        message_number: 1-based number of the message among the case's `input_messages`, if it is one message.
+    """
+
+    def __init__(self, text: str, *, rule: str, message_number: int | None = None) -> None:
+        self.rule = rule
+        self.message_number = message_number
+        super().__init__(text)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _SUFFIX: Final = "_provider"
 
 recording_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
+# What was built offline and compared with the snapshot, in a live run.
+reviewed_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -183,6 +185,9 @@ def eval_response(
 
     live = request.config.stash[settings_key].live
     recording = record(eval_provider, eval_request, eval_api, live=live)
+    if reviewed_key not in request.node.stash:
+        for finding in recording.response.findings:
+            request.node.warn(finding.as_warning())
     request.node.stash[recording_key] = recording
     return recording.response
 

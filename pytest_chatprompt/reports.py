@@ -20,7 +20,7 @@ import pluggy
 import pytest
 
 from pytest_chatprompt.collection import EvalItem
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, RecordingError
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadWarning, RecordingError
 from pytest_chatprompt.offline import Connections, guarded_sockets
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.secret_values import SecretValues
@@ -71,7 +71,7 @@ class EvalReports:
         if call.excinfo is None or self.config.option.fulltrace:
             return (yield)
         error = call.excinfo.value
-        if not isinstance(error, ChatPromptError):
+        if not isinstance(error, ChatPromptError | PayloadWarning):
             # A provider is called through fixtures that are asked for late: leave out how they got there.
             call.excinfo = pytest.ExceptionInfo.from_exception(
                 error.with_traceback(_without_machinery(error.__traceback__))
@@ -107,6 +107,6 @@ def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
     return kept or traceback
 
 
-def _first_line(error: ChatPromptError) -> str:
+def _first_line(error: BaseException) -> str:
     told = error.problems[0].text if isinstance(error, EvalFileError) else str(error)
     return told.partition("\n")[0]

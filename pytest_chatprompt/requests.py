@@ -16,6 +16,7 @@ from pytest_chatprompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, convert
 from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.preflight import Finding
 from pytest_chatprompt.rendering import render_messages
 from pytest_chatprompt.transcript import transcript
 
@@ -67,6 +68,7 @@ class ProviderResponse(BaseModel):
         raw: the decoded body of the API's reply.
         blocked: why the API withheld an answer although it replied with status 200, in its own words.
         adjustments: what the provider did to the messages to fit them into the API's shape.
+        findings: what of the request the API is known to refuse, or to read otherwise.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +79,7 @@ class ProviderResponse(BaseModel):
     raw: Any = None
     blocked: str | None = None
     adjustments: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @runtime_checkable

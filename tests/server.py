@@ -20,6 +20,7 @@ class Server:
         url: its address.
         status: the status of its answers.
         body: the bytes of its answers.
+        headers: headers of its answers, beside the length.
         stall: answers wait for it, ten seconds at most.
         requests: path, headers with lower-case names, and decoded body of what it got.
     """
@@ -27,6 +28,7 @@ class Server:
     url: str = ""
     status: int = 200
     body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
     stall: threading.Event | None = None
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
 
@@ -48,7 +50,10 @@ def server() -> Iterator[Server]:
             if told.stall is not None:
                 told.stall.wait(10)
             self.send_response(told.status)
-            self.send_header("content-length", str(len(told.body)))
+            if "content-length" not in told.headers:
+                self.send_header("content-length", str(len(told.body)))
+            for name, value in told.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(told.body)
 

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
 from pytest_chatprompt.providers.json_body import arguments_of
+from pytest_chatprompt.providers.models import ANTHROPIC_MODELS
+from pytest_chatprompt.providers.rules import ANTHROPIC_RULES
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
@@ -20,7 +22,8 @@ DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 # The API demands a cap. This one is long enough for an answer and short enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
-API_VERSION: Final = "2023-06-01"
+# The later version, 2026-10-21, takes the same but for a temperature (`providers.rules`).
+DEFAULT_API_VERSION: Final = "2023-06-01"
 
 
 class AnthropicProvider(ChatProvider):
@@ -29,6 +32,7 @@ class AnthropicProvider(ChatProvider):
     Args:
         model: the model's name.
         base_url: without the version, as the vendor's SDK has it.
+        api_version: the header `anthropic-version`, a date.
         settings: see `ChatSettings`.
     """
 
@@ -46,16 +50,27 @@ class AnthropicProvider(ChatProvider):
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
 
+    rules = ANTHROPIC_RULES
+    known_models = ANTHROPIC_MODELS
+
     def __init__(
         self,
         *,
         model: str = DEFAULT_MODEL,
         base_url: str = DEFAULT_BASE_URL,
+        api_version: str = DEFAULT_API_VERSION,
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(base_url=base_url, **settings)
         check_text(self, "model", model)
         self.model = model
+        check_text(self, "api_version", api_version)
+        self.api_version: str = api_version
+
+    @property
+    def target(self) -> str:
+        """The model and the base URL."""
+        return f"the model {self.model!r} and the base URL {self.shown_base_url}"
 
     def endpoint_path(self) -> str:
         """`/v1/messages`."""
@@ -63,7 +78,7 @@ class AnthropicProvider(ChatProvider):
 
     def auth_headers(self, key: str) -> dict[str, str]:
         """The key in Anthropic's own header, and the API's version."""
-        headers = {"anthropic-version": API_VERSION}
+        headers = {"anthropic-version": self.api_version}
         return {"x-api-key": key, **headers} if key else headers
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
@@ -80,6 +95,10 @@ class AnthropicProvider(ChatProvider):
         if self.temperature is not None:
             body["temperature"] = self.temperature
         return Payload(body, turns.adjustments)
+
+    def settings_in(self, body: Mapping[str, Any]) -> Settings:
+        """The model's name, the temperature and the cap."""
+        return Settings(str(body.get("model")), body.get("temperature"), body.get("max_tokens"))
 
     def _max_tokens(self) -> int:
         return DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens

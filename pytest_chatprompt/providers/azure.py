@@ -7,11 +7,13 @@ Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the p
 from __future__ import annotations
 
 import os
-from typing import Final, Unpack
+from collections.abc import Mapping
+from typing import ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.preflight import ModelLimits
 from pytest_chatprompt.providers.chat import ChatSettings, Payload
 from pytest_chatprompt.providers.openai import MaxTokensParameter, OpenAIProvider
 from pytest_chatprompt.providers.settings import check_text
@@ -35,6 +37,8 @@ class AzureProvider(OpenAIProvider):
     vendor = "Azure OpenAI"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
+    # The name of a deployment is free: it says nothing of the model.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
 
     def __init__(
         self,
@@ -71,6 +75,12 @@ class AzureProvider(OpenAIProvider):
                 f"or pass endpoint to {type(self).__name__}"
             )
         return endpoint.rstrip("/")
+
+    @property
+    def target(self) -> str:
+        """The deployment, the endpoint and the API version."""
+        version = "" if self.api_version is None else f" and the API version {self.api_version}"
+        return f"the deployment {self.deployment!r}, the endpoint {self.shown_base_url}{version}"
 
     def endpoint_path(self) -> str:
         """The deployment's path with the API version, or the v1 path."""

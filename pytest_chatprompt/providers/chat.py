@@ -17,15 +17,17 @@ from typing import Any, ClassVar, Final, NamedTuple, TypedDict, Unpack
 import httpx
 
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
-from pytest_chatprompt.errors import ApiError, MissingSettingError, PayloadError, UnreachableError
+from pytest_chatprompt.errors import MissingSettingError, PayloadError, UnreachableError, UnreadableReplyError
 from pytest_chatprompt.guidelines import GUIDELINE_HEADING
+from pytest_chatprompt.preflight import Draft, Finding, ModelLimits, Rule, preflight
+from pytest_chatprompt.providers.api_errors import SHOWN_CHARACTERS, Asked, Reply, api_error
 from pytest_chatprompt.providers.json_body import encoded, laid_over
-from pytest_chatprompt.providers.settings import check_mapping, check_names, check_number
+from pytest_chatprompt.providers.models import limits_of
+from pytest_chatprompt.providers.settings import check_kind, check_names, check_number, number_or_none
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 # What the vendors' own SDKs wait by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
-_SHOWN_CHARACTERS: Final = 500
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
 _JSON: Final = {"content-type": "application/json"}
 
@@ -42,6 +44,20 @@ class Payload(NamedTuple):
     adjustments: tuple[str, ...] = ()
 
 
+class Settings(NamedTuple):
+    """What a body says beside the messages, as it stands there.
+
+    Args:
+        model: the model's name.
+        temperature: `None` for not set.
+        max_output_tokens: the cap on the answer; `None` for none.
+    """
+
+    model: str
+    temperature: Any = None
+    max_output_tokens: Any = None
+
+
 class ChatSettings(TypedDict, total=False):
     """The keyword arguments that every chat provider takes beside those of its own.
 
@@ -51,6 +67,7 @@ class ChatSettings(TypedDict, total=False):
         max_output_tokens: the cap on the answer, in tokens; sent only where set, except that Anthropic demands one.
         timeout_seconds: how long to wait for the network at each step.
         extra_body: laid over the body, mapping into mapping, the rest replaced.
+        model_limits: what you know of the model, over what preflight knows of it.
     """
 
     api_key: str | None
@@ -58,6 +75,7 @@ class ChatSettings(TypedDict, total=False):
     max_output_tokens: int | None
     timeout_seconds: float
     extra_body: Mapping[str, Any] | None
+    model_limits: ModelLimits | None
 
 
 class ChatProvider(ABC):
@@ -77,6 +95,10 @@ class ChatProvider(ABC):
     # Which paths the API answers, below any base URL, and the least reply that is valid there.
     offline_path: ClassVar[str]
     offline_reply: ClassVar[Mapping[str, Any]]
+    # What preflight goes by: the API's rules, and globs of models with what is known of them.
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
+    api_version: str | None = None
 
     def __init__(
         self,
@@ -88,7 +110,8 @@ class ChatProvider(ABC):
         check_number(self, "temperature", settings.get("temperature"))
         check_number(self, "max_output_tokens", settings.get("max_output_tokens"), whole=True)
         check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
-        check_mapping(self, "extra_body", settings.get("extra_body"))
+        check_kind(self, "extra_body", settings.get("extra_body"), Mapping, "a mapping")
+        check_kind(self, "model_limits", settings.get("model_limits"), ModelLimits, "a ModelLimits")
         if base_url is not None:
             try:
                 url = httpx.URL(base_url)
@@ -104,11 +127,17 @@ class ChatProvider(ABC):
         self.max_output_tokens = settings.get("max_output_tokens")
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
         self.extra_body = dict(settings.get("extra_body") or {})
+        self.model_limits = settings.get("model_limits") or ModelLimits()
 
     @property
     def base_url(self) -> str:
         """Where the API is, without a slash at its end."""
         return str(self._base_url).rstrip("/")
+
+    @property
+    def shown_base_url(self) -> str:
+        """The base URL without the name and password that may stand in it."""
+        return str(httpx.URL(self.base_url).copy_with(userinfo=b""))
 
     def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
         """The messages to send (ruling E2).
@@ -152,6 +181,15 @@ class ChatProvider(ABC):
             PayloadError: the shape cannot hold it.
         """
 
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """What is asked, and where, in the words of an error: `the model 'm' and the base URL http://...`."""
+
+    @abstractmethod
+    def settings_in(self, body: Mapping[str, Any]) -> Settings:
+        """The settings that a body holds, for preflight."""
+
     @abstractmethod
     def endpoint_path(self) -> str:
         """The path of the endpoint below the base URL, with its query."""
@@ -159,6 +197,29 @@ class ChatProvider(ABC):
     @abstractmethod
     def auth_headers(self, key: str) -> dict[str, str]:
         """The headers that carry the key, and others that the API demands."""
+
+    def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
+        """What of a request the API will refuse, or read otherwise than it is written; nothing is sent.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages.
+        """
+        prompt = self.build_chat_prompt(request)
+        return self._findings(prompt, laid_over(self.build_payload(prompt).body, self.extra_body))
+
+    def _findings(self, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
+        settings = self.settings_in(body)
+        limits = limits_of(settings.model, self.known_models).overridden_by(self.model_limits)
+        draft = Draft(
+            vendor=self.vendor,
+            model=settings.model,
+            prompt=prompt,
+            limits=limits,
+            api_version=self.api_version,
+            temperature=number_or_none(settings.temperature),
+            max_output_tokens=number_or_none(settings.max_output_tokens),
+        )
+        return preflight(draft, self.rules)
 
     @abstractmethod
     def read_reply(self, data: Any) -> ProviderResponse:
@@ -175,10 +236,13 @@ class ChatProvider(ABC):
             PayloadError: the API's shape cannot hold the messages; nothing was sent.
             MissingSettingError: there is no key; nothing was sent.
             UnreachableError: no answer came.
-            ApiError: the API answered with an error, or with something unreadable.
+            ApiError: the API answered with an error, or with something unreadable; see `errors` for its kinds.
         """
-        payload = self.build_payload(self.build_chat_prompt(request))
-        content = encoded(laid_over(payload.body, self.extra_body))
+        prompt = self.build_chat_prompt(request)
+        payload = self.build_payload(prompt)
+        body = laid_over(payload.body, self.extra_body)
+        findings = self._findings(prompt, body)
+        content = encoded(body)
         url = self.base_url + self.endpoint_path()
         try:
             reply = self._client.post(url, content=content, headers=_JSON, auth=_Credentials(self))
@@ -186,11 +250,13 @@ class ChatProvider(ABC):
             raise UnreachableError(
                 f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
             ) from error
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
+            # What has no connection never got anywhere; what broke off may have been answered, and paid for.
+            happened = "cannot be reached" if isinstance(error, httpx.ConnectError) else "broke off"
             raise UnreachableError(
-                f"{self.vendor} at {httpx.URL(url).host} cannot be reached: {self._shown(str(error))}"
+                f"{self.vendor} at {httpx.URL(url).host} {happened}: {self._shown(str(error)) or type(error).__name__}"
             ) from error
-        return self._answer(reply).model_copy(update={"adjustments": payload.adjustments})
+        return self._answer(reply).model_copy(update={"adjustments": payload.adjustments, "findings": findings})
 
     def close(self) -> None:
         """Close the connections; the provider can be used again afterwards."""
@@ -227,35 +293,31 @@ class ChatProvider(ABC):
 
     def _answer(self, reply: httpx.Response) -> ProviderResponse:
         if not reply.is_success:
-            raise ApiError(
-                f"{self.vendor} answered {reply.status_code} {reply.reason_phrase}: {self._told_by(reply)}",
-                status=reply.status_code,
-            )
+            asked = Asked(self.vendor, self.key_variable, self.target)
+            headers = {name.lower(): value for name, value in reply.headers.items()}
+            told = Reply(reply.status_code, reply.reason_phrase, headers, reply.text)
+            raise api_error(told, asked, self._shown)
         try:
             data = reply.json()
         except ValueError as error:
-            raise ApiError(
-                f"{self.vendor} answered with a body that is no JSON: {self._shown(reply.text)}", status=200
-            ) from error
+            raise self._unreadable("with a body that is no JSON", reply) from error
         try:
             return self.read_reply(data)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise ApiError(
-                f"{self.vendor} answered in a shape unknown here: {self._shown(reply.text)}", status=200
-            ) from error
+            raise self._unreadable("in a shape unknown here", reply) from error
 
-    def _told_by(self, reply: httpx.Response) -> str:
-        """The API's own message: all three vendors put it under `error.message`."""
-        try:
-            return self._shown(str(reply.json()["error"]["message"]))
-        except (ValueError, LookupError, TypeError):
-            return self._shown(reply.text) or "(an empty body)"
+    def _unreadable(self, how: str, reply: httpx.Response) -> UnreadableReplyError:
+        return UnreadableReplyError(
+            f"{self.vendor} answered {how}: {self._shown(reply.text) or '(an empty body)'}\n"
+            f"Check {self.target}: something else may answer there.",
+            status=reply.status_code,
+        )
 
     def _shown(self, text: str) -> str:
         """A text of the API, cut, and without the key should the API echo it."""
         key = self._key()
         text = text.replace(key, "[key]") if key else text
-        return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+        return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 class _Credentials(httpx.Auth):

@@ -11,13 +11,16 @@ from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
 from pytest_chatprompt.providers.json_body import arguments_of
+from pytest_chatprompt.providers.rules import GEMINI_RULES
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gemini-3.8-flash"
+# The version of the reference and of its requests. The SDK has gone on to `v1` (google-genai 3.4).
+DEFAULT_API_VERSION: Final = "v1beta"
 DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
 # The finish reasons under which the answer was withheld (`FinishReason` of google-genai).
 _BLOCKING: Final = frozenset(
@@ -35,11 +38,12 @@ _BLOCKING: Final = frozenset(
 
 
 class GeminiProvider(ChatProvider):
-    """Sends to `{base_url}/v1beta/models/{model}:generateContent`.
+    """Sends to `{base_url}/{api_version}/models/{model}:generateContent`.
 
     Args:
         model: the model's name, or its whole resource name (`tunedModels/...`).
         base_url: without the version, as the vendor's SDK has it.
+        api_version: the API's version, `v1beta` or `v1`.
         settings: see `ChatSettings`.
     """
 
@@ -57,21 +61,31 @@ class GeminiProvider(ChatProvider):
         "usageMetadata": {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0},
     }
 
+    rules = GEMINI_RULES
+
     def __init__(
         self,
         *,
         model: str = DEFAULT_MODEL,
         base_url: str = DEFAULT_BASE_URL,
+        api_version: str = DEFAULT_API_VERSION,
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(base_url=base_url, **settings)
         check_text(self, "model", model)
         self.model = model
+        check_text(self, "api_version", api_version)
+        self.api_version: str = api_version
+
+    @property
+    def target(self) -> str:
+        """The model and the base URL."""
+        return f"the model {self.model!r} and the base URL {self.shown_base_url}"
 
     def endpoint_path(self) -> str:
         """The model's path; it names the model, the body does not."""
         resource = self.model if "/" in self.model else f"models/{self.model}"
-        return f"/v1beta/{quote(resource)}:generateContent"
+        return f"/{quote(self.api_version, safe='')}/{quote(resource)}:generateContent"
 
     def auth_headers(self, key: str) -> dict[str, str]:
         """The key in a header, never in the URL."""
@@ -96,6 +110,12 @@ class GeminiProvider(ChatProvider):
         if config:
             body["generationConfig"] = config
         return Payload(body, turns.adjustments)
+
+    def settings_in(self, body: Mapping[str, Any]) -> Settings:
+        """The model's name, which stands in the path, and the settings of `generationConfig`."""
+        config = body.get("generationConfig")
+        config = config if isinstance(config, dict) else {}
+        return Settings(self.model.rpartition("/")[2], config.get("temperature"), config.get("maxOutputTokens"))
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """All text parts, none of the thoughts; a blocked prompt or answer is told in `blocked`."""

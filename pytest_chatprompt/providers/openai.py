@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload
+from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
+from pytest_chatprompt.providers.rules import OPENAI_RULES
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 
@@ -42,6 +43,8 @@ class OpenAIProvider(ChatProvider):
         "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     }
 
+    rules = OPENAI_RULES
+
     def __init__(
         self,
         *,
@@ -56,6 +59,11 @@ class OpenAIProvider(ChatProvider):
         check_text(self, "max_tokens_parameter", max_tokens_parameter, get_args(MaxTokensParameter))
         self.max_tokens_parameter = max_tokens_parameter
 
+    @property
+    def target(self) -> str:
+        """The model and the base URL."""
+        return f"the model {self.model!r} and the base URL {self.shown_base_url}"
+
     def endpoint_path(self) -> str:
         """`/chat/completions`."""
         return "/chat/completions"
@@ -67,6 +75,11 @@ class OpenAIProvider(ChatProvider):
     def build_payload(self, prompt: ChatPrompt) -> Payload:
         """The messages as they are, and the settings."""
         return Payload({"model": self.model, **self.messages_and_settings(prompt)})
+
+    def settings_in(self, body: Mapping[str, Any]) -> Settings:
+        """The model's name, which Azure has in the path, the temperature and the cap under either name."""
+        cap = body.get("max_completion_tokens", body.get("max_tokens"))
+        return Settings(str(body.get("model", self.model)), body.get("temperature"), cap)
 
     def messages_and_settings(self, prompt: ChatPrompt) -> dict[str, Any]:
         """The body without the model's name."""

@@ -7,7 +7,7 @@ a `**settings`, is refused with the one that was meant. `chat` and `agent` call 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -49,11 +49,23 @@ def check_text(provider: object, name: str, value: Any, choices: Iterable[str] =
         raise ValueError(f"{type(provider).__name__}: {name} must be {wanted}, but is {value!r}")
 
 
-def check_mapping(provider: object, name: str, value: Any) -> None:
-    """Refuse what is no mapping; `None` is fine.
+def check_kind(provider: object, name: str, value: Any, kind: type, called: str) -> None:
+    """Refuse what is not of a kind; `None` is fine.
+
+    Args:
+        provider: whose it is.
+        name: the argument's name.
+        value: the argument.
+        kind: what it is to be an instance of.
+        called: what to call that: `a mapping`.
 
     Raises:
         ValueError: it is something else.
     """
-    if value is not None and not isinstance(value, Mapping):
-        raise ValueError(f"{type(provider).__name__}: {name} must be a mapping, but is {value!r}")
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{type(provider).__name__}: {name} must be {called}, but is {value!r}")
+
+
+def number_or_none(value: Any) -> Any:
+    """A value of a body if it is a number: what a user laid over a body may be anything."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

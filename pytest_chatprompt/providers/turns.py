@@ -104,15 +104,16 @@ def _adjustments(
 ) -> Iterator[str]:
     for message in prompt:
         if message.name is not None:
-            yield f"{_where([message])}: name {message.name!r} left out, {vendor} has none"
+            yield f"{where([message])}: name {message.name!r} left out, {vendor} has none"
     tools = iter([message for message in messages if message.role == "tool"])
     for turn in turns:
         together = [next(tools) for _ in turn.results]
         if len(together) > 1:
-            yield f"tool results of {_where(together)} sent in one user turn"
+            yield f"tool results of {where(together)} sent in one user turn"
 
 
-def _where(messages: Sequence[ChatMessage]) -> str:
+def where(messages: Sequence[ChatMessage]) -> str:
+    """Messages by their numbers, `messages 2 and 3`, or by their role where they have none."""
     numbers = [str(message.number) for message in messages if message.number is not None]
     if not numbers:
         return messages[0].role + (" messages" if len(messages) > 1 else " message")

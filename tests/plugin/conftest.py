@@ -49,6 +49,9 @@ class Run:
 def run(pytester: pytest.Pytester, write_files: Write, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs pytest in a folder of its own, in which nothing is set."""
     for variable in (
+        # A run within a worker is none itself.
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
         "AZURE_OPENAI_API_KEY",
         "AZURE_OPENAI_ENDPOINT",
         "OPENAI_API_KEY",

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import (
+    AnthropicProvider,
     ApiError,
+    AzureProvider,
     ChatMessage,
+    GeminiProvider,
     MissingSettingError,
+    NotFoundError,
     OpenAIProvider,
     PayloadError,
     ProviderRequest,
@@ -164,7 +168,7 @@ def test_what_json_cannot_hold_is_an_error_before_it_is_sent(
     ("body", "told"),
     [
         pytest.param(
-            {"error": {"message": "bad key sk-secret", "type": "x"}},
+            {"error": {"message": "bad key sk-secret"}},
             "bad key [key]",
             id="the API's own message, without the key",
         ),
@@ -176,11 +180,16 @@ def test_what_json_cannot_hold_is_an_error_before_it_is_sent(
 )
 def test_an_http_error_shows_status_and_message(server: Server, body: Any, told: str) -> None:
     server.answers(body, status=401)
+    server.headers["x-request-id"] = "req_1"
     provider = OpenAIProvider(base_url=server.url, api_key="sk-secret")
     with pytest.raises(ApiError) as caught:
         provider.send(HI)
     provider.close()
-    assert str(caught.value) == f"OpenAI answered 401 Unauthorized: {told}"
+    assert str(caught.value) == (
+        f"OpenAI answered 401 Unauthorized: {told}\n"
+        "Check the key: the environment variable OPENAI_API_KEY, or api_key.\n"
+        "(request req_1)"
+    )
     assert caught.value.status == 401
 
 
@@ -201,6 +210,60 @@ def test_an_unreadable_answer_is_an_error(server: Server, body: Any, told: str) 
     server.answers(body)
     provider = OpenAIProvider(base_url=server.url, api_key="k")
     with pytest.raises(ApiError, match=re.escape(told)):
+        provider.send(HI)
+    provider.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "target"),
+    [
+        pytest.param(
+            lambda url: OpenAIProvider(model="gpt-x", base_url=url, api_key="k"),
+            "the model 'gpt-x' and the base URL {url}",
+            id="openai",
+        ),
+        pytest.param(
+            lambda url: AnthropicProvider(model="claude-x", base_url=url, api_key="k"),
+            "the model 'claude-x' and the base URL {url}",
+            id="anthropic",
+        ),
+        pytest.param(
+            lambda url: GeminiProvider(model="gemini-x", base_url=url, api_key="k"),
+            "the model 'gemini-x' and the base URL {url}",
+            id="gemini",
+        ),
+        pytest.param(
+            lambda url: AzureProvider(deployment="d", endpoint=url, api_key="k"),
+            "the deployment 'd', the endpoint {url} and the API version 2024-10-21",
+            id="azure by deployment",
+        ),
+        pytest.param(
+            lambda url: AzureProvider(deployment="d", endpoint=url, api_key="k", api_version=None),
+            "the deployment 'd', the endpoint {url}",
+            id="azure by the v1 path",
+        ),
+        pytest.param(
+            lambda url: OpenAIProvider(model="m", base_url=url.replace("//", "//me:secret@"), api_key="k"),
+            "the model 'm' and the base URL {url}",
+            id="a base URL with a password",
+        ),
+    ],
+)
+def test_what_is_not_found_is_told_with_the_place(server: Server, provider: Any, target: str) -> None:
+    server.answers({"error": {"message": "no such thing"}}, status=404)
+    asked = provider(server.url)
+    with pytest.raises(NotFoundError) as caught:
+        asked.send(HI)
+    asked.close()
+    told = target.format(url=server.url)
+    assert str(caught.value) == f"{asked.vendor} answered 404 Not Found: no such thing\nCheck {told}."
+
+
+def test_a_reply_that_breaks_off_is_told_as_such(server: Server) -> None:
+    server.answers(ANSWER)
+    server.headers["content-length"] = "9999"
+    provider = OpenAIProvider(base_url=server.url, api_key="k")
+    with pytest.raises(UnreachableError, match=re.escape("OpenAI at 127.0.0.1 broke off: ")):
         provider.send(HI)
     provider.close()
 

@@ -1,4 +1,4 @@
-"""Code reviews: the same model and temperature for all of this folder."""
+"""Code reviews: the same model and cap for all of this folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_chatprompt import AnthropicProvider
 
 @pytest.fixture(scope="session")
 def anthropic_provider() -> Iterator[AnthropicProvider]:
-    """Reviews are to be the same each time."""
-    provider = AnthropicProvider(temperature=0, max_output_tokens=2000)
+    """A review is short: two thousand tokens are enough."""
+    provider = AnthropicProvider(model="claude-sonnet-5-5", max_output_tokens=2000)
     yield provider
     provider.close()

@@ -1,0 +1,496 @@
+"""The APIs' errors, vendor by vendor: which kind they are, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import (
+    ApiError,
+    AuthenticationError,
+    BadRequestError,
+    ContentFilterError,
+    NotFoundError,
+    PermissionDeniedError,
+    QuotaError,
+    RateLimitError,
+    ServerError,
+)
+from pytest_chatprompt.providers.api_errors import Asked, Reply, api_error
+
+ASKED = Asked("Vendor", "VENDOR_API_KEY", "the model 'm'")
+CHECK_KEY = "Check the key: the environment variable VENDOR_API_KEY, or api_key."
+REFUSED = "The API refuses the request as it stands: look at what the case's snapshot says is sent to the model 'm'."
+LATER = "The fault, or the load, is on the API's side: run again later."
+WAIT = "Wait and run again, or send fewer at once."
+NOT_ALLOWED = (
+    "The key in VENDOR_API_KEY may not do this: check what its project may use, and from where, for the model 'm'."
+)
+NO_QUOTA = "No quota or credit is left, and waiting a little does not help: look at the plan and the billing."
+TOO_LARGE = "The request is too large: shorten its messages, or the files that they name."
+FILTERED = "The content filter objects to the prompt: reword the case, or change the filter that is set for it."
+
+
+def openai(message: str, kind: str, code: str | None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def azure(code: str, message: str, **more: Any) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, **more}}
+
+
+def anthropic(kind: str, message: str, **more: Any) -> dict[str, Any]:
+    error = {"type": kind, "message": message, **more}
+    return {"type": "error", "error": error, "request_id": "req_body"}
+
+
+def gemini(code: int, status: str, message: str, *details: dict[str, Any]) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": code, "message": message, "status": status}
+    return {"error": {**error, "details": list(details)} if details else error}
+
+
+def error_info(reason: str) -> dict[str, Any]:
+    return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "googleapis.com"}
+
+
+RESULTS = {
+    "hate": {"filtered": True, "severity": "high"},
+    "jailbreak": {"filtered": True, "detected": True},
+    "sexual": {"filtered": False, "severity": "safe"},
+}
+
+
+def error_of(status: int, body: Any, **headers: str) -> ApiError:
+    text = body if isinstance(body, str) else json.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    reason = "Overloaded" if status == 529 else HTTPStatus(status).phrase
+    return api_error(Reply(status, reason, named, text), ASKED, str)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind", "told"),
+    [
+        pytest.param(
+            400,
+            openai("max_tokens is too large: 200000.", "invalid_request_error", "invalid_value"),
+            {"x_request_id": "req_1"},
+            BadRequestError,
+            f"400 Bad Request: max_tokens is too large: 200000.\n{REFUSED}\n(invalid_value, request req_1)",
+            id="OpenAI 400",
+        ),
+        pytest.param(
+            401,
+            openai("Incorrect API key provided: sk-x.", "invalid_request_error", "invalid_api_key"),
+            {"x_request_id": "req_1"},
+            AuthenticationError,
+            f"401 Unauthorized: Incorrect API key provided: sk-x.\n{CHECK_KEY}\n(invalid_api_key, request req_1)",
+            id="OpenAI 401",
+        ),
+        pytest.param(
+            403,
+            openai(
+                "Country, region, or territory not supported",
+                "request_forbidden",
+                "unsupported_country_region_territory",
+            ),
+            {},
+            PermissionDeniedError,
+            f"403 Forbidden: Country, region, or territory not supported\n{NOT_ALLOWED}\n(unsupported_country_region_territory)",
+            id="OpenAI 403",
+        ),
+        pytest.param(
+            404,
+            openai(
+                "The model `m` does not exist or you do not have access to it.",
+                "invalid_request_error",
+                "model_not_found",
+            ),
+            {},
+            NotFoundError,
+            "404 Not Found: The model `m` does not exist or you do not have access to it.\nCheck the model 'm'.\n(model_not_found)",
+            id="OpenAI 404",
+        ),
+        pytest.param(
+            413,
+            "<html><h1>413 Request Entity Too Large</h1></html>\n",
+            {},
+            BadRequestError,
+            f"413 Request Entity Too Large: <html><h1>413 Request Entity Too Large</h1></html>\n{TOO_LARGE}",
+            id="413 of a proxy",
+        ),
+        pytest.param(
+            429,
+            openai("Rate limit reached for gpt-5.5.", "tokens", "rate_limit_exceeded"),
+            {"x_request_id": "req_1"},
+            RateLimitError,
+            f"429 Too Many Requests: Rate limit reached for gpt-5.5.\n{WAIT}\n(rate_limit_exceeded, request req_1)",
+            id="OpenAI 429",
+        ),
+        pytest.param(
+            429,
+            openai("You exceeded your current quota.", "insufficient_quota", "insufficient_quota"),
+            {},
+            QuotaError,
+            f"429 Too Many Requests: You exceeded your current quota.\n{NO_QUOTA}\n(insufficient_quota)",
+            id="OpenAI 429 without quota",
+        ),
+        pytest.param(
+            500,
+            openai("The server had an error while processing your request.", "server_error", None),
+            {},
+            ServerError,
+            f"500 Internal Server Error: The server had an error while processing your request.\n{LATER}\n(server_error)",
+            id="OpenAI 500",
+        ),
+        pytest.param(
+            503,
+            openai("The engine is currently overloaded.", "server_error", None),
+            {},
+            ServerError,
+            f"503 Service Unavailable: The engine is currently overloaded.\n{LATER}\n(server_error)",
+            id="OpenAI 503",
+        ),
+        pytest.param(
+            404,
+            {"error": "model 'm' not found"},
+            {},
+            NotFoundError,
+            "404 Not Found: model 'm' not found\nCheck the model 'm'.",
+            id="Ollama 404",
+        ),
+        pytest.param(
+            401,
+            azure("401", "Access denied due to invalid subscription key or wrong API endpoint."),
+            {"apim_request_id": "a1", "x_request_id": "x1"},
+            AuthenticationError,
+            "401 Unauthorized: Access denied due to invalid subscription key or wrong API endpoint.\n"
+            f"{CHECK_KEY}\n(request a1)",
+            id="Azure 401",
+        ),
+        pytest.param(
+            404,
+            azure("DeploymentNotFound", "The API deployment for this resource does not exist."),
+            {},
+            NotFoundError,
+            "404 Not Found: The API deployment for this resource does not exist.\nCheck the model 'm'.\n(DeploymentNotFound)",
+            id="Azure 404",
+        ),
+        pytest.param(
+            429,
+            {"statusCode": 429, "message": "Rate limit is exceeded. Try again in 7 seconds."},
+            {},
+            RateLimitError,
+            f"429 Too Many Requests: Rate limit is exceeded. Try again in 7 seconds.\n{WAIT}",
+            id="Azure 429 of its gateway",
+        ),
+        pytest.param(
+            400,
+            azure(
+                "content_filter",
+                "The response was filtered.",
+                param="prompt",
+                type=None,
+                status=400,
+                innererror={"code": "ResponsibleAIPolicyViolation", "content_filter_result": RESULTS},
+            ),
+            {},
+            ContentFilterError,
+            f"400 Bad Request: The response was filtered.\n{FILTERED} Filtered: hate (high), jailbreak.\n(content_filter)",
+            id="Azure's content filter, as its answers spell it",
+        ),
+        pytest.param(
+            400,
+            azure(
+                "400",
+                "The response was filtered.",
+                inner_error={"code": "ResponsibleAIPolicyViolation", "content_filter_results": RESULTS},
+            ),
+            {},
+            ContentFilterError,
+            f"400 Bad Request: The response was filtered.\n{FILTERED} Filtered: hate (high), jailbreak.\n"
+            "(ResponsibleAIPolicyViolation)",
+            id="Azure's content filter, as its reference spells it",
+        ),
+        pytest.param(
+            400,
+            anthropic("invalid_request_error", "messages: at least one message is required"),
+            {"request_id": "req_header"},
+            BadRequestError,
+            f"400 Bad Request: messages: at least one message is required\n{REFUSED}\n(invalid_request_error, request req_header)",
+            id="Anthropic 400",
+        ),
+        pytest.param(
+            400,
+            anthropic("invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
+            {},
+            QuotaError,
+            f"400 Bad Request: Your credit balance is too low to access the Anthropic API.\n{NO_QUOTA}\n"
+            "(invalid_request_error, request req_body)",
+            id="Anthropic 400 without credit",
+        ),
+        pytest.param(
+            401,
+            anthropic("authentication_error", "invalid x-api-key"),
+            {},
+            AuthenticationError,
+            f"401 Unauthorized: invalid x-api-key\n{CHECK_KEY}\n(authentication_error, request req_body)",
+            id="Anthropic 401",
+        ),
+        pytest.param(
+            402,
+            anthropic("billing_error", "Check your payment details."),
+            {},
+            QuotaError,
+            f"402 Payment Required: Check your payment details.\n{NO_QUOTA}\n(billing_error, request req_body)",
+            id="Anthropic 402",
+        ),
+        pytest.param(
+            403,
+            anthropic("permission_error", "Your API key does not have permission to use the specified resource."),
+            {},
+            PermissionDeniedError,
+            "403 Forbidden: Your API key does not have permission to use the specified resource.\n"
+            f"{NOT_ALLOWED}\n(permission_error, request req_body)",
+            id="Anthropic 403",
+        ),
+        pytest.param(
+            404,
+            anthropic("not_found_error", "model: claude-x"),
+            {},
+            NotFoundError,
+            "404 Not Found: model: claude-x\nCheck the model 'm'.\n(not_found_error, request req_body)",
+            id="Anthropic 404",
+        ),
+        pytest.param(
+            413,
+            anthropic("request_too_large", "Request exceeds the maximum allowed number of bytes."),
+            {},
+            BadRequestError,
+            "413 Request Entity Too Large: Request exceeds the maximum allowed number of bytes.\n"
+            f"{TOO_LARGE}\n(request_too_large, request req_body)",
+            id="Anthropic 413",
+        ),
+        pytest.param(
+            429,
+            anthropic("rate_limit_error", "This request would exceed your organization's rate limit."),
+            {},
+            RateLimitError,
+            "429 Too Many Requests: This request would exceed your organization's rate limit.\n"
+            f"{WAIT}\n(rate_limit_error, request req_body)",
+            id="Anthropic 429",
+        ),
+        pytest.param(
+            429,
+            anthropic(
+                "rate_limit_error",
+                "You have reached your API usage limits.",
+                details={"error_code": "enforced_spend_limit_reached"},
+            ),
+            {},
+            QuotaError,
+            "429 Too Many Requests: You have reached your API usage limits.\n"
+            f"{NO_QUOTA}\n(enforced_spend_limit_reached, request req_body)",
+            id="Anthropic 429 at the spend limit",
+        ),
+        pytest.param(
+            500,
+            anthropic("api_error", "Internal server error"),
+            {},
+            ServerError,
+            f"500 Internal Server Error: Internal server error\n{LATER}\n(api_error, request req_body)",
+            id="Anthropic 500",
+        ),
+        pytest.param(
+            529,
+            anthropic("overloaded_error", "Overloaded"),
+            {},
+            ServerError,
+            f"529 Overloaded: Overloaded\n{LATER}\n(overloaded_error, request req_body)",
+            id="Anthropic 529",
+        ),
+        pytest.param(
+            400,
+            gemini(
+                400,
+                "INVALID_ARGUMENT",
+                "API key not valid. Please pass a valid API key.",
+                error_info("API_KEY_INVALID"),
+            ),
+            {},
+            AuthenticationError,
+            f"400 Bad Request: API key not valid. Please pass a valid API key.\n{CHECK_KEY}\n(API_KEY_INVALID)",
+            id="Gemini 400 for a bad key",
+        ),
+        pytest.param(
+            400,
+            [gemini(400, "INVALID_ARGUMENT", "Please ensure that the number of function response parts is equal.")],
+            {},
+            BadRequestError,
+            f"400 Bad Request: Please ensure that the number of function response parts is equal.\n{REFUSED}\n(INVALID_ARGUMENT)",
+            id="Gemini 400, in a list",
+        ),
+        pytest.param(
+            403,
+            gemini(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers."),
+            {},
+            PermissionDeniedError,
+            f"403 Forbidden: Method doesn't allow unregistered callers.\n{NOT_ALLOWED}\n(PERMISSION_DENIED)",
+            id="Gemini 403",
+        ),
+        pytest.param(
+            404,
+            gemini(404, "NOT_FOUND", "models/m is not found for API version v1beta."),
+            {},
+            NotFoundError,
+            "404 Not Found: models/m is not found for API version v1beta.\nCheck the model 'm'.\n(NOT_FOUND)",
+            id="Gemini 404",
+        ),
+        pytest.param(
+            429,
+            gemini(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "You exceeded your current quota.",
+                {
+                    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                    "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}],
+                },
+            ),
+            {},
+            RateLimitError,
+            f"429 Too Many Requests: You exceeded your current quota.\n{WAIT}\n(RESOURCE_EXHAUSTED)",
+            id="Gemini 429 of a minute",
+        ),
+        pytest.param(
+            429,
+            gemini(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "You exceeded your current quota.",
+                {
+                    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}],
+                },
+            ),
+            {},
+            QuotaError,
+            f"429 Too Many Requests: You exceeded your current quota.\n{NO_QUOTA}\n(RESOURCE_EXHAUSTED)",
+            id="Gemini 429 of a day",
+        ),
+        pytest.param(
+            500,
+            gemini(500, "INTERNAL", "An internal error has occurred."),
+            {},
+            ServerError,
+            f"500 Internal Server Error: An internal error has occurred.\n{LATER}\n(INTERNAL)",
+            id="Gemini 500",
+        ),
+        pytest.param(
+            503,
+            gemini(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+            {},
+            ServerError,
+            f"503 Service Unavailable: The model is overloaded. Please try again later.\n{LATER}\n(UNAVAILABLE)",
+            id="Gemini 503",
+        ),
+        pytest.param(502, "", {}, ServerError, f"502 Bad Gateway: (an empty body)\n{LATER}", id="an empty body"),
+        pytest.param(
+            500,
+            '{"error": {"mess',
+            {},
+            ServerError,
+            f'500 Internal Server Error: {{"error": {{"mess\n{LATER}',
+            id="a cut body",
+        ),
+        pytest.param(
+            422,
+            {"detail": "no"},
+            {},
+            BadRequestError,
+            f'422 Unprocessable Entity: {{"detail": "no"}}\n{REFUSED}',
+            id="another shape",
+        ),
+        pytest.param(500, "[]", {}, ServerError, f"500 Internal Server Error: []\n{LATER}", id="an empty list"),
+        pytest.param(500, "7", {}, ServerError, f"500 Internal Server Error: 7\n{LATER}", id="a number"),
+        pytest.param(
+            400,
+            {"error": {"message": 5, "code": 3, "details": "x", "innererror": 1}, "request_id": 4},
+            {},
+            BadRequestError,
+            '400 Bad Request: {"error": {"message": 5, "code": 3, "details": "x", "innererror": 1}, "request_id": 4}\n'
+            + REFUSED,
+            id="values of other kinds",
+        ),
+        pytest.param(
+            400,
+            {
+                "error": {
+                    "message": "m",
+                    "details": ["x"],
+                    "innererror": {"code": 1, "content_filter_result": {"hate": True}},
+                }
+            },
+            {},
+            BadRequestError,
+            f"400 Bad Request: m\n{REFUSED}",
+            id="values of other kinds deeper down",
+        ),
+    ],
+)
+def test_each_error_says_what_happened_and_what_to_do(
+    status: int, body: Any, headers: dict[str, str], kind: type[ApiError], told: str
+) -> None:
+    error = error_of(status, body, **headers)
+    assert str(error) == f"Vendor answered {told}"
+    assert type(error) is kind
+    assert error.status == status
+
+
+def test_the_facts_are_there_for_programs() -> None:
+    body = openai("Rate limit reached.", "tokens", "rate_limit_exceeded")
+    error = error_of(429, body, x_request_id="req_1", retry_after="3")
+    assert (error.message, error.code, error.request_id, error.retry_after_seconds) == (
+        "Rate limit reached.",
+        "rate_limit_exceeded",
+        "req_1",
+        3.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        pytest.param({}, None, id="nothing"),
+        pytest.param({"retry_after_ms": "250", "retry_after": "9"}, 0.25, id="milliseconds come first"),
+        pytest.param({"retry_after": "1.5"}, 1.5, id="seconds"),
+        pytest.param({"retry_after": "-1"}, 0.0, id="seconds that are over"),
+        pytest.param({"retry_after": "soon"}, None, id="no date"),
+        pytest.param({"retry_after": "inf"}, None, id="for ever"),
+        pytest.param({"retry_after_ms": "x", "retry_after": "2"}, 2.0, id="milliseconds that cannot be read"),
+        pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, 0.0, id="a date that is over"),
+        pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37"}, 0.0, id="a date without a zone"),
+    ],
+)
+def test_how_long_to_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
+    assert error_of(429, "", **headers).retry_after_seconds == seconds
+
+
+def test_a_date_to_wait_for_is_a_number_of_seconds() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    seconds = error_of(429, "", retry_after=date).retry_after_seconds
+    assert seconds is not None
+    assert 50 < seconds <= 60
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [pytest.param("34.5s", 34.5, id="a duration"), pytest.param("later", None, id="no duration")],
+)
+def test_how_long_to_wait_is_read_from_geminis_body(delay: str, seconds: float | None) -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    assert error_of(429, gemini(429, "RESOURCE_EXHAUSTED", "m", info)).retry_after_seconds == seconds
