@@ -108,7 +108,16 @@ def convert(
     content = "\n\n".join(text for text in (prompt, block) if text)
     system = [_system_message(content, explicit)] if content else []
     turns = [_chat_message(message) for message in kept if message.message.role != "system"]
-    return Conversion((*system, *turns), guidelines, tuple(_adjustments(messages, explicit)))
+    told = _adjustments(messages, explicit)
+    if explicit and system_prompt:
+        told.append(f"metadata.systemPrompt left out, {_numbers(explicit)} in its place")
+    return Conversion((*system, *turns), guidelines, tuple(told))
+
+
+def _numbers(explicit: Sequence[RenderedMessage]) -> str:
+    """System messages by their numbers: `message 2 stands`, `messages 1 and 3 stand`."""
+    *first, last = [str(message.number) for message in explicit]
+    return f"messages {', '.join(first)} and {last} stand" if first else f"message {last} stands"
 
 
 def _guidelines(messages: Sequence[RenderedMessage]) -> tuple[Attachment, ...]:
@@ -149,10 +158,11 @@ def _adjustments(messages: Sequence[RenderedMessage], explicit: Sequence[Rendere
                 told.append(
                     f"{where}: guideline {guideline.name} moved to the system message (matched {guideline.pattern})"
                 )
-        if message.dropped:
-            told.append(message.drop_told)
-        elif message in explicit[1:]:
+        told += message.told
+        if message in explicit[1:]:
             told.append(f"{where}: system message merged into the first")
         elif message in explicit and message.number > 1:
             told.append(f"{where}: system message moved to the start")
+        if message in explicit and len(explicit) > 1 and message.message.name is not None:
+            told.append(f"{where}: name {message.message.name!r} left out, the system messages are one")
     return told

@@ -23,6 +23,7 @@ class RenderedMessage:
         content: the text; `None` where the author wrote `null`.
         guidelines: the guideline files that it names, in order.
         dropped: why it is not sent, or `""` if it is.
+        told: what was done to it here, for a snapshot's list of adjustments.
     """
 
     number: int
@@ -30,11 +31,7 @@ class RenderedMessage:
     content: str | None
     guidelines: tuple[Attachment, ...] = ()
     dropped: str = ""
-
-    @property
-    def drop_told(self) -> str:
-        """That it is dropped, for a snapshot's list of adjustments; `""` if it is not."""
-        return f"message {self.number}: dropped, {self.dropped}" if self.dropped else ""
+    told: tuple[str, ...] = ()
 
 
 def render_messages(
@@ -61,13 +58,16 @@ def _render(
 ) -> RenderedMessage:
     texts: list[str] = []
     guidelines: list[Attachment] = []
-    for part in message.parts:
+    emptied: list[int] = []
+    for place, part in enumerate(message.parts, start=1):
         attachment = attachments[part.value] if isinstance(part, FilePart) else None
         text = part.value if attachment is None else _marker(attachment)
         if text.strip():
             texts.append(text)
             if attachment is not None and attachment.is_guideline:
                 guidelines.append(attachment)
+        else:
+            emptied.append(place)
     content = "\n".join(texts) if message.content is not None else None
     always_stays = bool(message.tool_calls) or message.tool_call_id is not None
     if always_stays:
@@ -78,7 +78,13 @@ def _render(
         dropped = "it holds nothing but guideline files"
     else:
         dropped = ""
-    return RenderedMessage(number, message, content, tuple(guidelines), dropped)
+    if dropped:
+        told = [f"message {number}: dropped, {dropped}"]
+    elif isinstance(message.content, str):
+        told = [f"message {number}: content dropped, nothing but white space in it"] * (content != message.content)
+    else:
+        told = [f"message {number}: part {place} dropped, nothing left in it" for place in emptied]
+    return RenderedMessage(number, message, content, tuple(guidelines), dropped, tuple(told))
 
 
 def _marker(attachment: Attachment) -> str:

@@ -125,5 +125,5 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
         metadata=metadata,
         eval_case_id=case.id,
         adjustments=conversion.adjustments,
-        question_adjustments=tuple(message.drop_told for message in rendered if message.dropped),
+        question_adjustments=tuple(told for message in rendered for told in message.told),
     )

@@ -252,6 +252,55 @@ input_messages:
     )
 
 
+def test_what_is_left_out_of_a_message_that_stays_is_told(project: Project) -> None:
+    calls = '[{id: c1, function: {name: f, arguments: "{}"}}]'
+    body = f"""
+input_messages:
+  - {{role: user, content: [{{type: text, value: ""}}, {{type: text, value: hi}}, {{type: text, value: "\\n"}}]}}
+  - {{role: assistant, content: " ", tool_calls: {calls}}}
+  - {{role: tool, content: "", tool_call_id: c1}}
+  - {{role: assistant, content: [{{type: text, value: " "}}], tool_calls: {calls}}}
+"""
+    told = (
+        "message 1: part 1 dropped, nothing left in it",
+        "message 1: part 3 dropped, nothing left in it",
+        "message 2: content dropped, nothing but white space in it",
+        "message 4: part 1 dropped, nothing left in it",
+    )
+    request = project.request(body)
+    assert request.adjustments == told
+    assert request.question_adjustments == told
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        pytest.param("{role: system, content: x}", "message 1 stands", id="one system message"),
+        pytest.param(
+            "{role: system, content: x}, {role: system, content: y}, {role: user, content: u}, {role: system, content: z}",
+            "messages 1, 2 and 4 stand",
+            id="several system messages",
+        ),
+    ],
+)
+def test_a_system_prompt_that_gives_way_to_system_messages_is_told(project: Project, messages: str, told: str) -> None:
+    body = f"metadata: {{systemPrompt: Mine.}}\ninput_messages: [{messages}, {{role: user, content: hi}}]"
+    assert project.request(body).adjustments[-1] == f"metadata.systemPrompt left out, {told} in its place"
+
+
+def test_names_of_system_messages_that_are_merged_are_told(project: Project) -> None:
+    body = """
+input_messages:
+  - {role: system, content: one, name: a}
+  - {role: system, content: two}
+  - {role: user, content: hi, name: b}
+"""
+    assert project.request(body).adjustments == (
+        "message 1: name 'a' left out, the system messages are one",
+        "message 2: system message merged into the first",
+    )
+
+
 def test_where_nothing_was_done_nothing_is_told(project: Project) -> None:
     body = "input_messages: [{role: system, content: x}, {role: user, content: hi}]"
     assert project.request(body).adjustments == ()

@@ -102,7 +102,14 @@ def _result(message: ChatMessage, names: dict[str, str]) -> ToolResult:
 def _adjustments(
     prompt: ChatPrompt, turns: Sequence[Turn], messages: Sequence[ChatMessage], vendor: str
 ) -> Iterator[str]:
+    merged = {id(message) for message in [message for message in prompt if message.role == "system"][1:]}
     for message in prompt:
+        if id(message) in merged:
+            yield f"{where([message])}: merged into the first system message"
+        if message.role == "tool" and message.content is None:
+            yield f"{where([message])}: null sent as an empty result"
+        if message.tool_calls and message.content == "":
+            yield f"{where([message])}: empty content left out beside its calls"
         if message.name is not None:
             yield f"{where([message])}: name {message.name!r} left out, {vendor} has none"
     tools = iter([message for message in messages if message.role == "tool"])

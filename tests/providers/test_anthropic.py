@@ -57,7 +57,10 @@ def test_tool_calls_and_results_become_blocks_and_results_of_one_turn_go_togethe
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c3", "name": "more", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c3", "content": '{"a": 1}'}]},
     ]
-    assert payload.adjustments == ("tool results of messages 4 and 5 sent in one user turn",)
+    assert payload.adjustments == (
+        "message 5: null sent as an empty result",
+        "tool results of messages 4 and 5 sent in one user turn",
+    )
 
 
 def test_consecutive_turns_are_not_merged() -> None:
@@ -71,8 +74,10 @@ def test_consecutive_turns_are_not_merged() -> None:
 
 
 def test_several_system_messages_of_a_users_own_prompt_are_joined() -> None:
-    prompt = (SYSTEM, USER, ChatMessage("system", "Be brief."))
-    assert AnthropicProvider().build_payload(prompt).body["system"] == "Be kind.\n\nBe brief."
+    prompt = (SYSTEM, USER, ChatMessage("system", "Be kind.", number=3))
+    payload = AnthropicProvider().build_payload(prompt)
+    assert payload.body["system"] == "Be kind.\n\nBe kind."
+    assert payload.adjustments == ("message 3: merged into the first system message",)
 
 
 def test_names_are_left_out_and_that_is_told() -> None:
@@ -133,6 +138,13 @@ def test_arguments_that_are_nested_too_deep_are_no_object() -> None:
     prompt = (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "[" * 100_000),)),)
     with pytest.raises(PayloadError, match="are no JSON object"):
         AnthropicProvider().build_payload(prompt)
+
+
+def test_empty_content_beside_calls_is_left_out_and_told() -> None:
+    prompt = (USER, ChatMessage("assistant", "", tool_calls=(call("c1", "f"),), number=3))
+    payload = AnthropicProvider().build_payload(prompt)
+    assert payload.body["messages"][1]["content"] == [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]
+    assert payload.adjustments == ("message 3: empty content left out beside its calls",)
 
 
 def test_results_without_numbers_are_told_too() -> None:

@@ -80,7 +80,10 @@ def test_tool_calls_and_results_become_parts_and_results_of_one_turn_go_together
             "parts": [{"functionResponse": {"id": "c3", "name": "more", "response": {"result": '{"a": 1}'}}}],
         },
     ]
-    assert payload.adjustments == ("tool results of messages 4 and 5 sent in one user turn",)
+    assert payload.adjustments == (
+        "message 5: null sent as an empty result",
+        "tool results of messages 4 and 5 sent in one user turn",
+    )
 
 
 @pytest.mark.parametrize(
