@@ -82,6 +82,18 @@ def test_the_eval_file_runs(run: Run) -> None:
     run.update("-m", "smoke").assert_outcomes(passed=1)
 
 
+def test_the_warning_and_the_filter_of_preflight_are_what_happens(run: Run) -> None:
+    (warning,) = blocks("", after="### Preflight", before="### Agents")
+    (as_errors,) = blocks("ini", after="### Preflight")
+    lost = "\nevalcases:\n  - id: lost\n    input_messages:\n      - role: user\n        content: hi\n      - {role: tool, content: x}\n"
+    prefilled = lost.replace("lost", "prefilled").replace("role: tool", "role: assistant")
+    run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n", "evals/a.eval.yaml": "provider: openai" + lost})
+    shown = run.update().stdout.str().replace(str(run.path), "/project")
+    assert warning in shown
+    run.write({"pytest.ini": as_errors, "evals/b.eval.yaml": "provider: openai" + prefilled})
+    run("--snapshot-update").assert_outcomes(passed=1, failed=1)
+
+
 @pytest.mark.parametrize("number", range(4))
 def test_each_conftest_runs(run: Run, number: int) -> None:
     snippets = blocks("python")

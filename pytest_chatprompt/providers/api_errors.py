@@ -42,6 +42,13 @@ _SERVER_ERRORS: Final = 500
 _REQUEST_IDS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id")
 # A word of our own for errors that have no word for it.
 _SPENT: Final = "(spent)"
+_SPENT_WORDS: Final = (
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "billing_error",
+    "enforced_spend_limit_reached",
+    _SPENT,
+)
 # Anthropic's, with the type `invalid_request_error` that stands for much else.
 _NOTHING_LEFT: Final = re.compile(r"credit balance is too low|reached your (specified )?(workspace )?API usage limits")
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
@@ -116,12 +123,12 @@ def _is(*statuses: int) -> Callable[[int, _Told], bool]:
 _KINDS: Final = (
     _Kind(
         ContentFilterError,
-        _says("content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"),
+        _says("content_filter", "ContentFiltered", "ResponsibleAIPolicyViolation", "content_policy_violation"),
         "The content filter objects to the prompt: reword the case, or change the filter that is set for it.",
     ),
     _Kind(
         QuotaError,
-        _says("insufficient_quota", "billing_error", "enforced_spend_limit_reached", _SPENT),
+        _says(*_SPENT_WORDS),
         "No quota or credit is left, and waiting a little does not help: look at the plan and the billing.",
     ),
     _Kind(
@@ -254,7 +261,9 @@ def _inner_errors(error: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _filtered(error: Mapping[str, Any]) -> Iterator[str]:
-    for inner in _inner_errors(error):
+    # Its newest form has a list of filters in place of an inner error.
+    filters = [one for one in _list(error.get("content_filters")) if isinstance(one, dict)]
+    for inner in (*_inner_errors(error), *filters):
         for name in ("content_filter_result", "content_filter_results"):
             results = inner.get(name)
             for category, result in results.items() if isinstance(results, dict) else ():

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
 from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
+from pytest_chatprompt.providers.models import OPENAI_MODELS
 from pytest_chatprompt.providers.rules import OPENAI_RULES
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
@@ -44,6 +45,7 @@ class OpenAIProvider(ChatProvider):
     }
 
     rules = OPENAI_RULES
+    known_models = OPENAI_MODELS
 
     def __init__(
         self,

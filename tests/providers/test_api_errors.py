@@ -218,6 +218,20 @@ def error_of(status: int, body: Any, **headers: str) -> ApiError:
         ),
         pytest.param(
             400,
+            azure(
+                "content_filter",
+                "The prompt was filtered.",
+                type="invalid_request_error",
+                content_filters=[{"blocked": True, "source_type": "prompt", "content_filter_results": RESULTS}],
+                innererror={"code": "ContentFiltered"},
+            ),
+            {},
+            ContentFilterError,
+            f"400 Bad Request: The prompt was filtered.\n{FILTERED} Filtered: hate (high), jailbreak.\n(content_filter)",
+            id="Azure's content filter, in its newest form",
+        ),
+        pytest.param(
+            400,
             anthropic("invalid_request_error", "messages: at least one message is required"),
             {"request_id": "req_header"},
             BadRequestError,
