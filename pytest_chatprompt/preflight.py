@@ -22,11 +22,13 @@ class ModelLimits:
         max_output_tokens: the largest cap that it takes, in tokens.
         prefill: whether it goes on from an assistant message that comes last.
         temperature: whether it takes a temperature other than the default.
+        thought_signatures: whether it wants back the signature of its thoughts beside the calls that it made.
     """
 
     max_output_tokens: int | None = None
     prefill: bool | None = None
     temperature: bool | None = None
+    thought_signatures: bool | None = None
 
     def overridden_by(self, own: ModelLimits) -> ModelLimits:
         """These limits, with those of a user's own over them where they are set."""

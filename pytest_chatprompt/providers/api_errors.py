@@ -34,6 +34,7 @@ from pytest_chatprompt.errors import (
 
 SHOWN_CHARACTERS: Final = 500
 _UNAUTHORIZED: Final = 401
+_PAYMENT_REQUIRED: Final = 402
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 _TOO_LARGE: Final = 413
@@ -128,7 +129,7 @@ _KINDS: Final = (
     ),
     _Kind(
         QuotaError,
-        _says(*_SPENT_WORDS),
+        lambda status, told: status == _PAYMENT_REQUIRED or _says(*_SPENT_WORDS)(status, told),
         "No quota or credit is left, and waiting a little does not help: look at the plan and the billing.",
     ),
     _Kind(

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
 from pytest_chatprompt.providers.json_body import arguments_of
+from pytest_chatprompt.providers.models import GEMINI_MODELS
 from pytest_chatprompt.providers.rules import GEMINI_RULES
 from pytest_chatprompt.providers.settings import check_text
 from pytest_chatprompt.providers.turns import Turn, split
@@ -62,6 +63,7 @@ class GeminiProvider(ChatProvider):
     }
 
     rules = GEMINI_RULES
+    known_models = GEMINI_MODELS
 
     def __init__(
         self,

@@ -43,6 +43,13 @@ OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
     "gpt-6-astra*": ModelLimits(max_output_tokens=128_000, temperature=False),
 }
 
+GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
+    "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
+    "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
+    "gemini-3*-lite*": ModelLimits(thought_signatures=True),
+    "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
+}
+
 
 def limits_of(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """What is known of a model.

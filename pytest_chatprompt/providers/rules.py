@@ -93,6 +93,30 @@ def _own(message: ChatMessage, results: Iterable[ChatMessage]) -> Iterator[ChatM
     yield from (result for result in results if result.tool_call_id in ids)
 
 
+def _calls_behind_an_answer(draft: Draft) -> Broken:
+    for before, message in pairwise((None, *draft.turns)):
+        if message is not None and message.tool_calls and (before is None or before.role == "assistant"):
+            yield (
+                message,
+                f"{draft.vendor} takes calls right behind a user message or results; "
+                "put one of them in front of this one",
+            )
+
+
+def _calls_without_thoughts(draft: Draft) -> Broken:
+    if draft.limits.thought_signatures is not True:
+        return
+    # Only the calls of the turn that is going on are looked at: those behind the user's last message.
+    last = max((index for index, message in enumerate(draft.turns) if message.role == "user"), default=-1)
+    for message in draft.turns[last + 1 :]:
+        if message.tool_calls:
+            yield (
+                message,
+                f"{draft.vendor}'s {draft.model} refuses calls that come without the signature of its thoughts, "
+                "which an eval file cannot hold; end the case on a user message behind them, or take an older model",
+            )
+
+
 def _function_names(pattern: str, allowed: str) -> Check:
     """A check that functions are called as the API allows.
 
@@ -242,6 +266,7 @@ _ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/mod
 _ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
 _GEMINI: Final = "https://ai.google.dev/api/generate-content"
 _GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
+_GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 
 OPENAI_RULES: Final = (
@@ -285,6 +310,9 @@ ANTHROPIC_RULES: Final = (
 GEMINI_RULES: Final = (
     Rule("tool-call-without-result", _GEMINI_TOOLS, _calls_without_results),
     Rule("tool-result-order", _GEMINI_TOOLS, _results_out_of_order),
+    Rule("tool-result-twice", _GEMINI_TOOLS, _results_given_twice),
+    Rule("tool-call-order", _GEMINI_TOOLS, _calls_behind_an_answer),
+    Rule("thought-signature", _GEMINI_THOUGHTS, _calls_without_thoughts),
     Rule(
         "function-name",
         _GEMINI,

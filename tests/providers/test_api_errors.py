@@ -397,6 +397,14 @@ def error_of(status: int, body: Any, **headers: str) -> ApiError:
             id="Gemini 429 of a day",
         ),
         pytest.param(
+            402,
+            gemini(402, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."),
+            {},
+            QuotaError,
+            f"402 Payment Required: Your prepayment credits are depleted.\n{NO_QUOTA}\n(RESOURCE_EXHAUSTED)",
+            id="Gemini 402",
+        ),
+        pytest.param(
             500,
             gemini(500, "INTERNAL", "An internal error has occurred."),
             {},

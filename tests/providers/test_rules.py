@@ -222,6 +222,50 @@ def test_the_default_model_with_its_default_settings_breaks_no_rule(provider: An
             id="gemini: an assistant message last",
         ),
         pytest.param(
+            GEMINI,
+            (said("assistant", "a", 1), said("assistant", None, 2, tool_calls=(call("c1", "f"),)), result("c1", 3)),
+            [
+                (
+                    "tool-call-order",
+                    2,
+                    "Gemini takes calls right behind a user message or results; put one of them in front of this one",
+                )
+            ],
+            id="gemini: calls behind an answer",
+        ),
+        pytest.param(
+            GEMINI,
+            (said("assistant", None, 1, tool_calls=(call("c1", "f"),)), result("c1", 2)),
+            [
+                (
+                    "tool-call-order",
+                    1,
+                    "Gemini takes calls right behind a user message or results; put one of them in front of this one",
+                )
+            ],
+            id="gemini: calls at the start",
+        ),
+        pytest.param(
+            GeminiProvider(model="gemini-3.8-flash"),
+            (
+                HI,
+                said("assistant", None, 2, tool_calls=(call("c1", "f"),)),
+                result("c1", 3),
+                said("user", "and?", 4),
+                said("assistant", None, 5, tool_calls=(call("c2", "f"),)),
+                result("c2", 6),
+            ),
+            [
+                (
+                    "thought-signature",
+                    5,
+                    "Gemini's gemini-3.8-flash refuses calls that come without the signature of its thoughts, which an "
+                    "eval file cannot hold; end the case on a user message behind them, or take an older model",
+                )
+            ],
+            id="gemini: calls of the turn that is going on, without thoughts",
+        ),
+        pytest.param(
             AnthropicProvider(model="claude-opus-5-5"),
             (HI, said("assistant", "{", 2)),
             [
