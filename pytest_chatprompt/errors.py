@@ -74,7 +74,17 @@ class EvalFileError(ChatPromptError):
 
 
 class ProviderError(ChatPromptError):
-    """A provider cannot do, or did not manage, what it was asked."""
+    """A provider cannot do, or did not manage, what it was asked.
+
+    Attributes:
+        retries: how many times it was tried again before it was given up.
+    """
+
+    retries: int = 0
+
+    def __str__(self) -> str:
+        told = super().__str__()
+        return f"{told}\nGiven up after {self.retries + 1} tries." if self.retries else told
 
 
 class UnknownProviderError(ProviderError):

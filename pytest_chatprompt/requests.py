@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.attachments import FileReader, read_attachments
-from pytest_chatprompt.case import EvalCase
+from pytest_chatprompt.case import EvalCase, ToolCall
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, convert
 from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.preflight import Finding
@@ -66,6 +66,9 @@ class ProviderResponse(BaseModel):
         finish_reason: the API's own word for why it stopped.
         usage: token counts.
         raw: the decoded body of the API's reply.
+        tool_calls: the calls that the answer makes, in the shape of OpenAI's chat completions.
+        latency_seconds: how long the reply took that was the answer, from the first byte sent to the last received.
+        retries: how many times the request was sent again before it.
         blocked: why the API withheld an answer although it replied with status 200, in its own words.
         adjustments: what the provider did to the messages to fit them into the API's shape.
         findings: what of the request the API is known to refuse, or to read otherwise.
@@ -77,6 +80,9 @@ class ProviderResponse(BaseModel):
     finish_reason: str | None = None
     usage: TokenUsage = TokenUsage()
     raw: Any = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    latency_seconds: float | None = None
+    retries: int = 0
     blocked: str | None = None
     adjustments: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()

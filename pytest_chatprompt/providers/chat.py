@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, NamedTuple, TypedDict, Unpack
 
 import httpx
 
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
-from pytest_chatprompt.errors import MissingSettingError, PayloadError, UnreachableError, UnreadableReplyError
+from pytest_chatprompt.errors import MissingSettingError, PayloadError, UnreadableReplyError
 from pytest_chatprompt.guidelines import GUIDELINE_HEADING
 from pytest_chatprompt.preflight import Draft, Finding, ModelLimits, Rule, preflight
 from pytest_chatprompt.providers.api_errors import SHOWN_CHARACTERS, Asked, Reply, api_error
+from pytest_chatprompt.providers.channel import Channel
 from pytest_chatprompt.providers.json_body import encoded, laid_over
 from pytest_chatprompt.providers.models import limits_of
+from pytest_chatprompt.providers.patience import DEFAULT_MAX_RETRIES, patiently
 from pytest_chatprompt.providers.settings import check_kind, check_names, check_number, number_or_none
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 # What the vendors' own SDKs wait by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
-_JSON: Final = {"content-type": "application/json"}
 
 
 class Payload(NamedTuple):
@@ -42,6 +43,22 @@ class Payload(NamedTuple):
 
     body: dict[str, Any]
     adjustments: tuple[str, ...] = ()
+
+
+class Prepared(NamedTuple):
+    """A request that is ready to be sent.
+
+    Args:
+        url: where to, with the base URL.
+        content: the bytes of the body.
+        adjustments: what was done to the messages to fit them into the API's shape.
+        findings: what of it the API is known to refuse, or to read otherwise.
+    """
+
+    url: str
+    content: bytes
+    adjustments: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class Settings(NamedTuple):
@@ -65,7 +82,9 @@ class ChatSettings(TypedDict, total=False):
         api_key: the key; `None` for the one in the environment, `""` for none.
         temperature: sent only where set; 0 is a value.
         max_output_tokens: the cap on the answer, in tokens; sent only where set, except that Anthropic demands one.
-        timeout_seconds: how long to wait for the network at each step.
+        timeout_seconds: how long to wait for one try: for the network at each step, and for the whole reply.
+        total_timeout_seconds: how long all tries may take together, with the waits between them; `None` for no bound.
+        max_retries: how many times a request is sent again after an error that may pass; 0 for none.
         extra_body: laid over the body, mapping into mapping, the rest replaced.
         model_limits: what you know of the model, over what preflight knows of it.
     """
@@ -74,6 +93,8 @@ class ChatSettings(TypedDict, total=False):
     temperature: float | None
     max_output_tokens: int | None
     timeout_seconds: float
+    total_timeout_seconds: float | None
+    max_retries: int
     extra_body: Mapping[str, Any] | None
     model_limits: ModelLimits | None
 
@@ -110,6 +131,8 @@ class ChatProvider(ABC):
         check_number(self, "temperature", settings.get("temperature"))
         check_number(self, "max_output_tokens", settings.get("max_output_tokens"), whole=True)
         check_number(self, "timeout_seconds", settings.get("timeout_seconds"))
+        check_number(self, "total_timeout_seconds", settings.get("total_timeout_seconds"))
+        check_number(self, "max_retries", settings.get("max_retries"), whole=True)
         check_kind(self, "extra_body", settings.get("extra_body"), Mapping, "a mapping")
         check_kind(self, "model_limits", settings.get("model_limits"), ModelLimits, "a ModelLimits")
         if base_url is not None:
@@ -126,8 +149,11 @@ class ChatProvider(ABC):
         self.temperature = settings.get("temperature")
         self.max_output_tokens = settings.get("max_output_tokens")
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+        self.total_timeout_seconds = settings.get("total_timeout_seconds")
+        self.max_retries = settings.get("max_retries", DEFAULT_MAX_RETRIES)
         self.extra_body = dict(settings.get("extra_body") or {})
         self.model_limits = settings.get("model_limits") or ModelLimits()
+        self._channel = Channel(self.vendor, self.credentials, self._shown)
 
     @property
     def base_url(self) -> str:
@@ -229,8 +255,21 @@ class ChatProvider(ABC):
             LookupError, TypeError, AttributeError: it has another shape.
         """
 
+    def prepare(self, request: ProviderRequest) -> Prepared:
+        """Make ready what is to be sent; nothing is sent.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages.
+            MissingSettingError: it is not set where to send it.
+        """
+        prompt = self.build_chat_prompt(request)
+        payload = self.build_payload(prompt)
+        body = laid_over(payload.body, self.extra_body)
+        findings = self._findings(prompt, body)
+        return Prepared(self.base_url + self.endpoint_path(), encoded(body), payload.adjustments, findings)
+
     def send(self, request: ProviderRequest) -> ProviderResponse:
-        """Send a request and read the answer.
+        """Send a request, again where an error may pass, and read the answer.
 
         Raises:
             PayloadError: the API's shape cannot hold the messages; nothing was sent.
@@ -238,35 +277,33 @@ class ChatProvider(ABC):
             UnreachableError: no answer came.
             ApiError: the API answered with an error, or with something unreadable; see `errors` for its kinds.
         """
-        prompt = self.build_chat_prompt(request)
-        payload = self.build_payload(prompt)
-        body = laid_over(payload.body, self.extra_body)
-        findings = self._findings(prompt, body)
-        content = encoded(body)
-        url = self.base_url + self.endpoint_path()
-        try:
-            reply = self._client.post(url, content=content, headers=_JSON, auth=_Credentials(self))
-        except httpx.TimeoutException as error:
-            raise UnreachableError(
-                f"{self.vendor} did not answer within {self.timeout_seconds:g} s ({type(error).__name__})"
-            ) from error
-        except httpx.RequestError as error:
-            # What has no connection never got anywhere; what broke off may have been answered, and paid for.
-            happened = "cannot be reached" if isinstance(error, httpx.ConnectError) else "broke off"
-            raise UnreachableError(
-                f"{self.vendor} at {httpx.URL(url).host} {happened}: {self._shown(str(error)) or type(error).__name__}"
-            ) from error
-        return self._answer(reply).model_copy(update={"adjustments": payload.adjustments, "findings": findings})
+        return self.send_prepared(self.prepare(request))
+
+    def send_prepared(self, prepared: Prepared) -> ProviderResponse:
+        """`send` for what is ready already. Safe between threads."""
+        started = time.monotonic()
+
+        def attempt() -> ProviderResponse:
+            left = self.timeout_seconds
+            if self.total_timeout_seconds is not None:
+                left = min(left, max(started + self.total_timeout_seconds - time.monotonic(), 0.0))
+            begun = time.monotonic()
+            response = self._answer(self._channel.post(prepared.url, prepared.content, left))
+            return response.model_copy(update={"latency_seconds": time.monotonic() - begun})
+
+        response, retries = patiently(
+            attempt, self._channel.pace, max_retries=self.max_retries, total_timeout_seconds=self.total_timeout_seconds
+        )
+        told = {"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
+        return response.model_copy(update=told)
+
+    def cancel(self) -> None:
+        """End what is on its way, in whatever thread, and let nothing more begin."""
+        self._channel.cancel()
 
     def close(self) -> None:
         """Close the connections; the provider can be used again afterwards."""
-        client = self.__dict__.pop("_client", None)
-        if client is not None:
-            client.close()
-
-    @cached_property
-    def _client(self) -> httpx.Client:
-        return httpx.Client(timeout=self.timeout_seconds)
+        self._channel.close()
 
     def credentials(self) -> dict[str, str]:
         """The headers that carry the key.
@@ -318,14 +355,3 @@ class ChatProvider(ABC):
         key = self._key()
         text = text.replace(key, "[key]") if key else text
         return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
-
-
-class _Credentials(httpx.Auth):
-    """Puts the key into a request at the last moment, so that no local variable of a traceback holds it."""
-
-    def __init__(self, provider: ChatProvider) -> None:
-        self._provider = provider
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers.update(self._provider.credentials())
-        yield request

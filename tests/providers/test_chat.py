@@ -262,7 +262,7 @@ def test_what_is_not_found_is_told_with_the_place(server: Server, provider: Any,
 def test_a_reply_that_breaks_off_is_told_as_such(server: Server) -> None:
     server.answers(ANSWER)
     server.headers["content-length"] = "9999"
-    provider = OpenAIProvider(base_url=server.url, api_key="k")
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
     with pytest.raises(UnreachableError, match=re.escape("OpenAI at 127.0.0.1 broke off: ")):
         provider.send(HI)
     provider.close()
@@ -270,7 +270,7 @@ def test_a_reply_that_breaks_off_is_told_as_such(server: Server) -> None:
 
 def test_a_server_that_does_not_answer_is_told_with_the_timeout(server: Server) -> None:
     server.stall = threading.Event()
-    provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.05)
+    provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.05, max_retries=0)
     with pytest.raises(UnreachableError, match=re.escape("OpenAI did not answer within 0.05 s (ReadTimeout)")):
         provider.send(HI)
     server.stall.set()
@@ -278,7 +278,7 @@ def test_a_server_that_does_not_answer_is_told_with_the_timeout(server: Server) 
 
 
 def test_a_server_that_is_not_there_is_told_by_its_host() -> None:
-    provider = OpenAIProvider(base_url="http://127.0.0.1:1", api_key="k")
+    provider = OpenAIProvider(base_url="http://127.0.0.1:1", api_key="k", max_retries=0)
     with pytest.raises(UnreachableError, match=re.escape("OpenAI at 127.0.0.1 cannot be reached: ")):
         provider.send(HI)
     provider.close()

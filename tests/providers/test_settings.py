@@ -24,7 +24,7 @@ from pytest_chatprompt import (
         (
             OpenAIProvider,
             {"modle": "x"},
-            "OpenAIProvider has no setting 'modle'; there are api_key, extra_body, max_output_tokens, model_limits, temperature, timeout_seconds",
+            "OpenAIProvider has no setting 'modle'; there are api_key, extra_body, max_output_tokens, max_retries, model_limits, temperature, timeout_seconds, total_timeout_seconds",
         ),
         (OpenAIProvider, {"temprature": 0}, "OpenAIProvider has no setting 'temprature'; did you mean 'temperature'?"),
         (
@@ -35,7 +35,7 @@ from pytest_chatprompt import (
         (
             GeminiProvider,
             {"max_tokens_parameter": "max_tokens"},
-            "GeminiProvider has no setting 'max_tokens_parameter'; there are api_key, extra_body, max_output_tokens, model_limits, temperature, timeout_seconds",
+            "GeminiProvider has no setting 'max_tokens_parameter'; there are api_key, extra_body, max_output_tokens, max_retries, model_limits, temperature, timeout_seconds, total_timeout_seconds",
         ),
         (AzureProvider, {"model": "x"}, "AzureProvider takes deployment and endpoint in place of model and base_url"),
         (
