@@ -7,24 +7,31 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
 from pytest_chatprompt.difference import difference
-from pytest_chatprompt.errors import BlockedResponseError, SnapshotError
-from pytest_chatprompt.fixtures import recording_key, reviewed_key
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
 from pytest_chatprompt.options import settings_key
-from pytest_chatprompt.recording import Recording, payload, record
+from pytest_chatprompt.recording import Recording, is_rehearsed_alone, payload, record, rehearse
+
+LIVE_RUN: Final = "chatprompt-live"
+_reviewed_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
 
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult, SnapshotAssertion
 
     from pytest_chatprompt.case import EvalCase
+    from pytest_chatprompt.collection import EvalItem
     from pytest_chatprompt.eval_api import EvalAPI
+    from pytest_chatprompt.live import LiveRun
+    from pytest_chatprompt.providers.chat import ChatProvider
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
     from pytest_chatprompt.secret_values import SecretValues
+    from pytest_chatprompt.usage import UsageTable
 
 
 def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
@@ -36,22 +43,84 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
     eval_api: EvalAPI,
     eval_snapshot: SnapshotAssertion,
 ) -> None:
-    """Send the case, and compare what left with the snapshot; in a live run, compare before it is sent."""
+    """Compare what the case sends with its snapshot; then, where there are answers, get one and let it be looked at."""
     __tracebackhide__ = True
-    del eval_case
-    if request.config.stash[settings_key].live:
-        reviewed = record(eval_provider, eval_request, eval_api)
-        for finding in reviewed.response.findings:
-            request.node.warn(finding.as_warning())
-        request.node.stash[reviewed_key] = reviewed
-        _compare(request.node, reviewed, eval_snapshot, eval_api.secrets)
-        response: ProviderResponse = request.getfixturevalue("eval_response")
-        _check_live(reviewed, request.node.stash.get(recording_key, reviewed), response)
-    else:
-        request.getfixturevalue("eval_response")
-        if recording_key not in request.node.stash:
-            raise SnapshotError("nothing was sent: eval_response is overridden; let the override ask for eval_response")
-        _compare(request.node, request.node.stash[recording_key], eval_snapshot, eval_api.secrets)
+    item: EvalItem = request.node
+    settings = item.config.stash[settings_key]
+    with _quiet(item, eval_provider):
+        recording = (rehearse if settings.live else record)(eval_provider, eval_request, eval_api)
+    for finding in recording.response.findings:
+        item.warn(finding.as_warning())
+    _compare(item, recording, eval_snapshot, eval_api.secrets)
+    if not settings.live and not settings.replay:
+        # Offline there is no answer but a canned one, and that is not to be graded.
+        return
+    item.stash[_reviewed_key] = recording
+    usage: UsageTable | None = item.config.pluginmanager.get_plugin("chatprompt-usage")
+    if usage is not None and usage.record_property is None:
+        usage.record_property = request.getfixturevalue("record_testsuite_property")
+    response: ProviderResponse = request.getfixturevalue("eval_response")
+    for grader in item.graders:
+        request.getfixturevalue(grader)
+    item.ihook.pytest_chatprompt_response(case=eval_case, request=eval_request, response=response)
+
+
+def answer_to(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:
+    """The answer to what a case sends, from the API or, in a replayed run, from the file beside its snapshot.
+
+    Raises:
+        SnapshotError: it was not compared with its snapshot yet, or what was sent then is something else.
+        ProviderError: there is no answer, or nothing in it.
+        ReplayError: there is no recorded answer to this.
+    """
+    __tracebackhide__ = True
+    # Offline runs, the most of all, need neither.
+    from pytest_chatprompt.answers import read_answer, request_sha256, write_answer  # noqa: PLC0415
+    from pytest_chatprompt.usage import note_usage  # noqa: PLC0415
+
+    settings = item.config.stash[settings_key]
+    reviewed = item.stash.get(_reviewed_key, None)
+    if reviewed is None:
+        raise SnapshotError(
+            "eval_response is asked for before what is sent was compared with the snapshot; ask for it in a fixture "
+            "with autouse=True, or in the hook pytest_chatprompt_response"
+        )
+    if settings.replay:
+        return read_answer(item.answer_path, _shown(item, item.answer_path), request_sha256(reviewed))
+    try:
+        response = _sent(item, provider, api, reviewed)
+    except ProviderError as error:
+        note_usage(item, item.provider_name, error)
+        raise
+    note_usage(item, item.provider_name, response)
+    if response.blocked is not None:
+        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+    if not response.text.strip() and not response.tool_calls:
+        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    if settings.record:
+        write_answer(item.answer_path, item.provider_name, request_sha256(reviewed), response, api.secrets)
+    return response
+
+
+def _sent(item: EvalItem, provider: Provider, api: EvalAPI, reviewed: Recording) -> ProviderResponse:
+    __tracebackhide__ = True
+    live: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+    if live is not None and reviewed.prepared is not None:
+        return live.answer(item, cast("ChatProvider", provider), reviewed)
+    with _quiet(item, provider):
+        sent = record(provider, reviewed.request, api, live=True)
+    if sent.sent[:1] != reviewed.sent[:1] or sent.handover != reviewed.handover:
+        raise SnapshotError(
+            "what left in the live run is not what was compared with the snapshot: "
+            "the provider sends something else each time"
+        )
+    return sent.response
+
+
+def _quiet(item: EvalItem, provider: Provider) -> AbstractContextManager[None]:
+    """Let no other request be on its way while a provider sends whose requests are only seen as they leave."""
+    live: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+    return nullcontext() if live is None or is_rehearsed_alone(provider) else live.sender.quiet()
 
 
 def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertion, secrets: SecretValues) -> None:
@@ -73,19 +142,22 @@ def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertio
 
 
 def _told(item: pytest.Item, result: AssertionResult, provider_name: str) -> str:
-    path = Path(result.snapshot_location)
-    shown = path.relative_to(item.config.rootpath) if path.is_relative_to(item.config.rootpath) else path
+    shown = _shown(item, Path(result.snapshot_location))
     accept = _accepting_command(item)
     if result.recalled_data is None:
         return (
             f"what is sent to {provider_name} has no snapshot yet\n\n"
-            f"There is no {shown.as_posix()}.\nTo write it, for review: {accept}"
+            f"There is no {shown}.\nTo write it, for review: {accept}"
         )
     changes = difference(str(result.recalled_data), str(result.asserted_data))
     return (
-        f"what is sent to {provider_name} is not what its snapshot says\n\n"
-        f"{shown.as_posix()}\n{changes}\n\nTo accept it: {accept}"
+        f"what is sent to {provider_name} is not what its snapshot says\n\n{shown}\n{changes}\n\nTo accept it: {accept}"
     )
+
+
+def _shown(item: pytest.Item, path: Path) -> str:
+    root = item.config.rootpath
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def _accepting_command(item: pytest.Item) -> str:
@@ -97,14 +169,3 @@ def _accepting_command(item: pytest.Item) -> str:
     words += [word for override in overrides for word in ("-o", override)]
     words += ["--chatprompt-provider", settings.provider] if settings.provider else []
     return shlex.join([*words, "--snapshot-update"])
-
-
-def _check_live(reviewed: Recording, live: Recording, response: ProviderResponse) -> None:
-    __tracebackhide__ = True
-    if live.sent[:1] != reviewed.sent[:1] or live.handover != reviewed.handover:
-        raise SnapshotError(
-            "what left in the live run is not what was compared with the snapshot: "
-            "the provider sends something else each time"
-        )
-    if response.blocked is not None:
-        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")

@@ -24,6 +24,8 @@ from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirna
 from pytest_chatprompt.yaml_source import Place
 
 _TEMPLATE: Final = "check_case"
+_RESPONSE: Final = "eval_response"
+ANSWER_SUFFIX: Final = ".answer.yaml"
 
 
 class EvalFile(pytest.Module):
@@ -129,6 +131,7 @@ class EvalFile(pytest.Module):
             case=case,
             provider_name=provider_name,
             label="-".join(filter(None, (provider_name, parameters))),
+            graders=_graders(template),
         )
         for tag in case.tags:
             item.add_marker(tag)
@@ -161,8 +164,27 @@ class EvalFile(pytest.Module):
         return list(made)
 
 
+_graders_key: Final = pytest.StashKey[tuple[str, ...]]()
 _declared_tags_key: Final = pytest.StashKey[set[str]]()
 _templates_key: Final = pytest.StashKey[dict[tuple[str, bool], list[pytest.Function]]]()
+
+
+def _graders(template: pytest.Function) -> tuple[str, ...]:
+    """The fixtures of a function item that ask for the answer, themselves or through others."""
+    if _graders_key not in template.stash:
+        definitions = template._fixtureinfo.name2fixturedefs
+        waiting = {_RESPONSE}
+        while True:
+            more = {
+                name
+                for name, found in definitions.items()
+                if name not in waiting and any(waiting & set(definition.argnames) for definition in found)
+            }
+            if not more:
+                break
+            waiting |= more
+        template.stash[_graders_key] = tuple(name for name in template.fixturenames if name in waiting - {_RESPONSE})
+    return template.stash[_graders_key]
 
 
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
@@ -203,12 +225,24 @@ class EvalItem(pytest.Function):
         provider_name: the name of the provider that was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, and the parameters.
         snapshot_stem: the file name of its snapshot, without extension.
+        graders: the project's own fixtures that look at the answer; they are set up when there is one.
     """
 
     snapshot_stem: str
 
-    def __init__(self, *, case: EvalCase | BrokenCase, provider_name: str, label: str, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        case: EvalCase | BrokenCase,
+        provider_name: str,
+        label: str,
+        graders: tuple[str, ...],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        self.graders = graders
+        if graders:
+            self.fixturenames = [name for name in self.fixturenames if name not in (*graders, _RESPONSE)]
         self.case = case
         self.provider_name = provider_name
         self.label = label
@@ -222,6 +256,16 @@ class EvalItem(pytest.Function):
     def line(self) -> int:
         """The 1-based line on which the case begins."""
         return self.case.line
+
+    @property
+    def snapshot_path(self) -> Path:
+        """The file of its snapshot."""
+        return self.file.snapshot_folder / f"{self.snapshot_stem}.yaml"
+
+    @property
+    def answer_path(self) -> Path:
+        """The file of its recorded answer."""
+        return self.file.snapshot_folder / f"{self.snapshot_stem}{ANSWER_SUFFIX}"
 
     def readable_case(self) -> EvalCase:
         """The case.

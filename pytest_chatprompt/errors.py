@@ -21,8 +21,10 @@ report: where, what, and what to do. The plugin prints that text without a trace
     │   │   ├── QuotaError             nothing is left to spend; waiting does not help
     │   │   ├── ServerError            something is wrong on the API's side
     │   │   └── UnreadableReplyError   the reply is none of this API
-    │   └── BlockedResponseError  the API answered, but withheld the answer
+    │   ├── BlockedResponseError  the API answered, but withheld the answer
+    │   └── EmptyResponseError    the API answered, but with nothing
     ├── RecordingError            what a provider sent could not be recorded
+    ├── ReplayError               a recorded answer is missing, unreadable, or to another request
     └── SnapshotError             what was sent is not what the snapshot says
 
 Beside it stands one warning, `PayloadWarning`: what can be sent, but will be refused or read otherwise.
@@ -187,8 +189,16 @@ class BlockedResponseError(ProviderError):
     """The API answered with status 200, but refused or filtered the answer."""
 
 
+class EmptyResponseError(ProviderError):
+    """The API answered with status 200, and there is neither text nor a call in the answer."""
+
+
 class RecordingError(ChatPromptError):
     """What a provider sent could not be recorded, or nothing answers it offline."""
+
+
+class ReplayError(ChatPromptError):
+    """A recorded answer is missing, cannot be read, or is the answer to another request."""
 
 
 class SnapshotError(ChatPromptError):

@@ -29,14 +29,9 @@ if TYPE_CHECKING:
         OpenAIProvider,
         VSCodeProvider,
     )
-    from pytest_chatprompt.recording import Recording
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 
 _SUFFIX: Final = "_provider"
-
-recording_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
-# What was built offline and compared with the snapshot, in a live run.
-reviewed_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -181,14 +176,16 @@ def eval_response(
 ) -> ProviderResponse:
     """The ProviderResponse; asking for it is what sends."""
     __tracebackhide__ = True
+    settings = request.config.stash[settings_key]
+    if hasattr(request.node, "readable_case") and (settings.live or settings.replay):
+        from pytest_chatprompt.check import answer_to  # noqa: PLC0415
+
+        return answer_to(request.node, eval_provider, eval_api)
     from pytest_chatprompt.recording import record  # noqa: PLC0415
 
-    live = request.config.stash[settings_key].live
-    recording = record(eval_provider, eval_request, eval_api, live=live)
-    if reviewed_key not in request.node.stash:
-        for finding in recording.response.findings:
-            request.node.warn(finding.as_warning())
-    request.node.stash[recording_key] = recording
+    recording = record(eval_provider, eval_request, eval_api, live=settings.live)
+    for finding in recording.response.findings:
+        request.node.warn(finding.as_warning())
     return recording.response
 
 

@@ -16,6 +16,7 @@ import pytest
 
 DEFAULT_PROVIDER: Final = "azure"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
+DEFAULT_CONCURRENCY: Final = 8
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -27,6 +28,9 @@ class Settings:
         provider: what every case is sent through, from the command line; `None` if it names none.
         default_provider: what a case falls back on that names none.
         live: whether requests may leave this machine.
+        concurrency: how many requests of a live run may be in flight at once.
+        record: whether a live run writes its answers beside the snapshots.
+        replay: whether the recorded answers are given in place of real ones.
         file_patterns: globs of the files collected.
         guideline_patterns: globs for files without their own; `None` for not set.
         system_prompt: the project's system prompt; `None` for not set.
@@ -35,6 +39,9 @@ class Settings:
     provider: str | None
     default_provider: str
     live: bool
+    concurrency: int
+    record: bool
+    replay: bool
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
@@ -57,6 +64,29 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_live",
         action="store_true",
         help="let requests reach the real API; what is sent is compared with its snapshot first",
+    )
+    group.addoption(
+        "--chatprompt-concurrency",
+        dest="chatprompt_concurrency",
+        metavar="N",
+        help=f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
+    )
+    group.addoption(
+        "--chatprompt-record",
+        dest="chatprompt_record",
+        action="store_true",
+        help="with --chatprompt-live: write each answer beside the snapshots",
+    )
+    group.addoption(
+        "--chatprompt-replay",
+        dest="chatprompt_replay",
+        action="store_true",
+        help="give the recorded answers to the checks of answers, offline",
+    )
+    parser.addini(
+        "chatprompt_concurrency",
+        f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
+        default=None,
     )
     parser.addini(
         "chatprompt_provider",
@@ -89,15 +119,36 @@ def resolve(config: pytest.Config) -> Settings:
         raise pytest.UsageError(
             "--chatprompt-provider is empty; name a provider, such as azure, openai, anthropic or gemini"
         )
+    live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
+    if record and not live:
+        raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
+    if replay and live:
+        raise pytest.UsageError("--chatprompt-replay is offline; leave out either it or --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
     return Settings(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
-        live=config.getoption("chatprompt_live"),
+        live=live,
+        concurrency=_concurrency(config),
+        record=record,
+        replay=replay,
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
     )
+
+
+def _concurrency(config: pytest.Config) -> int:
+    option = config.getoption("chatprompt_concurrency")
+    said = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
+    value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise pytest.UsageError(f"{said} must be a whole number from 1, but is {value!r}")
+    return number
 
 
 def is_eval_file(path: Path, patterns: Sequence[str]) -> bool:

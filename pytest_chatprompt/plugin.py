@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_chatprompt import hooks
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     add_options,
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that this plugin calls."""
+    pluginmanager.add_hookspecs(hooks)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
@@ -34,7 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and keep the list of what syrupy passes over open (see `pytest_sessionfinish`)."""
-    config.stash[settings_key] = resolve(config)
+    settings = config.stash[settings_key] = resolve(config)
+    if settings.live:
+        from pytest_chatprompt.usage import UsageTable  # noqa: PLC0415
+
+        config.pluginmanager.register(UsageTable(), "chatprompt-usage")
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 

@@ -23,6 +23,7 @@ from pytest_chatprompt.errors import ProviderError, RecordingError
 from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import Connections, offline
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
+from pytest_chatprompt.providers.chat import ChatProvider, Prepared
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 from pytest_chatprompt.secret_values import is_secret_name
 
@@ -51,12 +52,14 @@ class Recording:
         response: what it gave back.
         sent: the HTTP requests that left, in order; empty if it made none.
         handover: what an agent was given.
+        prepared: what is ready to be sent, of a provider that can make it ready without sending.
     """
 
     request: ProviderRequest
     response: ProviderResponse
     sent: tuple[SentRequest, ...]
     handover: Handover | None = None
+    prepared: Prepared | None = None
 
 
 def record(
@@ -94,6 +97,51 @@ def record(
         raise ProviderError(_not_a_response(provider, response))
     sent = tuple(SentRequest(endpoint_of(one, base_url), decoded_body(one)) for one in api.sent)
     return Recording(request, response, sent)
+
+
+def is_rehearsed_alone(provider: object) -> bool:
+    """Whether what a provider sends is known without letting it send: a built-in one, or one that sends alike."""
+    if isinstance(provider, ChatProvider):
+        own, built_in = type(provider), ChatProvider
+        return own.send is built_in.send and own.send_prepared is built_in.send_prepared
+    return isinstance(provider, AgentProvider)
+
+
+def rehearse(
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
+) -> Recording:
+    """What a provider is going to send, without sending it beyond this machine.
+
+    Args:
+        provider: an object with `send`, or a plain function.
+        request: what to send.
+        api: answers the requests of a provider that has to send to show what it sends.
+
+    Raises:
+        ProviderError, RecordingError: see `record`.
+    """
+    __tracebackhide__ = True
+    if not isinstance(provider, ChatProvider) or not is_rehearsed_alone(provider):
+        return record(provider, request, api)
+    return prepared_recording(provider, request)
+
+
+def prepared_recording(provider: ChatProvider, request: ProviderRequest) -> Recording:
+    """`rehearse` for a provider that makes ready what it sends. Touches nothing but its arguments."""
+    prepared = provider.prepare(request)
+    post = httpx.Request("POST", prepared.url, content=prepared.content)
+    sent = SentRequest(endpoint_of(post, provider.base_url), decoded_body(post))
+    response = ProviderResponse(text="(offline)", adjustments=prepared.adjustments, findings=prepared.findings)
+    return Recording(request, response, (sent,), prepared=prepared)
+
+
+def what_left(recording: Recording) -> Any:
+    """What was sent, as JSON data: pairs of endpoint and body, or what an agent or a plain function was given."""
+    if recording.handover is not None:
+        return [list(recording.handover.argv), recording.handover.prompt]
+    if not recording.sent:
+        return [message.as_dict() for message in recording.request.chat_prompt or ()]
+    return [[sent.endpoint, sent.body] for sent in recording.sent]
 
 
 def payload(recording: Recording, provider_name: str, root: Path) -> dict[str, Any]:

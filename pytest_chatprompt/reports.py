@@ -20,7 +20,18 @@ import pluggy
 import pytest
 
 from pytest_chatprompt.collection import EvalItem
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadWarning, RecordingError
+from pytest_chatprompt.errors import (
+    ApiError,
+    BadRequestError,
+    ChatPromptError,
+    ContentFilterError,
+    EvalFileError,
+    MissingSettingError,
+    PayloadWarning,
+    RecordingError,
+    ReplayError,
+    UnreachableError,
+)
 from pytest_chatprompt.offline import Connections, guarded_sockets
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.secret_values import SecretValues
@@ -63,6 +74,9 @@ class EvalReports:
         told = str(report.longrepr) if report.failed else ""
         if self.secrets.scrubbed(told) != told:
             report.longrepr = self.secrets.scrubbed(told)
+        if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
+            # Not the case failed but what it needs: as pytest reports a setup that fails, in JUnit an `<error>`.
+            report.when = "setup"
         return report
 
     def _report(
@@ -86,6 +100,13 @@ class EvalReports:
             told.reprcrash.message = _first_line(error)
             report.longrepr = told
         return report
+
+
+def _is_outage(error: BaseException) -> bool:
+    """Whether an error says nothing of the case: the API, the key or the recorded answer is not there."""
+    of_the_case = (BadRequestError, ContentFilterError)
+    outages = (ApiError, UnreachableError, MissingSettingError, ReplayError)
+    return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 
 def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:

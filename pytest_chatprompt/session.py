@@ -17,8 +17,9 @@ from typing import Any, Self
 import pytest
 
 from pytest_chatprompt.attachments import FileReader
+from pytest_chatprompt.check import LIVE_RUN
 from pytest_chatprompt.collection import EvalFile, EvalItem
-from pytest_chatprompt.options import named_on_command_line
+from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.unused import remove, unused_snapshots
@@ -54,6 +55,12 @@ class EvalSession:
             session = cls(config, FileReader(config.rootpath), SecretValues(os.environ))
             config.pluginmanager.register(session, name)
             config.pluginmanager.register(EvalReports(config, session.secrets), "chatprompt-reports")
+            settings = config.stash[settings_key]
+            if settings.live:
+                from pytest_chatprompt.live import LiveRun  # noqa: PLC0415
+
+                live = LiveRun(config, settings, session.reader, session.secrets)
+                config.pluginmanager.register(live, LIVE_RUN)
         return session
 
     @pytest.hookimpl(tryfirst=True)

@@ -63,11 +63,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, whatever line breaks a checkout gave it; `None` if there is none."""
         del snapshot_name, session_id
-        try:
-            content = Path(snapshot_location).read_bytes()
-        except FileNotFoundError:
-            return None
-        return content.decode(errors="backslashreplace").replace("\r\n", "\n")
+        return saved_text(Path(snapshot_location))
 
     @classmethod
     def write_snapshot_collection(
@@ -75,11 +71,23 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> None:
         """Write a snapshot beside its file and rename it, so that the file is the old or the new one, never half."""
         del name_order
-        path = Path(snapshot_collection.location)
-        text = str(next(iter(snapshot_collection)).data)
-        beside = path.with_name(f".{os.getpid()}-{path.name}")
-        try:
-            beside.write_bytes(text.encode())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_whole(Path(snapshot_collection.location), str(next(iter(snapshot_collection)).data))
+
+
+def saved_text(path: Path) -> str | None:
+    """The text of a snapshot's file, whatever line breaks a checkout gave it; `None` if there is none."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return content.decode(errors="backslashreplace").replace("\r\n", "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file beside itself and rename it, so that it is the old or the new one, never half."""
+    beside = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        beside.write_bytes(text.encode())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

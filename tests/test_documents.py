@@ -94,10 +94,10 @@ def test_the_warning_and_the_filter_of_preflight_are_what_happens(run: Run) -> N
     run("--snapshot-update").assert_outcomes(passed=1, failed=1)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_each_conftest_runs(run: Run, number: int) -> None:
     snippets = blocks("python")
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     (name,) = {name for name in ("gateway", "cli") if f"def {name}_provider" in snippets[number]} or {"openai"}
     head = f"provider: {name}"
     run.write({"a.eval.yaml": head + HELLO.replace("id: hello", "id: hard"), "conftest.py": snippets[number]})

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
-from pytest_chatprompt.providers.json_body import arguments_of
+from pytest_chatprompt.providers.json_body import arguments_of, tool_call
 from pytest_chatprompt.providers.models import ANTHROPIC_MODELS
 from pytest_chatprompt.providers.rules import ANTHROPIC_RULES
 from pytest_chatprompt.providers.settings import check_text
@@ -112,6 +112,11 @@ class AnthropicProvider(ChatProvider):
             finish_reason=stop_reason,
             usage=TokenUsage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
             raw=data,
+            tool_calls=tuple(
+                tool_call(block["id"], block["name"], block["input"])
+                for block in data["content"]
+                if block["type"] == "tool_use"
+            ),
             blocked="refusal" if stop_reason == "refusal" else None,
         )
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pytest_chatprompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
-from pytest_chatprompt.providers.json_body import arguments_of
+from pytest_chatprompt.providers.json_body import arguments_of, tool_call
 from pytest_chatprompt.providers.models import GEMINI_MODELS
 from pytest_chatprompt.providers.rules import GEMINI_RULES
 from pytest_chatprompt.providers.settings import check_text
@@ -131,6 +131,12 @@ class GeminiProvider(ChatProvider):
             finish_reason=finish_reason,
             usage=TokenUsage(input_tokens=usage.get("promptTokenCount"), output_tokens=_output_tokens(usage)),
             raw=data,
+            tool_calls=tuple(
+                # Older models give their calls no id.
+                tool_call(call.get("id") or call["name"], call["name"], call.get("args") or {})
+                for part in parts
+                if (call := part.get("functionCall"))
+            ),
             blocked=block_reason or (finish_reason if finish_reason in _BLOCKING else None),
         )
 

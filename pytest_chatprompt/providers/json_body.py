@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_chatprompt.case import ToolCall
+from pytest_chatprompt.case import FunctionCall, ToolCall
 from pytest_chatprompt.chat_prompt import ChatMessage
 from pytest_chatprompt.errors import PayloadError
 
@@ -32,6 +32,11 @@ def arguments_of(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
             message_number=message.number,
         )
     return arguments
+
+
+def tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """A call of an answer, of an API that has its arguments as data."""
+    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
 
 
 def laid_over(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

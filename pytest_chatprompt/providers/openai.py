@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
+from pytest_chatprompt.case import FunctionCall, ToolCall
 from pytest_chatprompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
 from pytest_chatprompt.providers.models import OPENAI_MODELS
@@ -107,5 +108,11 @@ class OpenAIProvider(ChatProvider):
             finish_reason=finish_reason,
             usage=TokenUsage(input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")),
             raw=data,
+            tool_calls=tuple(_call(call) for call in message.get("tool_calls") or () if "function" in call),
             blocked=blocked,
         )
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    function = call["function"]
+    return ToolCall(id=call["id"], function=FunctionCall(name=function["name"], arguments=function["arguments"]))

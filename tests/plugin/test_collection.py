@@ -216,6 +216,7 @@ def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> No
                     assert ours == {
                         "pytest_chatprompt",
                         "pytest_chatprompt.fixtures",
+                        "pytest_chatprompt.hooks",
                         "pytest_chatprompt.options",
                         "pytest_chatprompt.plugin",
                     }

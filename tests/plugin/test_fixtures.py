@@ -426,18 +426,14 @@ def eval_request(eval_case, eval_request):
     run.update().assert_outcomes(passed=1)
 
 
-def test_an_overridden_response_that_sends_nothing_is_told(run: Run) -> None:
+def test_offline_an_overridden_response_is_not_asked_for(run: Run) -> None:
     run.write(
         {
             "a.eval.yaml": HELLO,
-            "conftest.py": CUSTOM + "@pytest.fixture\ndef eval_response():\n    return ProviderResponse(text='')\n",
+            "conftest.py": CUSTOM + "@pytest.fixture\ndef eval_response(eval_response):\n    raise AssertionError\n",
         }
     )
-    result = run()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*nothing was sent: eval_response is overridden; let the override ask for eval_response*"]
-    )
+    run.update().assert_outcomes(passed=1)
 
 
 def test_the_inis_patterns_and_system_prompt_count_where_a_file_has_none(run: Run) -> None:

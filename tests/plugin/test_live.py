@@ -90,7 +90,7 @@ def test_an_update_writes_first_and_then_sends(live: Run, server: Server) -> Non
 def test_a_missing_key_is_told_by_its_variable(live: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     result = live("--chatprompt-live")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
             "a.eval.yaml:3:5: case 'hello': no key for OpenAI: set the environment variable OPENAI_API_KEY,"
@@ -106,7 +106,7 @@ def test_a_key_that_no_header_can_carry_is_told_and_not_shown(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     result = live("--chatprompt-live", "-l", "-vv")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         ["a.eval.yaml:3:5: case 'hello': the key for OpenAI holds a blank, a line break or *OPENAI_API_KEY*"]
     )
@@ -117,7 +117,7 @@ def test_a_key_that_no_header_can_carry_is_told_and_not_shown(
 def test_a_key_that_is_set_to_nothing_is_missing(live: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     result = live("--chatprompt-live")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         ["a.eval.yaml:3:5: case 'hello': no key for OpenAI: set the environment variable OPENAI_API_KEY,*"]
     )
@@ -127,7 +127,7 @@ def test_a_key_that_is_set_to_nothing_is_missing(live: Run, server: Server, monk
 def test_an_http_error_shows_status_and_message_and_never_the_key(live: Run, server: Server) -> None:
     server.answers({"error": {"message": "Incorrect API key provided: sk-real"}}, status=401)
     result = live("--chatprompt-live", "-l", "-vv")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         ["a.eval.yaml:3:5: case 'hello': OpenAI answered 401 Unauthorized: Incorrect API key provided: [[]key[]]"]
     )
@@ -149,17 +149,18 @@ def test_a_withheld_answer_fails_the_case(live: Run, server: Server, answer: dic
 
 
 RESTLESS = """
-class Restless(OpenAIProvider):
+class Restless:
     calls = 0
 
-    def build_payload(self, prompt):
+    def send(self, request):
+        import httpx
         type(self).calls += 1
-        self.model = f"m{self.calls}"
-        return super().build_payload(prompt)
+        httpx.post("URL/v1/chat/completions", json={"call": self.calls})
+        return ProviderResponse(text="an answer")
 
 @pytest.fixture
 def openai_provider():
-    return Restless(base_url="URL")
+    return Restless()
 """
 
 

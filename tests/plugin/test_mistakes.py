@@ -182,13 +182,6 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             id="a client that is not httpx",
         ),
         pytest.param(
-            {"a.eval.yaml": HELLO, "conftest.py": fixture("eval_response()", "return ProviderResponse(text='')")},
-            [],
-            "failed",
-            "a.eval.yaml:3:5: case 'hello': nothing was sent: eval_response is overridden; let the override ask for eval_response",
-            id="an override that sends nothing",
-        ),
-        pytest.param(
             {"a.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [skipif]")},
             [],
             "errors",

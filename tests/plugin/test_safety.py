@@ -151,7 +151,7 @@ def test_a_full_trace_shows_no_key(run: Run, server: Server) -> None:
     run.write({"a.eval.yaml": "provider: openai" + HELLO, "conftest.py": conftest})
     run.update()
     result = run("--chatprompt-live", "--full-trace", "-l", "-vv")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(errors=1)
     assert "chat.py" in result.stdout.str()
     assert KEY not in result.stdout.str()
 
