@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -109,11 +109,16 @@ class LiveRun:
         return future.result()
 
     def _tell_progress(self) -> None:
+        if time.monotonic() - self._told_at < PROGRESS_SECONDS:
+            return
+        self._told_at = time.monotonic()
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and time.monotonic() - self._told_at >= PROGRESS_SECONDS:
-            self._told_at = time.monotonic()
-            reporter.ensure_newline()
-            reporter.write_line(f"waiting: {self.sender.in_flight} requests in flight, {self.sender.finished} answered")
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        if reporter is not None:
+            with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+                reporter.ensure_newline()
+                counts = f"{self.sender.in_flight} requests in flight, {self.sender.finished} answered"
+                reporter.write_line(f"waiting: {counts}")
 
     # --- sending ahead
 

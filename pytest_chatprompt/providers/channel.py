@@ -59,7 +59,7 @@ class Channel:
             return self._reply(url, content, timeout_seconds)
         except httpx.TimeoutException as error:
             raise UnreachableError(
-                f"{self._vendor} did not answer within {timeout_seconds:g} s ({type(error).__name__})"
+                f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
             ) from error
         except httpx.RequestError as error:
             # What has no connection never got anywhere; what broke off may have been answered, and paid for.

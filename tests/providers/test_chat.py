@@ -22,7 +22,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     UnreachableError,
 )
-from tests.server import Server
+from tests.server import Answer, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
 ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}
@@ -260,10 +260,17 @@ def test_what_is_not_found_is_told_with_the_place(server: Server, provider: Any,
 
 
 def test_a_reply_that_breaks_off_is_told_as_such(server: Server) -> None:
-    server.answers(ANSWER)
-    server.headers["content-length"] = "9999"
+    server.answer = Answer(fault="drop inside")
     provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
     with pytest.raises(UnreachableError, match=re.escape("OpenAI at 127.0.0.1 broke off: ")):
+        provider.send(HI)
+    provider.close()
+
+
+def test_a_reply_that_drips_in_is_not_waited_for_beyond_the_timeout(server: Server) -> None:
+    server.answer = Answer(fault="drip")
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0, timeout_seconds=0.2)
+    with pytest.raises(UnreachableError, match=re.escape("OpenAI did not answer within 0.2 s (ReadTimeout)")):
         provider.send(HI)
     provider.close()
 

@@ -1,0 +1,371 @@
+"""Live runs: requests in flight together, while the cases are reported one after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tests.server import ANSWER, Answer, Server
+
+from .conftest import Run
+
+CONFTEST = """
+import pytest
+from pytest_chatprompt import OpenAIProvider, ProviderResponse
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    provider = OpenAIProvider(base_url="{url}", api_key="sk-live-0123456789", {settings})
+    yield provider
+    provider.close()
+"""
+
+Live = Callable[..., Run]
+
+
+def cases(ids: Sequence[str], provider: str = "openai") -> str:
+    lines = [f"  - id: {name}\n    input_messages: [{{role: user, content: {name}}}]" for name in ids]
+    return "\n".join([f"provider: {provider}", "evalcases:", *lines, ""])
+
+
+def numbered(count: int) -> list[str]:
+    return [f"c{number}" for number in range(count)]
+
+
+@pytest.fixture
+def live(run: Run, server: Server) -> Live:
+    """Makes a folder with cases that go to the server, their snapshots written."""
+
+    def make(count: int = 8, *, conftest: str = "", settings: str = "max_retries=0", **files: str) -> Run:
+        run.write(
+            {
+                "a.eval.yaml": cases(numbered(count)),
+                "conftest.py": CONFTEST.format(url=server.url, settings=settings) + conftest,
+                **files,
+            }
+        )
+        run.update()
+        assert server.requests == []
+        return run
+
+    server.answer = Answer(ANSWER)
+    return make
+
+
+def test_as_many_are_in_flight_as_may_be_and_each_is_sent_once(live: Live, server: Server) -> None:
+    server.answer = Answer(ANSWER, delay_seconds=0.1)
+    live(12)("--chatprompt-live", "--chatprompt-concurrency", "4").assert_outcomes(passed=12)
+    assert server.most_in_flight == 4
+    assert sorted(server.contents) == sorted(numbered(12))
+
+
+def test_the_ini_says_how_many(live: Live, server: Server) -> None:
+    server.answer = Answer(ANSWER, delay_seconds=0.05)
+    run = live(6)
+    run("--chatprompt-live", "-o", "chatprompt_concurrency=2").assert_outcomes(passed=6)
+    assert server.most_in_flight == 2
+
+
+def test_one_at_a_time_is_one_at_a_time(live: Live, server: Server) -> None:
+    live(4)("--chatprompt-live", "--chatprompt-concurrency", "1").assert_outcomes(passed=4)
+    assert server.most_in_flight == 1
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
+def test_a_number_that_cannot_be_meant_is_refused(run: Run, value: str) -> None:
+    result = run(f"--chatprompt-concurrency={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --chatprompt-concurrency must be a whole number from 1, but is '{value}'"])
+
+
+def test_cases_are_reported_in_their_order_whatever_the_order_of_the_answers(live: Live, server: Server) -> None:
+    server.script = lambda _, body: Answer(ANSWER, delay_seconds=0.2 if body["messages"][-1]["content"] == "c0" else 0)
+    result = live(4)("--chatprompt-live", "-v")
+    result.stdout.fnmatch_lines([f"a.eval.yaml::c{number} PASSED*" for number in range(4)])
+
+
+def test_only_what_is_selected_is_sent(live: Live, server: Server) -> None:
+    live(6)("--chatprompt-live", "-k", "c1 or c3").assert_outcomes(passed=2, deselected=4)
+    assert sorted(server.contents) == ["c1", "c3"]
+
+
+def test_what_differs_or_has_no_snapshot_is_never_sent(live: Live, server: Server) -> None:
+    run = live(6)
+    run.write({"a.eval.yaml": cases(numbered(6)).replace("content: c2", "content: changed")})
+    (run.path / "__snapshots__/a.eval/c4[openai].yaml").unlink()
+    result = run("--chatprompt-live")
+    result.assert_outcomes(passed=4, failed=2)
+    assert sorted(server.contents) == ["c0", "c1", "c3", "c5"]
+    result.stdout.fnmatch_lines(["*case 'c2': what is sent to openai is not what its snapshot says*"])
+
+
+def test_an_update_writes_and_then_sends_each_once(live: Live, server: Server) -> None:
+    run = live(4)
+    run.write({"a.eval.yaml": cases(numbered(4)).replace("content: c2", "content: changed")})
+    run.update("--chatprompt-live").assert_outcomes(passed=4)
+    assert sorted(server.contents) == ["c0", "c1", "c3", "changed"]
+
+
+def test_nothing_more_is_sent_after_the_first_failure(live: Live, server: Server) -> None:
+    failing = """
+def pytest_chatprompt_response(case):
+    assert case.id != "c1"
+"""
+    server.answer = Answer(ANSWER, delay_seconds=0.1)
+    result = live(20, conftest=failing)("--chatprompt-live", "-x", "--chatprompt-concurrency", "3")
+    result.assert_outcomes(passed=1, failed=1)
+    sent = len(server.requests)
+    assert sent <= 6
+    time.sleep(0.3)
+    assert len(server.requests) == sent
+
+
+def test_cases_that_may_not_run_are_not_sent_ahead(live: Live, server: Server) -> None:
+    marks = """
+def pytest_collection_modifyitems(items):
+    items[2].add_marker(pytest.mark.skip(reason="not today"))
+    items[3].add_marker(pytest.mark.skipif(True, reason="never"))
+    items[4].add_marker(pytest.mark.xfail(run=False))
+"""
+    live(6, conftest=marks)("--chatprompt-live").assert_outcomes(passed=3, skipped=2, xfailed=1)
+    assert sorted(server.contents) == ["c0", "c1", "c5"]
+
+
+def test_a_narrower_provider_is_sent_in_its_turn(live: Live, server: Server) -> None:
+    narrow = """
+@pytest.fixture
+def eval_provider(eval_case, eval_provider):
+    return OpenAIProvider(base_url=eval_provider.base_url, api_key="k", model="own") if eval_case.id == "c3" else eval_provider
+"""
+    server.answer = Answer(ANSWER, delay_seconds=0.05)
+    live(5, conftest=narrow)("--chatprompt-live").assert_outcomes(passed=5)
+    assert server.most_in_flight == 1
+    assert server.contents == numbered(5)
+    assert [body["model"] for _, _, body in server.requests] == ["gpt-5.5"] * 3 + ["own", "gpt-5.5"]
+
+
+def test_folders_with_providers_of_their_own_go_through_them(live: Live, server: Server) -> None:
+    other = CONFTEST.format(url=f"{server.url}/other", settings="")
+    run = live(4, **{"sub/conftest.py": other, "sub/b.eval.yaml": cases(["s0", "s1", "s2"])})
+    run("--chatprompt-live").assert_outcomes(passed=7)
+    sent = {body["messages"][-1]["content"]: path for path, _, body in server.requests}
+    assert {name for name, path in sent.items() if path.startswith("/other/")} == {"s0", "s1", "s2"}
+    assert len(server.requests) == 7
+
+
+def test_nothing_is_on_its_way_while_an_ordinary_test_runs(live: Live, server: Server) -> None:
+    ordinary = f"""
+import httpx, respx, time
+
+@respx.mock
+def test_mocked():
+    respx.post("{server.url}/chat/completions").respond(500)
+    time.sleep(0.2)
+    assert httpx.post("{server.url}/chat/completions").status_code == 500
+"""
+    server.answer = Answer(ANSWER, delay_seconds=0.05)
+    run = live(3, **{"b/test_ordinary.py": ordinary, "c.eval.yaml": cases(["d0", "d1", "d2"])})
+    run("--chatprompt-live", "a.eval.yaml", "b", "c.eval.yaml").assert_outcomes(passed=7)
+    assert sorted(server.contents) == ["c0", "c1", "c2", "d0", "d1", "d2"]
+
+
+def test_a_payload_with_a_warning_is_sent_in_its_turn(live: Live, server: Server) -> None:
+    warned = cases(["w0", "w1"]).replace("content: w1}", "content: w1}, {role: assistant, content: go on}")
+    run = live(2, **{"b.eval.yaml": warned, "pytest.ini": "[pytest]\nfilterwarnings = default\n"})
+    run("--chatprompt-live", "-W", "error::pytest_chatprompt.PayloadWarning").assert_outcomes(passed=3, failed=1)
+    assert sorted(server.contents) == ["c0", "c1", "w0"]
+
+
+def test_a_key_that_a_fixture_sets_is_waited_for(live: Live, server: Server) -> None:
+    keyed = """
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-fixture")
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    provider = OpenAIProvider(base_url="URL")
+    yield provider
+    provider.close()
+""".replace("URL", server.url)
+    run = live(3, conftest=keyed)
+    run("--chatprompt-live").assert_outcomes(passed=3)
+    assert sorted(server.contents) == numbered(3)
+    assert {headers["authorization"] for _, headers, _ in server.requests} == {"Bearer sk-of-the-fixture"}
+
+
+@pytest.mark.parametrize(
+    "workers", [["-n", "2"], ["-n", "2", "--dist", "worksteal"], ["-n", "2", "--dist", "loadfile"]]
+)
+def test_workers_send_what_is_theirs_and_once(live: Live, server: Server, workers: list[str]) -> None:
+    server.answer = Answer(ANSWER, delay_seconds=0.02)
+    result = live(24)("--chatprompt-live", *workers)
+    result.assert_outcomes(passed=24)
+    assert sorted(server.contents) == sorted(numbered(24))
+    result.stdout.fnmatch_lines(["openai*24*240*72*0*"])
+
+
+def test_ctrl_c_ends_at_once_what_waits_for_an_api_that_stalls(live: Live, server: Server) -> None:
+    server.stall = threading.Event()
+    run = live(6)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--chatprompt-live",
+        "--chatprompt-concurrency=3",
+    ]
+    with subprocess.Popen(
+        command, cwd=run.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        while len(server.requests) < 3:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        output, _ = process.communicate(timeout=9)
+    assert time.monotonic() - started < 5
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert "KeyboardInterrupt" in output
+    server.stall.set()
+    assert len(server.requests) == 3
+
+
+def test_an_api_that_is_not_there_is_an_error_of_the_case(live: Live, server: Server) -> None:
+    server.script = lambda _, body: Answer({}, 500) if body["messages"][-1]["content"] == "c1" else Answer(ANSWER)
+    run = live(3)
+    result = run("--chatprompt-live", "--junitxml=out.xml")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at setup of c1*", "a.eval.yaml:5:5: case 'c1': OpenAI answered 500 Internal Server Error: {}"]
+    )
+    root = ET.parse(run.path / "out.xml").getroot()
+    (suite,) = root.iter("testsuite")
+    assert (suite.get("errors"), suite.get("failures"), suite.get("tests")) == ("1", "0", "3")
+    properties = {
+        case.get("name"): {one.get("name"): one.get("value") for one in case.iter("property")}
+        for case in root.iter("testcase")
+    }
+    assert properties["c0"].pop("chatprompt_latency_seconds") is not None
+    assert properties["c0"] == {
+        "chatprompt_provider": "openai",
+        "chatprompt_retries": "0",
+        "chatprompt_input_tokens": "10",
+        "chatprompt_output_tokens": "3",
+    }
+    assert properties["c1"] == {"chatprompt_provider": "openai", "chatprompt_retries": "0"}
+    totals = {one.get("name"): one.get("value") for one in suite.iter("properties").__next__()}
+    assert totals["chatprompt_openai_input_tokens"] == "20 + 1 unknown"
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "told"),
+    [
+        pytest.param({"error": {"message": "no"}}, 400, "OpenAI answered 400 Bad Request: no", id="a refused request"),
+        pytest.param(
+            {"error": {"message": "no", "code": "content_filter"}},
+            400,
+            "OpenAI answered 400 Bad Request: no",
+            id="a filtered prompt",
+        ),
+        pytest.param(
+            {"choices": [{"message": {"content": " \n"}, "finish_reason": "length"}]},
+            200,
+            "the answer is empty (finish reason: length)",
+            id="an empty answer",
+        ),
+    ],
+)
+def test_an_answer_that_says_no_fails_the_case(live: Live, server: Server, data: Any, status: int, told: str) -> None:
+    server.answer = Answer(data, status)
+    result = live(2)("--chatprompt-live")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'c0': {told}"])
+
+
+def test_an_answer_of_calls_alone_is_not_empty(live: Live, server: Server) -> None:
+    function = {"name": "f", "arguments": "{}"}
+    server.answers(
+        {
+            "choices": [
+                {
+                    "message": {"content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+                    "finish_reason": "tool_calls",
+                }
+            ]
+        }
+    )
+    graded = """
+def pytest_chatprompt_response(response):
+    assert [call.function.name for call in response.tool_calls] == ["f"]
+"""
+    live(2, conftest=graded)("--chatprompt-live").assert_outcomes(passed=2)
+
+
+def test_retries_are_counted_and_unknown_usage_is_unknown(live: Live, server: Server) -> None:
+    without_usage = {"choices": ANSWER["choices"]}
+    server.script = lambda number, _: Answer({}, 503, {"retry-after-ms": "1"}) if number < 2 else Answer(without_usage)
+    result = live(3, settings="")("--chatprompt-live")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*what the live run took*",
+            "provider  cases  input tokens  output tokens  retries  median latency  slowest latency",
+            "openai        3       unknown        unknown        2 * s * s",
+            "*3 passed*",
+        ]
+    )
+
+
+def test_a_long_wait_is_told(live: Live, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_chatprompt.live.PROGRESS_SECONDS", 0.1)
+    server.answer = Answer(ANSWER, delay_seconds=0.35)
+    result = live(3)("--chatprompt-live", "--chatprompt-concurrency", "2")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["waiting: 2 requests in flight, 0 answered"])
+
+
+def test_offline_the_number_does_nothing(live: Live, server: Server) -> None:
+    live(3)("--chatprompt-concurrency", "32").assert_outcomes(passed=3)
+    assert server.requests == []
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("chatprompt-")]
+
+
+def test_no_thread_is_left_after_a_run(live: Live) -> None:
+    live(4)("--chatprompt-live").assert_outcomes(passed=4)
+    deadline = time.monotonic() + 5
+    while any(thread.name.startswith("chatprompt-") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_run_of_faults_ends_with_every_case_accounted_for(live: Live, server: Server) -> None:
+    faults = [
+        Answer({}, 429, {"retry-after-ms": "5"}),
+        Answer({}, 503),
+        Answer(fault="drop before"),
+        Answer(fault="drop inside"),
+        Answer(b"<html>garbage</html>"),
+        Answer({}, 529, {"retry-after": "0.01"}),
+        Answer(ANSWER, fault="drop after"),
+    ]
+    server.script = lambda number, _: faults[number // 3 % len(faults)] if number % 3 == 0 else Answer(ANSWER)
+    count = int(os.environ.get("CHATPROMPT_SOAK", "300"))
+    result = live(count, settings="max_retries=8")("--chatprompt-live", "--chatprompt-concurrency", "16", "-q")
+    outcomes = result.parseoutcomes()
+    # Garbage is no answer, and is not asked for again: those cases are errors, all others pass.
+    assert set(outcomes) == {"passed", "errors"}
+    assert outcomes["passed"] + outcomes["errors"] == count
+    garbage = sum(1 for number in range(0, len(server.requests), 3) if number // 3 % len(faults) == 4)
+    assert outcomes["errors"] == garbage
+    assert set(server.contents) == set(numbered(count))
