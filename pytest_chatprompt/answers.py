@@ -22,6 +22,7 @@ from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.snapshot import write_whole
 from pytest_chatprompt.snapshot_yaml import dump
 
+_ALGORITHM: Final = "sha256:"
 _AGAIN: Final = "record it again: pytest --chatprompt-live --chatprompt-record"
 
 
@@ -31,7 +32,7 @@ class RecordedAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: str
-    request_sha256: str
+    request: str
     finish_reason: str | None
     usage: TokenUsage
     text: str
@@ -59,7 +60,7 @@ def write_answer(
     usage = response.usage
     data: dict[str, Any] = {
         "provider": provider_name,
-        "request_sha256": sha256,
+        "request": f"{_ALGORITHM}{sha256}",
         "finish_reason": response.finish_reason,
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "text": secrets.scrubbed(response.text),
@@ -90,7 +91,7 @@ def read_answer(path: Path, shown_path: str, sha256: str) -> ProviderResponse:
     except (OSError, ValueError, yaml.YAMLError, ValidationError) as error:
         told = str(error).partition("\n")[0]
         raise ReplayError(f"the recorded answer {shown_path} cannot be read ({told}); {_AGAIN}") from None
-    if answer.request_sha256 != sha256:
+    if answer.request != f"{_ALGORITHM}{sha256}":
         raise ReplayError(
             f"the recorded answer {shown_path} is to another request: what is sent has changed since; {_AGAIN}"
         )

@@ -327,10 +327,15 @@ def test_retries_are_counted_and_unknown_usage_is_unknown(live: Live, server: Se
     )
 
 
-def test_a_long_wait_is_told(live: Live, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_chatprompt.live.PROGRESS_SECONDS", 0.1)
+def test_a_long_wait_is_told(live: Live, server: Server) -> None:
+    impatient = """
+import sys
+import pytest_chatprompt.live
+
+sys.modules["pytest_chatprompt.live"].PROGRESS_SECONDS = 0.1
+"""
     server.answer = Answer(ANSWER, delay_seconds=0.35)
-    result = live(3)("--chatprompt-live", "--chatprompt-concurrency", "2")
+    result = live(3, conftest=impatient)("--chatprompt-live", "--chatprompt-concurrency", "2")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["waiting: 2 requests in flight, 0 answered"])
 
