@@ -2,7 +2,7 @@
 
 While it is active every httpx client's request comes here instead of to its transport. A test's own routes
 come first; then the four APIs' routes are answered, on whatever host, with the least reply that is valid;
-anything else is an error. In a live run it lets everything through. Either way it keeps what was sent.
+anything else is an error. It keeps what was sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import httpx
 import respx
-from respx.models import AllMockedAssertionError, PassThrough
+from respx.models import AllMockedAssertionError
 
 from pytest_chatprompt.errors import RecordingError
 from pytest_chatprompt.providers import CHAT_PROVIDERS
@@ -37,16 +37,10 @@ class EvalAPI(respx.MockRouter):
         self.secrets = secrets or SecretValues({})
         self.sent: list[httpx.Request] = []
         self.unanswered: list[str] = []
-        self._live = False
 
     @contextmanager
-    def active(self, *, live: bool = False) -> Iterator[None]:
-        """Take the requests of every httpx client for as long as this lasts; what was sent before is forgotten.
-
-        Args:
-            live: whether requests are let through to the network; then no route answers.
-        """
-        self._live = live
+    def active(self) -> Iterator[None]:
+        """Take the requests of every httpx client for as long as this lasts; what was sent before is forgotten."""
         self.sent.clear()
         self.unanswered.clear()
         self.start()
@@ -74,8 +68,6 @@ class EvalAPI(respx.MockRouter):
     def _take(self, request: httpx.Request) -> None:
         self.sent.append(request)
         self.secrets.add_headers(request.headers)
-        if self._live:
-            raise PassThrough("live", request=request, origin=respx.Route())
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         if request.method == "POST":

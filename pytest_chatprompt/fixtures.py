@@ -181,9 +181,13 @@ def eval_response(
         from pytest_chatprompt.check import answer_to  # noqa: PLC0415
 
         return answer_to(request.node, eval_provider, eval_api)
-    from pytest_chatprompt.recording import record  # noqa: PLC0415
+    from pytest_chatprompt.recording import record, record_live  # noqa: PLC0415
+    from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
 
-    recording = record(eval_provider, eval_request, eval_api, live=settings.live)
+    if settings.live:
+        recording = record_live(eval_provider, eval_request, EvalSession.of(request.config).tap)
+    else:
+        recording = record(eval_provider, eval_request, eval_api)
     for finding in recording.response.findings:
         request.node.warn(finding.as_warning())
     return recording.response

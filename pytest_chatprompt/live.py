@@ -11,24 +11,25 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pytest
 
 from pytest_chatprompt import fixtures
-from pytest_chatprompt.attachments import FileReader
-from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.collection import EvalItem
-from pytest_chatprompt.errors import ChatPromptError, MissingSettingError
+from pytest_chatprompt.errors import MissingSettingError, SnapshotError
+from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import Settings
-from pytest_chatprompt.providers.chat import ChatProvider, Prepared
-from pytest_chatprompt.recording import Recording, is_rehearsed_alone, payload, prepared_recording
-from pytest_chatprompt.requests import ProviderResponse, build_request
-from pytest_chatprompt.secret_values import SecretValues
+from pytest_chatprompt.providers.chat import ChatProvider
+from pytest_chatprompt.recording import Recording, payload, prepared_recording, record, record_live
+from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse, build_request
 from pytest_chatprompt.sender import Sender
 from pytest_chatprompt.snapshot import saved_text
 from pytest_chatprompt.snapshot_yaml import dump
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.session import EvalSession
 
 PROGRESS_SECONDS: Final = 10.0
 # A case whose fixtures are these can be sent without running its setup.
@@ -36,14 +37,19 @@ _OWN_FIXTURES: Final = ("eval_case", "eval_request", "eval_provider", "eval_resp
 _MAY_NOT_RUN: Final = ("skip", "skipif", "xfail")
 
 T = TypeVar("T")
-Sent = tuple[Prepared, ProviderResponse]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    provider: ChatProvider
+class _Answer(NamedTuple):
+    """An answer, and to what."""
+
+    reviewed: Recording
+    response: ProviderResponse
+
+
+class _Planned(NamedTuple):
+    provider: Provider
     # `None` where the case has to be looked at in its turn.
-    future: Future[Sent | None]
+    future: Future[_Answer | None]
 
 
 class LiveRun:
@@ -52,19 +58,18 @@ class LiveRun:
     Args:
         config: the run's configuration.
         settings: its options.
-        reader: reads the files that cases name.
-        secrets: what must not be sent.
+        session: has the reader of files, the secrets and the tap.
     """
 
-    def __init__(self, config: pytest.Config, settings: Settings, reader: FileReader, secrets: SecretValues) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, session: EvalSession) -> None:
         self.sender = Sender(settings.concurrency)
         self._config = config
         self._settings = settings
-        self._reader = reader
-        self._secrets = secrets
+        self._session = session
         self._planned: dict[str, _Planned] = {}
         self._passed: set[str] = set()
         self._positions: dict[str, int] = {}
+        # By the definition of the fixture.
         self._providers: dict[Any, ChatProvider] = {}
         self._definitions: dict[tuple[pytest.Item | pytest.Collector | None, str], Any] = {}
         self._next: pytest.Item | None = None
@@ -85,23 +90,39 @@ class LiveRun:
         finally:
             self._planned.pop(item.nodeid, None)
 
-    def answer(self, item: EvalItem, provider: ChatProvider, reviewed: Recording) -> ProviderResponse:
-        """The answer to a payload that was reviewed: the one that is on its way, or else it is sent now.
+    def answer(self, item: EvalItem, provider: Provider, reviewed: Recording) -> ProviderResponse:
+        """The answer to what was reviewed: the one that is on its way, or else it is sent now.
 
         Raises:
             ProviderError: there is none.
+            SnapshotError: what left is not what was reviewed.
         """
-        prepared = reviewed.prepared
-        assert prepared is not None  # noqa: S101 - of a provider that makes ready what it sends
-        with suppress(MissingSettingError):
-            self._secrets.add_headers(provider.credentials())
-        self._learn(item, provider)
+        __tracebackhide__ = True
+        if isinstance(provider, ChatProvider):
+            with suppress(MissingSettingError):
+                self._session.secrets.add_headers(provider.credentials())
+        self._learn(item, provider, reviewed)
         planned = self._planned.pop(item.nodeid, None)
         if planned is not None and planned.provider is provider:
-            sent = self._wait(planned.future)
-            if sent is not None and sent[0] == prepared:
-                return sent[1]
-        return self._wait(self.sender.submit(-1, lambda: provider.send_prepared(prepared)))
+            answer = self._wait(planned.future)
+            if answer is not None and _is_same(answer.reviewed, reviewed):
+                return answer.response
+        if not isinstance(provider, ChatProvider):
+            # What Ctrl-C is to end, such as an agent's process, has to run where it arrives.
+            return self._sent(provider, reviewed)
+        return self._wait(self.sender.submit(-1, lambda: self._sent(provider, reviewed)))
+
+    def _sent(self, provider: Provider, reviewed: Recording) -> ProviderResponse:
+        """Send what was reviewed. Runs in a thread of the sender's."""
+        if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
+            return provider.send_prepared(reviewed.prepared)
+        recording = record_live(provider, reviewed.request, self._session.tap)
+        if recording.sent[:1] != reviewed.sent[:1] or recording.handover != reviewed.handover:
+            raise SnapshotError(
+                "what left in the live run is not what was compared with the snapshot: "
+                "the provider sends something else each time"
+            )
+        return recording.response
 
     def _wait(self, future: Future[T]) -> T:
         while not wait([future], PROGRESS_SECONDS).done:
@@ -122,53 +143,74 @@ class LiveRun:
 
     # --- sending ahead
 
-    def _learn(self, item: EvalItem, provider: ChatProvider) -> None:
-        """Take note of the provider of a fixture, and send ahead for the coming cases that go through it."""
+    def _learn(self, item: EvalItem, provider: Provider, reviewed: Recording) -> None:
+        """Send ahead for the coming cases that go through the same fixture's provider, or another one that is known."""
         definition = self._definition(item)
-        is_news = definition is not None and definition not in self._providers and is_rehearsed_alone(provider)
-        if is_news:
+        if definition is None:
+            return
+        if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
+            is_news = definition not in self._providers
             self._providers[definition] = provider
-        if is_news or self._is_seen_in_part():
-            for order, coming in enumerate(self._coming(item), start=len(self._passed)):
-                self._plan(order, coming)
+            if is_news or self._is_seen_in_part():
+                for order, coming in enumerate(self._coming(item), start=len(self._passed)):
+                    self._plan(order, coming)
+        elif reviewed.sent and item.nodeid not in self._planned:
+            self._plan_next(item, definition, provider)
 
     def _plan(self, order: int, item: pytest.Item) -> None:
-        if not isinstance(item, EvalItem) or item.nodeid in self._planned or item.nodeid in self._passed:
+        """Send a case ahead if its provider is one of those that make ready what they send."""
+        provider = self._providers.get(self._definition(item)) if isinstance(item, EvalItem) else None
+        if not isinstance(item, EvalItem) or provider is None or not self._may_be_sent_ahead(item):
             return
-        case = item.case
-        provider = self._providers.get(self._definition(item))
-        if provider is None or not isinstance(case, EvalCase):
-            return
-        if any(item.get_closest_marker(name) for name in _MAY_NOT_RUN):
-            return
-        future = self.sender.submit(order, self._job(item, case, provider))
-        self._planned[item.nodeid] = _Planned(provider, future)
 
-    def _job(self, item: EvalItem, case: EvalCase, provider: ChatProvider) -> Callable[[], Sent | None]:
-        def send() -> Sent | None:
-            prepared = self._reviewed(item, case, provider)
-            if prepared is None:
-                return None
+        def send() -> _Answer | None:
+            reviewed = self._reviewed(item, lambda request: prepared_recording(provider, request))
             try:
-                return prepared, provider.send_prepared(prepared)
+                return None if reviewed is None else _Answer(reviewed, self._sent(provider, reviewed))
             except MissingSettingError:
                 # The setup of the case may yet set it.
                 return None
 
-        return send
+        self._planned[item.nodeid] = _Planned(provider, self.sender.submit(order, send))
 
-    def _reviewed(self, item: EvalItem, case: EvalCase, provider: ChatProvider) -> Prepared | None:
+    def _plan_next(self, item: EvalItem, definition: Any, provider: Provider) -> None:
+        """Send ahead the next few cases of a provider that has to send, offline, to show what it sends.
+
+        While it does so nothing may be on its way, so they are looked at together.
+        """
+        found: list[tuple[EvalItem, Recording]] = []
+        api = EvalAPI(self._session.secrets)
+        with self.sender.quiet():
+            for coming in self._coming(item):
+                if len(found) + 1 >= self._settings.concurrency:
+                    break
+                if not isinstance(coming, EvalItem) or self._definition(coming) is not definition:
+                    continue
+                if self._may_be_sent_ahead(coming):
+                    reviewed = self._reviewed(coming, lambda request: record(provider, request, api))
+                    if reviewed is not None:
+                        found.append((coming, reviewed))
+        for order, (coming, reviewed) in enumerate(found, start=len(self._passed)):
+            job = partial(lambda known: _Answer(known, self._sent(provider, known)), reviewed)
+            self._planned[coming.nodeid] = _Planned(provider, self.sender.submit(order, job))
+
+    def _may_be_sent_ahead(self, item: EvalItem) -> bool:
+        is_new = item.nodeid not in self._planned and item.nodeid not in self._passed
+        return is_new and not any(item.get_closest_marker(name) for name in _MAY_NOT_RUN)
+
+    def _reviewed(self, item: EvalItem, recorded: Callable[[ProviderRequest], Recording]) -> Recording | None:
         """What a case sends, if it equals its snapshot and there is nothing to say of it."""
         try:
-            request = build_request(case, self._reader, project_system_prompt=self._settings.system_prompt)
-            recording = prepared_recording(provider, request)
+            prompt = self._settings.system_prompt
+            request = build_request(item.readable_case(), self._session.reader, project_system_prompt=prompt)
+            recording = recorded(request)
             data = payload(recording, item.provider_name, self._config.rootpath)
             is_reviewed = saved_text(item.snapshot_path) == dump(data)
-        except (ChatPromptError, OSError):
+        except Exception:
             return None
-        if not is_reviewed or recording.response.findings or self._secrets.find(data) is not None:
+        if not is_reviewed or recording.response.findings or self._session.secrets.find(data) is not None:
             return None
-        return recording.prepared
+        return recording
 
     def _definition(self, item: EvalItem) -> Any:
         """The definition of the session's fixture that gives an item its provider; `None` if it is not that simple."""
@@ -215,7 +257,8 @@ class LiveRun:
             filter(None, (getattr(one, "torun", None) for one in self._config.pluginmanager.get_plugins())), None
         )
         # What is assigned may be taken back when workers steal from one another.
-        if queue is None or not hasattr(queue, "lock") or self._config.getoption("dist", None) == "worksteal":
+        is_stolen_from = self._config.workerinput["chatprompt_is_stolen_from"]  # type: ignore[attr-defined]
+        if queue is None or not hasattr(queue, "lock") or is_stolen_from:
             return nexts
         with queue.lock() as indices:
             assigned = [index for index in indices if isinstance(index, int)]
@@ -244,3 +287,7 @@ class LiveRun:
         self.sender.cancel()
         for provider in self._providers.values():
             provider.cancel()
+
+
+def _is_same(one: Recording, other: Recording) -> bool:
+    return (one.sent, one.prepared) == (other.sent, other.prepared)

@@ -79,6 +79,12 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist what it does not know: whether cases may be taken away from it."""
+    node.workerinput["chatprompt_is_stolen_from"] = node.config.getoption("dist") == "worksteal"
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take over what a worker of pytest-xdist found out about snapshots."""
     found = getattr(node, "workeroutput", {}).get("chatprompt")

@@ -12,7 +12,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -26,6 +25,7 @@ from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Han
 from pytest_chatprompt.providers.chat import ChatProvider, Prepared
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 from pytest_chatprompt.secret_values import is_secret_name
+from pytest_chatprompt.tap import Tap
 
 _PARAMETER: Final = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
 
@@ -66,16 +66,13 @@ def record(
     provider: Provider | Callable[[ProviderRequest], ProviderResponse],
     request: ProviderRequest,
     api: EvalAPI,
-    *,
-    live: bool = False,
 ) -> Recording:
-    """Send a request through a provider, and record what leaves.
+    """Send a request through a provider, offline, and record what leaves.
 
     Args:
         provider: an object with `send`, or a plain function.
         request: what to send.
         api: takes the requests of httpx clients.
-        live: whether they reach the network.
 
     Raises:
         ProviderError: the provider is none, or gave back no response.
@@ -84,19 +81,48 @@ def record(
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         # Offline no agent is started: what it would be given is known without.
-        response = provider.send(request) if live else ProviderResponse(text="(offline)")
+        response = ProviderResponse(text="(offline)")
         return Recording(request, response, (), provider.handover(request, NOMINAL_FOLDER))
     send = _sender(provider)
-    with api.active(live=live), nullcontext(Connections()) if live else offline() as connections:
+    with api.active(), offline() as connections:
         try:
             response = send(request)
             base_url = getattr(provider, "base_url", None)
         finally:
             _check(api, connections)
+    return Recording(request, _response(provider, response), _sent(api.sent, base_url))
+
+
+def record_live(
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, tap: Tap
+) -> Recording:
+    """Send a request through a provider for real, and record what leaves. Safe between threads.
+
+    Args:
+        provider: an object with `send`, or a plain function.
+        request: what to send.
+        tap: keeps the requests of httpx clients.
+
+    Raises:
+        ProviderError: the provider is none, gave back no response, or its own.
+    """
+    __tracebackhide__ = True
+    if isinstance(provider, AgentProvider):
+        return Recording(request, provider.send(request), (), provider.handover(request, NOMINAL_FOLDER))
+    send = _sender(provider)
+    with tap.kept() as requests:
+        response = _response(provider, send(request))
+    return Recording(request, response, _sent(requests, getattr(provider, "base_url", None)))
+
+
+def _sent(requests: Sequence[httpx.Request], base_url: Any) -> tuple[SentRequest, ...]:
+    return tuple(SentRequest(endpoint_of(one, base_url), decoded_body(one)) for one in requests)
+
+
+def _response(provider: Any, response: Any) -> ProviderResponse:
     if not isinstance(response, ProviderResponse):
         raise ProviderError(_not_a_response(provider, response))
-    sent = tuple(SentRequest(endpoint_of(one, base_url), decoded_body(one)) for one in api.sent)
-    return Recording(request, response, sent)
+    return response
 
 
 def is_rehearsed_alone(provider: object) -> bool:

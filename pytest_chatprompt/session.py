@@ -22,6 +22,7 @@ from pytest_chatprompt.collection import EvalFile, EvalItem
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
+from pytest_chatprompt.tap import Tap
 from pytest_chatprompt.unused import remove, unused_snapshots
 
 
@@ -33,6 +34,7 @@ class EvalSession:
         config: the run's configuration.
         reader: reads the files that cases name, each once.
         secrets: what must not reach a snapshot or a report.
+        tap: sees what leaves in a live run.
         unused: snapshots whose case or provider is no longer defined.
         cut_short: whether something was not collected or not run that should have been.
     """
@@ -40,6 +42,7 @@ class EvalSession:
     config: pytest.Config
     reader: FileReader
     secrets: SecretValues
+    tap: Tap
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
     _is_disabled_by_user: bool = False
@@ -52,14 +55,15 @@ class EvalSession:
         name = "chatprompt-session"
         session: Self | None = config.pluginmanager.get_plugin(name)
         if session is None:
-            session = cls(config, FileReader(config.rootpath), SecretValues(os.environ))
+            secrets = SecretValues(os.environ)
+            session = cls(config, FileReader(config.rootpath), secrets, Tap(secrets))
             config.pluginmanager.register(session, name)
             config.pluginmanager.register(EvalReports(config, session.secrets), "chatprompt-reports")
             settings = config.stash[settings_key]
             if settings.live:
                 from pytest_chatprompt.live import LiveRun  # noqa: PLC0415
 
-                live = LiveRun(config, settings, session.reader, session.secrets)
+                live = LiveRun(config, settings, session)
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 

@@ -100,24 +100,3 @@ def test_outside_of_it_nothing_is_answered() -> None:
     with httpx.Client(transport=transport) as client:
         assert client.get("https://mine.example/").status_code == 418
     assert not respx.mocks.HTTPXMocker.routers
-
-
-def test_live_requests_pass_and_no_route_answers_them() -> None:
-    api = EvalAPI()
-    api.post(path="/v1/messages").respond(json={"canned": True})
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"real": True}))
-    with api.active(live=True), httpx.Client(transport=transport) as client:
-        assert client.post("https://x.example/v1/messages", content=b'{"a":1}').json() == {"real": True}
-    assert api.sent[0].content == b'{"a":1}'
-
-
-def test_live_requests_of_async_clients_pass_too() -> None:
-    async def post() -> int:
-        transport = httpx.MockTransport(lambda _: httpx.Response(202))
-        async with httpx.AsyncClient(transport=transport) as client:
-            return (await client.post("https://x.example/v1/messages")).status_code
-
-    api = EvalAPI()
-    with api.active(live=True):
-        assert asyncio.run(post()) == 202
-    assert len(api.sent) == 1

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from typing import Any, Final
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import httpx
 
@@ -41,6 +41,7 @@ class Channel:
         self._auth = _Credentials(credentials)
         self._shown = shown
         self._client: httpx.Client | None = None
+        self._close: finalize[[], Any] | None = None
         self._sockets: WeakSet[socket.socket] = WeakSet()
         self._lock = threading.Lock()
 
@@ -100,6 +101,8 @@ class Channel:
                 # How many requests there may be at once is for the caller to say.
                 limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
                 self._client = httpx.Client(limits=limits)
+                # A provider that nobody closes is not to leave open connections behind.
+                self._close = finalize(self, self._client.close)
             return self._client
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
@@ -117,9 +120,10 @@ class Channel:
 
     def close(self) -> None:
         """Close the connections; the next post opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        with self._lock:
+            self._client = None
+            if self._close is not None:
+                self._close()
 
 
 class _Credentials(httpx.Auth):

@@ -123,6 +123,8 @@ def pytest_chatprompt_response(case):
     server.answer = Answer(ANSWER, delay_seconds=0.1)
     result = live(20, conftest=failing)("--chatprompt-live", "-x", "--chatprompt-concurrency", "3")
     result.assert_outcomes(passed=1, failed=1)
+    # What had left before the stop may yet arrive.
+    time.sleep(0.2)
     sent = len(server.requests)
     assert sent <= 6
     time.sleep(0.3)
@@ -138,6 +140,59 @@ def pytest_collection_modifyitems(items):
 """
     live(6, conftest=marks)("--chatprompt-live").assert_outcomes(passed=3, skipped=2, xfailed=1)
     assert sorted(server.contents) == ["c0", "c1", "c5"]
+
+
+GATEWAY = """
+import httpx
+
+class Gateway:
+    def send(self, request):
+        reply = httpx.post("URL/chat/completions", json={"messages": [{"content": request.question}]})
+        return ProviderResponse(text=reply.json().get("answer", "(none)"))
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return Gateway()
+"""
+ROUTE = """
+@pytest.fixture
+def eval_api(eval_api):
+    eval_api.post("URL/ask").respond(json={"answer": "canned"})
+    return eval_api
+"""
+
+
+def test_a_provider_of_ones_own_is_sent_ahead_too_and_answered_for_real(live: Live, server: Server) -> None:
+    # Offline, what it sends is answered as OpenAI's API is.
+    own = GATEWAY.replace("URL", server.url)
+    check = """
+def pytest_chatprompt_response(response):
+    assert response.text == "for real"
+"""
+    server.answer = Answer({"answer": "for real"}, delay_seconds=0.1)
+    result = live(7, conftest=own + check)("--chatprompt-live", "--chatprompt-concurrency", "3")
+    result.assert_outcomes(passed=7)
+    assert sorted(server.contents) == numbered(7)
+    assert server.most_in_flight == 3
+
+
+def test_a_provider_of_ones_own_with_routes_of_its_own_is_sent_in_its_turn(live: Live, server: Server) -> None:
+    server.answer = Answer({"answer": "for real"})
+    own = (GATEWAY.replace("/chat/completions", "/ask") + ROUTE).replace("URL", server.url)
+    live(4, conftest=own)("--chatprompt-live").assert_outcomes(passed=4)
+    assert server.contents == numbered(4)
+
+
+def test_a_provider_of_ones_own_that_fails_is_told_in_its_turn(live: Live, server: Server) -> None:
+    failing = GATEWAY.replace("URL", server.url).replace(
+        "        reply =", "        assert request.eval_case_id != 'c2'\n        reply ="
+    )
+    server.answer = Answer({"answer": "for real"})
+    run = live(1, conftest=failing)
+    run.write({"a.eval.yaml": cases(numbered(4))})
+    run("--snapshot-update")
+    run("--chatprompt-live").assert_outcomes(passed=3, failed=1)
+    assert sorted(server.contents) == ["c0", "c1", "c3"]
 
 
 def test_a_narrower_provider_is_sent_in_its_turn(live: Live, server: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 import threading
@@ -107,6 +108,16 @@ def test_a_closed_provider_can_be_used_again(server: Server) -> None:
         assert provider.send(HI).text == "ho"
         provider.close()
     assert "authorization" not in server.requests[0][1]
+
+
+def test_a_provider_that_nobody_closes_leaves_no_connection_open(server: Server) -> None:
+    server.answers(ANSWER)
+    provider = OpenAIProvider(base_url=server.url, api_key="")
+    provider.send(HI)
+    (connection,) = provider._channel._sockets
+    del provider
+    gc.collect()
+    assert connection.fileno() == -1
 
 
 def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_all_tries_together_keep_to_the_total_timeout(server: Server, make: Make
 def test_the_last_try_has_no_more_time_than_is_left(server: Server, make: Make) -> None:
     server.answer = Answer(ANSWER, delay_seconds=1)
     started = time.monotonic()
-    with pytest.raises(UnreachableError, match=r"did not answer within 0\.2 s"):
+    with pytest.raises(UnreachableError, match=r"did not answer within 0\."):
         make(total_timeout_seconds=0.2, timeout_seconds=5).send(HI)
     assert time.monotonic() - started < 0.9
 
