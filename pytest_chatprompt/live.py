@@ -125,13 +125,11 @@ class LiveRun:
         return recording.response
 
     def _wait(self, future: Future[T]) -> T:
-        while not wait([future], PROGRESS_SECONDS).done:
+        while not wait([future], max(self._told_at + PROGRESS_SECONDS - time.monotonic(), 0)).done:
             self._tell_progress()
         return future.result()
 
     def _tell_progress(self) -> None:
-        if time.monotonic() - self._told_at < PROGRESS_SECONDS:
-            return
         self._told_at = time.monotonic()
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         capture = self._config.pluginmanager.get_plugin("capturemanager")

@@ -151,19 +151,19 @@ def _speaker_names(draft: Draft) -> Broken:
             )
 
 
-def _empty_content(draft: Draft) -> Broken:
-    for message in draft.turns:
-        if message.role != "tool" and not message.tool_calls and not (message.content or "").strip():
-            yield message, f"{draft.vendor} refuses a message without text; give it some, or leave it out"
-
-
 # --- the order of turns
 
 
 def _first_turn_not_the_users(draft: Draft) -> Broken:
     for message in draft.turns[:1]:
         if message.role != "user":
-            yield message, f"{draft.vendor} wants the user to speak first, and this is the {message.role}'s message"
+            yield (
+                message,
+                (
+                    f"{draft.vendor} wants the user to speak first, and this is the {message.role}'s message; "
+                    "put a user message in front"
+                ),
+            )
 
 
 def _merged_turns(draft: Draft) -> Broken:
@@ -258,6 +258,7 @@ _OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 _OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
 _OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
 _ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
+_ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 _ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
 _ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
 _ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
@@ -298,6 +299,7 @@ ANTHROPIC_RULES: Final = (
         _ANTHROPIC_TOOL_NAMES,
         _function_names(r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -"),
     ),
+    Rule("first-turn", _ANTHROPIC_ERRORS, _first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, _merged_turns),
     Rule("prefill", _ANTHROPIC_PREFILL, _prefill_not_supported),
     Rule("prefill-blanks", _ANTHROPIC_BLANKS, _trailing_blanks_in_prefill),

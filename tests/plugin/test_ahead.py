@@ -183,6 +183,27 @@ def test_a_provider_of_ones_own_with_routes_of_its_own_is_sent_in_its_turn(live:
     assert server.contents == numbered(4)
 
 
+def test_of_several_providers_of_ones_own_each_gets_what_is_its(live: Live, server: Server) -> None:
+    marks = """
+def pytest_collection_modifyitems(items):
+    items[1].add_marker(pytest.mark.skip(reason="not today"))
+"""
+    own = GATEWAY.replace("URL", server.url)
+    other = own.replace("/chat", "/other/chat")
+    run = live(
+        3,
+        conftest=own + marks,
+        **{"b/conftest.py": "import pytest\nfrom pytest_chatprompt import ProviderResponse\n" + other},
+    )
+    run.write({"b/b.eval.yaml": cases(["b0", "b1"]), "test_c.py": "def test_it(): pass", "d.eval.yaml": cases(["d0"])})
+    run.update()
+    server.answer = Answer({"answer": "for real"})
+    run("--chatprompt-live", "a.eval.yaml", "b", "test_c.py", "d.eval.yaml").assert_outcomes(passed=6, skipped=1)
+    sent = {body["messages"][-1]["content"]: path for path, _, body in server.requests}
+    assert {name for name, path in sent.items() if path.startswith("/other/")} == {"b0", "b1"}
+    assert sorted(server.contents) == ["b0", "b1", "c0", "c2", "d0"]
+
+
 def test_a_provider_of_ones_own_that_fails_is_told_in_its_turn(live: Live, server: Server) -> None:
     failing = GATEWAY.replace("URL", server.url).replace(
         "        reply =", "        assert request.eval_case_id != 'c2'\n        reply ="
@@ -206,6 +227,19 @@ def eval_provider(eval_case, eval_provider):
     assert server.most_in_flight == 1
     assert server.contents == numbered(5)
     assert [body["model"] for _, _, body in server.requests] == ["gpt-5.5"] * 3 + ["own", "gpt-5.5"]
+
+
+def test_a_provider_with_parameters_is_sent_in_its_turn(live: Live, server: Server) -> None:
+    parametrized = """
+@pytest.fixture(scope="session", params=["one", "two"])
+def openai_provider(request):
+    provider = OpenAIProvider(base_url="URL", api_key="k", model=request.param)
+    yield provider
+    provider.close()
+"""
+    live(2, conftest=parametrized.replace("URL", server.url))("--chatprompt-live").assert_outcomes(passed=4)
+    sent = [(body["model"], body["messages"][-1]["content"]) for _, _, body in server.requests]
+    assert sorted(sent) == [("one", "c0"), ("one", "c1"), ("two", "c0"), ("two", "c1")]
 
 
 def test_folders_with_providers_of_their_own_go_through_them(live: Live, server: Server) -> None:
@@ -240,22 +274,38 @@ def test_a_payload_with_a_warning_is_sent_in_its_turn(live: Live, server: Server
     assert sorted(server.contents) == ["c0", "c1", "w0"]
 
 
-def test_a_key_that_a_fixture_sets_is_waited_for(live: Live, server: Server) -> None:
-    keyed = """
+KEYED = """
+import sys
+from pytest_chatprompt import MissingSettingError
+
+class Keyed(OpenAIProvider):
+    turn = None
+
+    def auth_headers(self, key):
+        frame = sys._getframe()
+        while frame is not None and "content" not in frame.f_locals:
+            frame = frame.f_back
+        if frame is not None and b'"c1"' in frame.f_locals["content"] and self.turn != "c1":
+            raise MissingSettingError("the setup of c1 has not run yet")
+        return super().auth_headers(key)
+
 @pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-fixture")
+def turn(eval_case, monkeypatch):
+    monkeypatch.setattr(Keyed, "turn", eval_case.id)
 
 @pytest.fixture(scope="session")
 def openai_provider():
-    provider = OpenAIProvider(base_url="URL")
+    provider = Keyed(base_url="URL", api_key="k")
     yield provider
     provider.close()
-""".replace("URL", server.url)
-    run = live(3, conftest=keyed)
-    run("--chatprompt-live").assert_outcomes(passed=3)
+"""
+
+
+def test_a_key_that_only_the_setup_sets_is_waited_for(live: Live, server: Server) -> None:
+    server.answer = Answer(ANSWER, delay_seconds=0.1)
+    live(3, conftest=KEYED.replace("URL", server.url))("--chatprompt-live").assert_outcomes(passed=3)
+    assert server.contents[-1] == "c1"
     assert sorted(server.contents) == numbered(3)
-    assert {headers["authorization"] for _, headers, _ in server.requests} == {"Bearer sk-of-the-fixture"}
 
 
 @pytest.mark.parametrize(
@@ -382,15 +432,25 @@ def test_retries_are_counted_and_unknown_usage_is_unknown(live: Live, server: Se
     )
 
 
-def test_a_long_wait_is_told(live: Live, server: Server) -> None:
-    impatient = """
+IMPATIENT = """
 import sys
 import pytest_chatprompt.live
 
 sys.modules["pytest_chatprompt.live"].PROGRESS_SECONDS = 0.1
 """
+
+
+@pytest.mark.parametrize("quiet", [["-n", "1"], ["-p", "no:terminal"]])
+def test_a_long_wait_is_no_trouble_where_there_is_nobody_to_tell(live: Live, server: Server, quiet: list[str]) -> None:
+    server.answer = Answer(ANSWER, delay_seconds=0.3)
+    assert live(2, conftest=IMPATIENT)("--chatprompt-live", *quiet).ret == 0
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("capture", [["-s"], []])
+def test_a_long_wait_is_told(live: Live, server: Server, capture: list[str]) -> None:
     server.answer = Answer(ANSWER, delay_seconds=0.35)
-    result = live(3, conftest=impatient)("--chatprompt-live", "--chatprompt-concurrency", "2")
+    result = live(3, conftest=IMPATIENT)("--chatprompt-live", "--chatprompt-concurrency", "2", *capture)
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["waiting: 2 requests in flight, 0 answered"])
 

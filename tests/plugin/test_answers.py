@@ -254,6 +254,22 @@ def pytest_runtest_setup(item):
     assert server.requests == []
 
 
+def test_an_agent_is_recorded_and_replayed_too(live: Live) -> None:
+    agent = """
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return CLIProvider(["echo", "so: {prompt}"])
+
+def pytest_chatprompt_response(case, response):
+    assert response.text.strip().startswith("so:")
+"""
+    run = live(2, conftest=agent)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run("--chatprompt-replay").assert_outcomes(passed=2)
+
+
 def test_a_provider_of_ones_own_is_recorded_and_replayed_too(live: Live) -> None:
     plain = """
 @pytest.fixture

@@ -222,6 +222,18 @@ def test_the_default_model_with_its_default_settings_breaks_no_rule(provider: An
             id="gemini: an assistant message last",
         ),
         pytest.param(
+            ANTHROPIC,
+            (said("assistant", "a", 1), said("user", "b", 2)),
+            [
+                (
+                    "first-turn",
+                    1,
+                    "Anthropic wants the user to speak first, and this is the assistant's message; put a user message in front",
+                )
+            ],
+            id="anthropic: the assistant first",
+        ),
+        pytest.param(
             GEMINI,
             (said("assistant", "a", 1), said("assistant", None, 2, tool_calls=(call("c1", "f"),)), result("c1", 3)),
             [
@@ -460,6 +472,7 @@ def test_each_rule_has_a_name_of_its_own_and_a_document_of_the_vendors(provider:
         "https://platform.openai.com/",
         "https://platform.claude.com/",
         "https://docs.claude.com/",
+        "https://github.com/anthropics/",
         "https://ai.google.dev/",
     )
     assert len(set(names)) == len(names) > 0
