@@ -28,7 +28,8 @@ def arguments_of(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
         arguments = error
     if not isinstance(arguments, dict):
         raise PayloadError(
-            f"the arguments of the tool call {call.id!r} are no JSON object: {call.function.arguments!r}",
+            f"the arguments of the tool call {call.id!r} are no JSON object: {call.function.arguments!r}; "
+            "write one, such as '{}'",
             message_number=message.number,
         )
     return arguments

@@ -93,7 +93,8 @@ def _result(message: ChatMessage, names: dict[str, str]) -> ToolResult:
     if message.tool_call_id not in names:
         known = f"the calls before it are {', '.join(map(repr, names))}" if names else "there is no call before it"
         raise PayloadError(
-            f"it answers the call {message.tool_call_id!r}, and {known}",
+            f"it answers the call {message.tool_call_id!r}, and {known}; "
+            "put the assistant message that makes the call in front of it",
             message_number=message.number,
         )
     return ToolResult(message.tool_call_id, names[message.tool_call_id], message.content or "")

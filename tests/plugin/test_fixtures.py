@@ -326,7 +326,9 @@ evalcases:
     result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:7:9: case 'a': message 2: it answers the call 'c', and there is no call before it"]
+        [
+            "a.eval.yaml:7:9: case 'a': message 2: it answers the call 'c', and there is no call before it; put the assistant message that makes the call in front of it"
+        ]
     )
 
 

@@ -86,7 +86,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": tool("anthropic", "{role: tool, tool_call_id: c, content: x}")},
             [],
             "failed",
-            "a.eval.yaml:6:9: case 'hello': message 2: it answers the call 'c', and there is no call before it",
+            "a.eval.yaml:6:9: case 'hello': message 2: it answers the call 'c', and there is no call before it; put the assistant message that makes the call in front of it",
             id="a result without its call",
         ),
         pytest.param(
@@ -100,7 +100,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": tool("gemini", CALL % "[1]")},
             [],
             "failed",
-            "a.eval.yaml:6:9: case 'hello': message 2: the arguments of the tool call 'c' are no JSON object: '[[]1[]]'",
+            "a.eval.yaml:6:9: case 'hello': message 2: the arguments of the tool call 'c' are no JSON object: '[[]1[]]'; write one, such as '{}'",
             id="arguments that are no object",
         ),
         pytest.param(

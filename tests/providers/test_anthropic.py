@@ -105,7 +105,7 @@ def test_names_are_left_out_and_that_is_told() -> None:
         ),
         pytest.param(
             (USER, ChatMessage("tool", "x", tool_call_id="c9", number=5)),
-            "message 5: it answers the call 'c9', and there is no call before it",
+            "message 5: it answers the call 'c9', and there is no call before it; put the assistant message that makes the call in front of it",
             id="a result without any call",
         ),
         pytest.param(
@@ -113,17 +113,17 @@ def test_names_are_left_out_and_that_is_told() -> None:
                 ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)),
                 ChatMessage("tool", "x", tool_call_id="c9"),
             ),
-            "it answers the call 'c9', and the calls before it are 'c1'",
+            "it answers the call 'c9', and the calls before it are 'c1'; put the assistant message that makes the call in front of it",
             id="a result of another call",
         ),
         pytest.param(
             (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "[1]"),), number=2),),
-            "message 2: the arguments of the tool call 'c1' are no JSON object: '[1]'",
+            "message 2: the arguments of the tool call 'c1' are no JSON object: '[1]'; write one, such as '{}'",
             id="arguments that are a list",
         ),
         pytest.param(
             (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "{cut"),), number=2),),
-            "message 2: the arguments of the tool call 'c1' are no JSON object: '{cut'",
+            "message 2: the arguments of the tool call 'c1' are no JSON object: '{cut'; write one, such as '{}'",
             id="arguments that are no JSON",
         ),
     ],

@@ -92,7 +92,7 @@ def test_tool_calls_and_results_become_parts_and_results_of_one_turn_go_together
         pytest.param((SYSTEM,), "Gemini needs a turn, and only a system message is left", id="no turn"),
         pytest.param(
             (ChatMessage("assistant", None, tool_calls=(call("c1", "f", "3"),), number=2),),
-            "message 2: the arguments of the tool call 'c1' are no JSON object: '3'",
+            "message 2: the arguments of the tool call 'c1' are no JSON object: '3'; write one, such as '{}'",
             id="arguments that are no object",
         ),
         pytest.param(
