@@ -19,6 +19,7 @@ from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.check import check_case
 from pytest_chatprompt.errors import EvalFileError, PayloadError, PayloadWarning, Problem
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
+from pytest_chatprompt.failures import OWN_ERRORS, first_line, plain
 from pytest_chatprompt.naming import folded, node_name, snapshot_stems
 from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
 from pytest_chatprompt.yaml_source import Place
@@ -293,6 +294,17 @@ class EvalItem(pytest.Function):
             # A fixture of the user's own went on without the case.
             return f"{self.nodeid}: {error}"
         return str(Problem(self.case.origin.shown_path, place.line, place.column, str(error), case_id=self.case.id))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
+        """An error of this package by its text alone, at the place of the case; others as pytest has them."""
+        error = excinfo.value
+        if not isinstance(error, OWN_ERRORS) or self.config.option.fulltrace:
+            return super().repr_failure(excinfo, *args, **kwargs)
+        shown: Any = super().repr_failure(plain(self.located(error)))
+        # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
+        shown.reprcrash.path, shown.reprcrash.lineno = str(self.path), self.line
+        shown.reprcrash.message = first_line(error)
+        return shown
 
     def _place_of(self, told: Exception) -> Place | None:
         """Where in the file the message stands that an error or a warning is about, or else the case."""

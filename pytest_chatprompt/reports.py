@@ -23,15 +23,13 @@ from pytest_chatprompt.collection import EvalItem
 from pytest_chatprompt.errors import (
     ApiError,
     BadRequestError,
-    ChatPromptError,
     ContentFilterError,
-    EvalFileError,
     MissingSettingError,
-    PayloadWarning,
     RecordingError,
     ReplayError,
     UnreachableError,
 )
+from pytest_chatprompt.failures import OWN_ERRORS, plain
 from pytest_chatprompt.offline import Connections, guarded_sockets
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.secret_values import SecretValues
@@ -68,7 +66,7 @@ class EvalReports:
         if call.when == "call" and call.excinfo is None and self._connections.blocked:
             # Something took no notice of the error that it got.
             error = RecordingError(f"something reached for {self._connections.blocked[0]}, and this is an offline run")
-            call.excinfo = _plain(item.located(error))
+            call.excinfo = plain(item.located(error))
         report = yield from self._report(item, call)
         report.sections = [(name, self.secrets.scrubbed(content)) for name, content in report.sections]
         told = str(report.longrepr) if report.failed else ""
@@ -85,7 +83,7 @@ class EvalReports:
         if call.excinfo is None or self.config.option.fulltrace:
             return (yield)
         error = call.excinfo.value
-        if not isinstance(error, ChatPromptError | PayloadWarning):
+        if not isinstance(error, OWN_ERRORS):
             # A provider is called through fixtures that are asked for late: leave out how they got there.
             call.excinfo = pytest.ExceptionInfo.from_exception(
                 error.with_traceback(_without_machinery(error.__traceback__))
@@ -93,12 +91,9 @@ class EvalReports:
             return (yield)
         # The error itself stays for those who look at it: `xfail(raises=...)`, `--pdb`.
         report = yield
-        if report.failed:
-            told: Any = item.repr_failure(_plain(item.located(error)))
-            # Where the case stands, not where this package raised: `--tb=line`, JUnit and CI annotations show it.
-            told.reprcrash.path, told.reprcrash.lineno = str(item.path), item.line
-            told.reprcrash.message = _first_line(error)
-            report.longrepr = told
+        if report.failed and call.when != "call":
+            # In the call phase pytest asks the item by itself.
+            report.longrepr = item.repr_failure(call.excinfo)
         return report
 
 
@@ -107,14 +102,6 @@ def _is_outage(error: BaseException) -> bool:
     of_the_case = (BadRequestError, ContentFilterError)
     outages = (ApiError, UnreachableError, MissingSettingError, ReplayError)
     return isinstance(error, outages) and not isinstance(error, of_the_case)
-
-
-def _plain(told: str) -> pytest.ExceptionInfo[BaseException]:
-    """A failure that pytest reports as its text alone."""
-    try:
-        pytest.fail(told, pytrace=False)
-    except pytest.fail.Exception:
-        return pytest.ExceptionInfo.from_current()
 
 
 def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
@@ -126,8 +113,3 @@ def _without_machinery(traceback: TracebackType | None) -> TracebackType | None:
         if not frame.f_code.co_filename.startswith(folders):
             kept = TracebackType(kept, frame, frame.f_lasti, line)
     return kept or traceback
-
-
-def _first_line(error: BaseException) -> str:
-    told = error.problems[0].text if isinstance(error, EvalFileError) else str(error)
-    return told.partition("\n")[0]

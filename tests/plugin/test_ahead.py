@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -480,8 +479,16 @@ def test_a_run_of_faults_ends_with_every_case_accounted_for(live: Live, server: 
         Answer(ANSWER, fault="drop after"),
     ]
     server.script = lambda number, _: faults[number // 3 % len(faults)] if number % 3 == 0 else Answer(ANSWER)
-    count = int(os.environ.get("CHATPROMPT_SOAK", "300"))
-    result = live(count, settings="max_retries=8")("--chatprompt-live", "--chatprompt-concurrency", "16", "-q")
+    short_waits = """
+import sys
+import pytest_chatprompt.providers.patience
+
+sys.modules["pytest_chatprompt.providers.patience"]._FIRST_WAIT_SECONDS = 0.001
+"""
+    count = 2000
+    result = live(count, settings="max_retries=8", conftest=short_waits)(
+        "--chatprompt-live", "--chatprompt-concurrency", "16", "-q"
+    )
     outcomes = result.parseoutcomes()
     # Garbage is no answer, and is not asked for again: those cases are errors, all others pass.
     assert set(outcomes) == {"passed", "errors"}
