@@ -56,7 +56,7 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
         return
     item.stash[_reviewed_key] = recording
     usage: UsageTable | None = item.config.pluginmanager.get_plugin("chatprompt-usage")
-    if usage is not None and usage.record_property is None:
+    if usage is not None and usage.record_property is None and item.config.pluginmanager.hasplugin("junitxml"):
         usage.record_property = request.getfixturevalue("record_testsuite_property")
     response: ProviderResponse = request.getfixturevalue("eval_response")
     for grader in item.graders:

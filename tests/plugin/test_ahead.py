@@ -439,7 +439,7 @@ sys.modules["pytest_chatprompt.live"].PROGRESS_SECONDS = 0.1
 """
 
 
-@pytest.mark.parametrize("quiet", [["-n", "1"], ["-p", "no:terminal"]])
+@pytest.mark.parametrize("quiet", [["-n", "1"], ["-p", "no:terminal"], ["-p", "no:junitxml"]])
 def test_a_long_wait_is_no_trouble_where_there_is_nobody_to_tell(live: Live, server: Server, quiet: list[str]) -> None:
     server.answer = Answer(ANSWER, delay_seconds=0.3)
     assert live(2, conftest=IMPATIENT)("--chatprompt-live", *quiet).ret == 0
