@@ -23,6 +23,7 @@ from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import Connections, offline
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
 from pytest_chatprompt.providers.chat import ChatProvider, Prepared
+from pytest_chatprompt.providers.patience import is_patient
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 from pytest_chatprompt.secret_values import is_secret_name
 from pytest_chatprompt.tap import Tap
@@ -85,10 +86,12 @@ def record(
         return Recording(request, response, (), provider.handover(request, NOMINAL_FOLDER))
     send = _sender(provider)
     with api.active(), offline() as connections:
+        token = is_patient.set(False)
         try:
             response = send(request)
             base_url = getattr(provider, "base_url", None)
         finally:
+            is_patient.reset(token)
             _check(api, connections)
     return Recording(request, _response(provider, response), _sent(api.sent, base_url))
 

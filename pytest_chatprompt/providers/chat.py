@@ -208,13 +208,13 @@ class ChatProvider(ABC):
         """
 
     @property
-    @abstractmethod
     def target(self) -> str:
         """What is asked, and where, in the words of an error: `the model 'm' and the base URL http://...`."""
+        return f"the base URL {self.shown_base_url}"
 
-    @abstractmethod
     def settings_in(self, body: Mapping[str, Any]) -> Settings:
         """The settings that a body holds, for preflight."""
+        return Settings(str(body.get("model", "")))
 
     @abstractmethod
     def endpoint_path(self) -> str:

@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -25,6 +26,9 @@ _FIRST_WAIT_SECONDS: Final = 0.5
 _LONGEST_BACKOFF_SECONDS: Final = 30.0
 _PASSING_STATUSES: Final = frozenset({408, 409, 429})
 _SERVER_ERRORS: Final = 500
+
+# Whether anything is tried again: offline it is not, where an error is one that a test has asked for.
+is_patient: Final[ContextVar[bool]] = ContextVar("is_patient", default=True)
 
 T = TypeVar("T")
 
@@ -95,7 +99,8 @@ def patiently(
         pace.keep()
         return attempt()
 
-    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(max_retries + 1)
+    tries = max_retries + 1 if is_patient.get() else 1
+    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(tries)
     if total_timeout_seconds is not None:
         stop = stop | tenacity.stop_before_delay(total_timeout_seconds)
     retrying = tenacity.Retrying(

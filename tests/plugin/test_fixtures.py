@@ -471,3 +471,29 @@ def test_options_and_fixtures_are_told_by_help(run: Run) -> None:
             "*azure_provider [[]session scope[]] -- *", "    Azure OpenAI with its defaults; *",
         ]
     )  # fmt: skip
+
+
+def test_an_error_that_a_test_asks_for_offline_is_not_tried_again(run: Run) -> None:
+    run.write(
+        {
+            "test_a.py": """
+import pytest
+from pytest_chatprompt import ChatMessage, OpenAIProvider, ProviderRequest, ServerError
+
+@pytest.fixture
+def eval_provider():
+    return OpenAIProvider()
+
+@pytest.fixture
+def eval_request():
+    return ProviderRequest(chat_prompt=[ChatMessage("user", "hi")])
+
+def test_it(request, eval_api):
+    route = eval_api.post(path__regex="chat/completions").respond(503)
+    with pytest.raises(ServerError):
+        request.getfixturevalue("eval_response")
+    assert route.call_count == 1
+"""
+        }
+    )
+    run().assert_outcomes(passed=1)

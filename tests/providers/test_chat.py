@@ -15,12 +15,16 @@ from pytest_chatprompt import (
     ApiError,
     AzureProvider,
     ChatMessage,
+    ChatPrompt,
+    ChatProvider,
     GeminiProvider,
     MissingSettingError,
     NotFoundError,
     OpenAIProvider,
+    Payload,
     PayloadError,
     ProviderRequest,
+    ProviderResponse,
     UnreachableError,
 )
 from tests.server import Answer, Server
@@ -268,6 +272,36 @@ def test_what_is_not_found_is_told_with_the_place(server: Server, provider: Any,
     asked.close()
     told = target.format(url=server.url)
     assert str(caught.value) == f"{asked.vendor} answered 404 Not Found: no such thing\nCheck {told}."
+
+
+class Least(ChatProvider):
+    """As little as an API of one's own needs."""
+
+    vendor = "Mine"
+    key_variable = "MINE_API_KEY"
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        return Payload({"text": prompt[-1].content})
+
+    def endpoint_path(self) -> str:
+        return "/ask"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        return {"x-mine": key}
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        return ProviderResponse(text=data["text"])
+
+
+def test_an_api_of_ones_own_needs_little(server: Server) -> None:
+    server.answers({"text": "ho"})
+    provider = Least(base_url=server.url, api_key="k")
+    assert provider.send(HI).text == "ho"
+    server.answers({}, status=404)
+    with pytest.raises(NotFoundError, match=re.escape(f"Check the base URL {server.url}.")):
+        provider.send(HI)
+    provider.close()
+    assert server.requests[0][2] == {"text": "hi"}
 
 
 def test_a_reply_that_breaks_off_is_told_as_such(server: Server) -> None:
