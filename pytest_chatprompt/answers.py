@@ -23,7 +23,8 @@ from pytest_chatprompt.snapshot import write_whole
 from pytest_chatprompt.snapshot_yaml import dump
 
 _ALGORITHM: Final = "sha256:"
-_AGAIN: Final = "record it again: pytest --chatprompt-live --chatprompt-record"
+_COMMAND: Final = "pytest --chatprompt-live --chatprompt-record"
+_AGAIN: Final = f"record it again: {_COMMAND}"
 
 
 class RecordedAnswer(BaseModel):
@@ -87,7 +88,7 @@ def read_answer(path: Path, shown_path: str, sha256: str) -> ProviderResponse:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         answer = RecordedAnswer.model_validate(data)
     except FileNotFoundError:
-        raise ReplayError(f"there is no recorded answer, {shown_path}; {_AGAIN}") from None
+        raise ReplayError(f"there is no recorded answer, {shown_path}; record it: {_COMMAND}") from None
     except (OSError, ValueError, yaml.YAMLError, ValidationError) as error:
         told = str(error).partition("\n")[0]
         raise ReplayError(f"the recorded answer {shown_path} cannot be read ({told}); {_AGAIN}") from None

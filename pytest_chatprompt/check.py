@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live import LiveRun
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
     from pytest_chatprompt.secret_values import SecretValues
-    from pytest_chatprompt.usage import UsageTable
 
 
 def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
@@ -55,9 +54,6 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
         # Offline there is no answer but a canned one, and that is not to be graded.
         return
     item.stash[_reviewed_key] = recording
-    usage: UsageTable | None = item.config.pluginmanager.get_plugin("chatprompt-usage")
-    if usage is not None and usage.record_property is None and item.config.pluginmanager.hasplugin("junitxml"):
-        usage.record_property = request.getfixturevalue("record_testsuite_property")
     response: ProviderResponse = request.getfixturevalue("eval_response")
     for grader in item.graders:
         request.getfixturevalue(grader)
@@ -81,8 +77,8 @@ def answer_to(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRespo
     reviewed = item.stash.get(_reviewed_key, None)
     if reviewed is None:
         raise SnapshotError(
-            "eval_response is asked for before what is sent was compared with the snapshot; ask for it in a fixture "
-            "with autouse=True, or in the hook pytest_chatprompt_response"
+            "there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have "
+            "eval_response as an argument, or write the hook pytest_chatprompt_response"
         )
     if settings.replay:
         return read_answer(item.answer_path, _shown(item, item.answer_path), request_sha256(reviewed))

@@ -177,7 +177,7 @@ def eval_response(
     """The ProviderResponse; asking for it is what sends."""
     __tracebackhide__ = True
     settings = request.config.stash[settings_key]
-    if hasattr(request.node, "readable_case") and (settings.live or settings.replay):
+    if hasattr(request.node, "readable_case"):
         from pytest_chatprompt.check import answer_to  # noqa: PLC0415
 
         return answer_to(request.node, eval_provider, eval_api)

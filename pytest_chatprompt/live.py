@@ -7,11 +7,13 @@ ahead but a payload that equals its snapshot; every other case is sent when its 
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pytest
@@ -163,11 +165,7 @@ class LiveRun:
 
         def send() -> _Answer | None:
             reviewed = self._reviewed(item, lambda request: prepared_recording(provider, request))
-            try:
-                return None if reviewed is None else _Answer(reviewed, self._sent(provider, reviewed))
-            except MissingSettingError:
-                # The setup of the case may yet set it.
-                return None
+            return None if reviewed is None else _Answer(reviewed, self._sent(provider, reviewed))
 
         self._planned[item.nodeid] = _Planned(provider, self.sender.submit(order, send))
 
@@ -226,10 +224,21 @@ class LiveRun:
             definitions = manager.getfixturedefs(name, item)
             if not definitions or definitions[-1].func.__module__ != fixtures.__name__:
                 return None
+        # A project's own fixture may skip the case, or set what sending it takes.
+        if any(self._is_setup_of_the_project(manager.getfixturedefs(name, item)) for name in item.fixturenames):
+            return None
         definitions = manager.getfixturedefs(f"{item.provider_name}_provider", item)
         if not definitions or definitions[-1].scope != "session" or definitions[-1].params is not None:
             return None
         return definitions[-1]
+
+    def _is_setup_of_the_project(self, definitions: Sequence[Any] | None) -> bool:
+        """Whether a fixture is set up for each case, file or folder anew by code of the project."""
+        if not definitions or definitions[-1].scope == "session":
+            return False
+        file = Path(inspect.getfile(inspect.unwrap(definitions[-1].func)))
+        is_of_plugin = definitions[-1].func.__module__.startswith(f"{__package__}.")
+        return not is_of_plugin and "site-packages" not in file.parts and file.is_relative_to(self._config.rootpath)
 
     # --- which cases are coming
 
@@ -283,7 +292,8 @@ class LiveRun:
     def cancel(self) -> None:
         """Let nothing more be sent, and break off what is in flight."""
         self.sender.cancel()
-        for provider in self._providers.values():
+        # Where nothing is on its way the providers are left as they are: somebody may go on with them.
+        for provider in self._providers.values() if self.sender.in_flight else ():
             provider.cancel()
 
 

@@ -45,14 +45,15 @@ class SecretValues:
     def find(self, data: Any) -> tuple[str, str] | None:
         """The first secret in JSON data: where it stands, and what it is called; `None` if there is none."""
         for path, text in _strings(data, ""):
-            for value, name in self._names.items():
+            # A copy: in a live run other threads may learn more meanwhile.
+            for value, name in list(self._names.items()):
                 if value in text:
                     return path, name
         return None
 
     def scrubbed(self, text: str) -> str:
         """A text with the secrets in it blotted out."""
-        for value in self._names:
+        for value in list(self._names):
             text = text.replace(value, "[secret]")
         return text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,20 +36,15 @@ def note_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse 
         properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
         properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
         properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
-    # Of a case that is run again, the last run counts.
+    # A case that is run again has the numbers of its last run.
     others = [one for one in item.user_properties if not one[0].startswith(_PREFIX)]
     item.user_properties[:] = [*others, *((f"{_PREFIX}{name}", value) for name, value in properties.items())]
 
 
 @dataclass(eq=False)
 class UsageTable:
-    """Adds up what the cases of a run took.
+    """Adds up what the cases of a run took."""
 
-    Attributes:
-        record_property: where JUnit's XML has room for the whole run's numbers; set by the first case.
-    """
-
-    record_property: Callable[[str, object], None] | None = None
     _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -60,15 +55,17 @@ class UsageTable:
             name.removeprefix(_PREFIX): value for name, value in report.user_properties if name.startswith(_PREFIX)
         }
         if "provider" in found:
-            self._cases[str(found["provider"])].append(found)
+            self._cases[str(found["provider"])].append({**found, "nodeid": report.nodeid})
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Put the numbers into JUnit's XML, which is written when the session finishes."""
-        if self.record_property is not None:
-            for row in self._rows():
-                for name, value in zip(_HEAD[1:], row[1:], strict=True):
-                    self.record_property(f"{_PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
+        # Its plugin has no name; the fixture that it has for this is not there in the controller of pytest-xdist.
+        plugins = session.config.pluginmanager.get_plugins()
+        xml: Any = next((one for one in plugins if hasattr(one, "add_global_property")), None)
+        for row in self._rows() if xml is not None else ():
+            for name, value in zip(_HEAD[1:], row[1:], strict=True):
+                xml.add_global_property(f"{_PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -90,7 +87,8 @@ class UsageTable:
             latencies = [case["latency_seconds"] for case in cases if _is_number(case.get("latency_seconds"))]
             yield (
                 provider,
-                str(len(cases)),
+                # One that is run again is one case, and has cost twice.
+                str(len({case["nodeid"] for case in cases})),
                 _sum([case.get("input_tokens") for case in cases]),
                 _sum([case.get("output_tokens") for case in cases]),
                 str(sum(case["retries"] for case in cases)),

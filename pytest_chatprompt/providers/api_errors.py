@@ -33,6 +33,7 @@ from pytest_chatprompt.errors import (
 )
 
 SHOWN_CHARACTERS: Final = 500
+_REDIRECTS: Final = range(300, 400)
 _UNAUTHORIZED: Final = 401
 _PAYMENT_REQUIRED: Final = 402
 _FORBIDDEN: Final = 403
@@ -148,6 +149,7 @@ _KINDS: Final = (
         "The key in {key_variable} may not do this: check what its project may use, and from where, for {target}.",
     ),
     _Kind(NotFoundError, _is(_NOT_FOUND), "Check {target}."),
+    _Kind(NotFoundError, _is(*_REDIRECTS), "It points to {location}. Check {target}."),
     _Kind(
         BadRequestError,
         _is(_TOO_LARGE),
@@ -186,8 +188,11 @@ def api_error(reply: Reply, asked: Asked, shown: Callable[[str], str]) -> ApiErr
     request_id = next((reply.headers[name] for name in _REQUEST_IDS if name in reply.headers), told.request_id)
     head = " ".join(filter(None, (asked.vendor, "answered", str(reply.status), reply.reason)))
     filtered = f" Filtered: {', '.join(told.filtered)}." if told.filtered else ""
-    details = ", ".join(filter(None, (code, request_id and f"request {request_id}")))
-    advice = kind.advice.format(key_variable=asked.key_variable, target=asked.target)
+    retry_after_seconds = _retry_after_seconds(reply.headers, told)
+    wait = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
+    details = ", ".join(filter(None, (code, request_id and f"request {request_id}", wait)))
+    location = reply.headers.get("location", "somewhere else")
+    advice = kind.advice.format(key_variable=asked.key_variable, target=asked.target, location=location)
     text = f"{head}: {message or '(an empty body)'}\n{advice}{filtered}"
     return kind.error(
         f"{text}\n({shown(details)})" if details else text,
@@ -195,7 +200,7 @@ def api_error(reply: Reply, asked: Asked, shown: Callable[[str], str]) -> ApiErr
         message=message,
         code=code,
         request_id=request_id,
-        retry_after_seconds=_retry_after_seconds(reply.headers, told),
+        retry_after_seconds=retry_after_seconds,
     )
 
 

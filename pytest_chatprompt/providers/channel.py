@@ -108,15 +108,19 @@ class Channel:
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Take note of the sockets that are opened, so that `cancel` can end what waits on them."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._sockets.add(info["return_value"].get_extra_info("socket"))
+            connection: socket.socket = info["return_value"].get_extra_info("socket")
+            with self._lock:
+                self._sockets.add(connection)
+            if self.pace.cancelled.is_set():
+                _end(connection)
 
     def cancel(self) -> None:
-        """End what is on its way, in whatever thread, and let nothing more begin."""
+        """End what is on its way, in whatever thread, and let nothing more begin until it is closed."""
         self.pace.cancelled.set()
-        for connection in list(self._sockets):
-            # One that is closed already has nothing waiting on it.
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            connections = list(self._sockets)
+        for connection in connections:
+            _end(connection)
 
     def close(self) -> None:
         """Close the connections; the next post opens new ones."""
@@ -124,6 +128,15 @@ class Channel:
             self._client = None
             if self._close is not None:
                 self._close()
+            if self.pace.cancelled.is_set():
+                # What was cancelled stays so, and what comes now is something new.
+                self.pace = Pace()
+
+
+def _end(connection: socket.socket) -> None:
+    # One that is closed already has nothing waiting on it.
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Credentials(httpx.Auth):

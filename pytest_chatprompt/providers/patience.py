@@ -7,6 +7,7 @@ share. `chat` calls it; threads may.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -54,13 +55,21 @@ class Pace:
         with self._lock:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
 
-    def keep(self) -> None:
+    def keep(self, until: float = math.inf) -> None:
         """Wait until the next request may begin.
+
+        Args:
+            until: no wait goes beyond this, in seconds of the monotonic clock.
 
         Raises:
             CancelledSendError: the run was stopped.
+            UnreachableError: it may not begin in time.
         """
         while (left := self._held_until - time.monotonic()) > 0:
+            if self._held_until > until:
+                raise UnreachableError(
+                    f"the API asked for a pause, of which {left:.3g} s are left: more than total_timeout_seconds allows"
+                )
             # A little apart, so that not all that waited begin at once.
             if self.cancelled.wait(left + random.uniform(0, min(left, 1.0)) / 4):  # noqa: S311 - no secret
                 break
@@ -95,8 +104,10 @@ def patiently(
             pace.hold(seconds)
         return seconds
 
+    until = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
+
     def once() -> T:
-        pace.keep()
+        pace.keep(until)
         return attempt()
 
     tries = max_retries + 1 if is_patient.get() else 1

@@ -273,38 +273,53 @@ def test_a_payload_with_a_warning_is_sent_in_its_turn(live: Live, server: Server
     assert sorted(server.contents) == ["c0", "c1", "w0"]
 
 
-KEYED = """
-import sys
-from pytest_chatprompt import MissingSettingError
-
-class Keyed(OpenAIProvider):
-    turn = None
-
-    def auth_headers(self, key):
-        frame = sys._getframe()
-        while frame is not None and "content" not in frame.f_locals:
-            frame = frame.f_back
-        if frame is not None and b'"c1"' in frame.f_locals["content"] and self.turn != "c1":
-            raise MissingSettingError("the setup of c1 has not run yet")
-        return super().auth_headers(key)
-
+SKIPS = """
 @pytest.fixture(autouse=True)
-def turn(eval_case, monkeypatch):
-    monkeypatch.setattr(Keyed, "turn", eval_case.id)
-
-@pytest.fixture(scope="session")
-def openai_provider():
-    provider = Keyed(base_url="URL", api_key="k")
-    yield provider
-    provider.close()
+def some(eval_case):
+    if eval_case.id != "c0":
+        pytest.skip("not today")
+"""
+FAILS = """
+@pytest.fixture(autouse=True, scope="module")
+def ground(request):
+    if request.node.name.endswith("b.eval.yaml"):
+        pytest.fail("no ground for these")
 """
 
 
-def test_a_key_that_only_the_setup_sets_is_waited_for(live: Live, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("setup", "outcomes"),
+    [
+        pytest.param(SKIPS, {"passed": 1, "skipped": 4}, id="that skips"),
+        pytest.param(FAILS, {"passed": 3, "errors": 2}, id="of a file that fails"),
+    ],
+)
+def test_a_setup_of_the_projects_own_runs_before_its_case_is_sent(
+    live: Live, server: Server, setup: str, outcomes: dict[str, int]
+) -> None:
     server.answer = Answer(ANSWER, delay_seconds=0.1)
-    live(3, conftest=KEYED.replace("URL", server.url))("--chatprompt-live").assert_outcomes(passed=3)
-    assert server.contents[-1] == "c1"
-    assert sorted(server.contents) == numbered(3)
+    run = live(3, **{"b.eval.yaml": cases(["b0", "b1"])})
+    run.write({"conftest.py": (run.path / "conftest.py").read_text() + setup})
+    run("--chatprompt-live").assert_outcomes(**outcomes)
+    assert server.contents == numbered(outcomes["passed"])
+
+
+def test_a_provider_can_be_used_after_the_run_and_in_another_one(live: Live, server: Server) -> None:
+    after = """
+def pytest_terminal_summary(config):
+    from pytest_chatprompt import ChatMessage, ProviderRequest
+
+    if config.option.chatprompt_live:
+        assert LATER[0].send(ProviderRequest(chat_prompt=[ChatMessage("user", "after")])).text == "a real answer"
+
+LATER = []
+
+@pytest.fixture(scope="session", autouse=True)
+def later(openai_provider):
+    LATER.append(openai_provider)
+"""
+    live(2, conftest=after)("--chatprompt-live").assert_outcomes(passed=2)
+    assert server.contents[-1] == "after"
 
 
 @pytest.mark.parametrize(
@@ -312,10 +327,13 @@ def test_a_key_that_only_the_setup_sets_is_waited_for(live: Live, server: Server
 )
 def test_workers_send_what_is_theirs_and_once(live: Live, server: Server, workers: list[str]) -> None:
     server.answer = Answer(ANSWER, delay_seconds=0.02)
-    result = live(24)("--chatprompt-live", *workers)
+    run = live(24)
+    result = run("--chatprompt-live", "--junitxml=out.xml", *workers)
     result.assert_outcomes(passed=24)
     assert sorted(server.contents) == sorted(numbered(24))
     result.stdout.fnmatch_lines(["openai*24*240*72*0*"])
+    properties = ET.parse(run.path / "out.xml").getroot().iter("property")
+    assert ("chatprompt_openai_cases", "24") in {(one.get("name"), one.get("value")) for one in properties}
 
 
 def test_ctrl_c_ends_at_once_what_waits_for_an_api_that_stalls(live: Live, server: Server) -> None:

@@ -186,7 +186,9 @@ def test_a_recording_of_another_request_is_an_error(live: Live) -> None:
 def test_a_recording_that_is_not_there_is_an_error(live: Live) -> None:
     result = live(1)("--chatprompt-replay")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*case 'c0': there is no recorded answer, {ANSWER_PATH}; {RECORD_AGAIN}"])
+    result.stdout.fnmatch_lines(
+        [f"*case 'c0': there is no recorded answer, {ANSWER_PATH}; {RECORD_AGAIN.replace('it again', 'it')}"]
+    )
 
 
 @pytest.mark.parametrize("content", ["<<<<<<< HEAD\n", "text: x\n", "[]", "\x00", "provider: openai\ntext: 5\n"])
@@ -243,14 +245,22 @@ def test_options_that_go_not_together_are_refused(run: Run, arguments: list[str]
     result.stderr.fnmatch_lines([f"ERROR: {told}"])
 
 
-def test_asking_for_the_answer_too_early_is_told(live: Live, server: Server) -> None:
+@pytest.mark.parametrize("arguments", [[], ["--chatprompt-live"], ["--chatprompt-replay"]])
+def test_asking_for_the_answer_too_early_is_told(live: Live, server: Server, arguments: list[str]) -> None:
+    run = live(1)
     early = """
-def pytest_runtest_setup(item):
-    item.fixturenames.append("eval_response")
+@pytest.fixture(autouse=True)
+def early(request):
+    assert request.getfixturevalue("eval_response").text == "real"
 """
-    result = live(1, conftest=early)("--chatprompt-live")
+    run.write({"conftest.py": (run.path / "conftest.py").read_text() + early})
+    result = run(*arguments)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*eval_response is asked for before what is sent was compared with the snapshot*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have eval_response*"
+        ]
+    )
     assert server.requests == []
 
 

@@ -420,6 +420,22 @@ def error_of(status: int, body: Any, **headers: str) -> ApiError:
             f"503 Service Unavailable: The model is overloaded. Please try again later.\n{LATER}\n(UNAVAILABLE)",
             id="Gemini 503",
         ),
+        pytest.param(
+            307,
+            "",
+            {"location": "https://elsewhere.example/v1"},
+            NotFoundError,
+            "307 Temporary Redirect: (an empty body)\nIt points to https://elsewhere.example/v1. Check the model 'm'.",
+            id="a redirect",
+        ),
+        pytest.param(
+            429,
+            openai("Slow down.", "requests", "rate_limit_exceeded"),
+            {"retry_after": "300", "x_request_id": "req_1"},
+            RateLimitError,
+            f"429 Too Many Requests: Slow down.\n{WAIT}\n(rate_limit_exceeded, request req_1, retry after 300 s)",
+            id="a long wait",
+        ),
         pytest.param(502, "", {}, ServerError, f"502 Bad Gateway: (an empty body)\n{LATER}", id="an empty body"),
         pytest.param(
             500,

@@ -19,6 +19,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderError,
     ProviderRequest,
+    RateLimitError,
     UnreachableError,
 )
 from pytest_chatprompt.providers import patience
@@ -178,6 +179,18 @@ def test_all_tries_together_keep_to_the_total_timeout(server: Server, make: Make
         make(total_timeout_seconds=0.5, max_retries=100).send(HI)
     assert caught.value.retries == 1
     assert len(server.requests) == 2
+
+
+def test_a_pause_that_the_api_asked_of_another_request_keeps_to_the_total_timeout(server: Server, make: Make) -> None:
+    server.answer = Answer({}, 429, {"retry-after": "60"})
+    provider = make(total_timeout_seconds=0.3)
+    with pytest.raises(RateLimitError):
+        provider.send(HI)
+    with pytest.raises(
+        UnreachableError, match="the API asked for a pause, of which .* s are left: more than total_timeout"
+    ):
+        provider.send(HI)
+    assert len(server.requests) == 1
 
 
 def test_the_last_try_has_no_more_time_than_is_left(server: Server, make: Make) -> None:
