@@ -24,16 +24,20 @@ from pytest_chatprompt.errors import MissingSettingError, SnapshotError
 from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import Settings
 from pytest_chatprompt.providers.chat import ChatProvider
+from pytest_chatprompt.providers.patience import CancelledSendError
 from pytest_chatprompt.recording import Recording, payload, prepared_recording, record, record_live
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse, build_request
 from pytest_chatprompt.sender import Sender
 from pytest_chatprompt.snapshot import saved_text
 from pytest_chatprompt.snapshot_yaml import dump
+from pytest_chatprompt.stop_signal import signal_file
 
 if TYPE_CHECKING:
     from pytest_chatprompt.session import EvalSession
 
 PROGRESS_SECONDS: Final = 10.0
+# How often a worker looks whether the run is over.
+_LOOK_SECONDS: Final = 0.2
 # A case whose fixtures are these can be sent without running its setup.
 _OWN_FIXTURES: Final = ("eval_case", "eval_request", "eval_provider", "eval_response", "eval_snapshot")
 _MAY_NOT_RUN: Final = ("skip", "skipif", "xfail")
@@ -76,6 +80,8 @@ class LiveRun:
         self._definitions: dict[tuple[pytest.Item | pytest.Collector | None, str], Any] = {}
         self._next: pytest.Item | None = None
         self._told_at = time.monotonic()
+        worker = getattr(config, "workerinput", None)
+        self._stop_file = None if worker is None else signal_file(worker["testrunuid"])
 
     # --- the turn of a case
 
@@ -127,9 +133,19 @@ class LiveRun:
         return recording.response
 
     def _wait(self, future: Future[T]) -> T:
-        while not wait([future], max(self._told_at + PROGRESS_SECONDS - time.monotonic(), 0)).done:
-            self._tell_progress()
+        while not wait([future], self._pause_seconds()).done:
+            if self._stop_file is not None and self._stop_file.exists():
+                self.cancel()
+            if time.monotonic() >= self._told_at + PROGRESS_SECONDS:
+                self._tell_progress()
+        if future.cancelled():
+            raise CancelledSendError("the run was stopped")
         return future.result()
+
+    def _pause_seconds(self) -> float:
+        """How long to wait before there is something to look at, or to tell."""
+        left = max(self._told_at + PROGRESS_SECONDS - time.monotonic(), 0)
+        return left if self._stop_file is None else min(left, _LOOK_SECONDS)
 
     def _tell_progress(self) -> None:
         self._told_at = time.monotonic()

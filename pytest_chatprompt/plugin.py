@@ -82,6 +82,11 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of pytest-xdist what it does not know: whether cases may be taken away from it."""
     node.workerinput["chatprompt_is_stolen_from"] = node.config.getoption("dist") == "worksteal"
+    manager = node.config.pluginmanager
+    if node.config.stash[settings_key].live and not manager.hasplugin("chatprompt-stop"):
+        from pytest_chatprompt.stop_signal import StopSignal  # noqa: PLC0415
+
+        manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -52,7 +52,7 @@ class Sender:
         future: Future[T] = Future()
         with self._changed:
             if self._is_cancelled:
-                future.cancel()
+                _drop(future)
                 return future
             heapq.heappush(self._queue, (order, next(self._tickets), job, future))
             if len(self._threads) < self._concurrency and len(self._threads) < self.in_flight + len(self._queue):
@@ -80,7 +80,7 @@ class Sender:
         with self._changed:
             self._is_cancelled = True
             for _, _, _, future in self._queue:
-                future.cancel()
+                _drop(future)
             self._queue.clear()
             self._changed.notify_all()
 
@@ -109,3 +109,9 @@ class Sender:
             future.set_exception(error)
         else:
             future.set_result(result)
+
+
+def _drop(future: Future[Any]) -> None:
+    """Cancel a future that has not begun, and tell those who wait for it, which `cancel` alone does not."""
+    future.cancel()
+    future.set_running_or_notify_cancel()

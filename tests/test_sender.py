@@ -91,6 +91,7 @@ def test_cancelled_it_begins_nothing_more_and_its_threads_end() -> None:
     waiting = sender.submit(1, lambda: 2)
     sender.cancel()
     late: Future[int] = sender.submit(2, lambda: 3)
+    assert wait([waiting, late], timeout=5).not_done == set()
     assert waiting.cancelled()
     assert late.cancelled()
     go.set()

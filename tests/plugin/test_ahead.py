@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -336,6 +338,22 @@ def test_workers_send_what_is_theirs_and_once(live: Live, server: Server, worker
     assert ("chatprompt_openai_cases", "24") in {(one.get("name"), one.get("value")) for one in properties}
 
 
+def test_a_failure_in_one_worker_ends_what_waits_in_the_other(live: Live, server: Server) -> None:
+    def script(_: int, body: Any) -> Answer:
+        name = body["messages"][-1]["content"]
+        if name == "c1":
+            return Answer({"choices": [{"message": {"content": ""}}]}, delay_seconds=0.5)
+        return Answer(ANSWER, delay_seconds=0 if name == "c0" else 8)
+
+    server.script = script
+    run = live(8)
+    started = time.monotonic()
+    result = run("--chatprompt-live", "-x", "-n", "2")
+    assert time.monotonic() - started < 7
+    assert result.ret != 0
+    assert not list(Path(tempfile.gettempdir()).glob("chatprompt-stop-*"))
+
+
 def test_ctrl_c_ends_at_once_what_waits_for_an_api_that_stalls(live: Live, server: Server) -> None:
     server.stall = threading.Event()
     run = live(6)
@@ -388,6 +406,23 @@ def test_an_api_that_is_not_there_is_an_error_of_the_case(live: Live, server: Se
     assert properties["c1"] == {"chatprompt_provider": "openai", "chatprompt_retries": "0"}
     totals = {one.get("name"): one.get("value") for one in suite.iter("properties").__next__()}
     assert totals["chatprompt_openai_input_tokens"] == "20 + 1 unknown"
+
+
+def test_what_is_asked_for_after_the_stop_is_told(live: Live, server: Server) -> None:
+    stopping = """
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    live = item.config.pluginmanager.get_plugin("chatprompt-live")
+    if live is not None and item.name == "c1":
+        live.cancel()
+"""
+    run = live(3, conftest=stopping)
+    marked = "def pytest_collection_modifyitems(items):\n    [item.add_marker(pytest.mark.skipif(False, reason='')) for item in items]\n"
+    run.write({"conftest.py": (run.path / "conftest.py").read_text() + marked})
+    result = run("--chatprompt-live")
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(["a.eval.yaml:5:5: case 'c1': the run was stopped"])
+    assert server.contents == ["c0"]
 
 
 @pytest.mark.parametrize(

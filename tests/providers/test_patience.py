@@ -187,7 +187,7 @@ def test_a_pause_that_the_api_asked_of_another_request_keeps_to_the_total_timeou
     with pytest.raises(RateLimitError):
         provider.send(HI)
     with pytest.raises(
-        UnreachableError, match="the API asked for a pause, of which .* s are left: more than total_timeout"
+        UnreachableError, match=r"the API asked for a pause, of which .* s are left: more than total_timeout"
     ):
         provider.send(HI)
     assert len(server.requests) == 1
