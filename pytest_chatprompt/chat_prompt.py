@@ -150,6 +150,8 @@ def _chat_message(rendered: RenderedMessage) -> ChatMessage:
 def _adjustments(messages: Sequence[RenderedMessage], explicit: Sequence[RenderedMessage]) -> list[str]:
     told: list[str] = []
     seen: set[Any] = set()
+    first = explicit[0].number if explicit else 0
+    merged = {message.number for message in explicit[1:]}
     for message in messages:
         where = f"message {message.number}"
         for guideline in message.guidelines:
@@ -159,10 +161,10 @@ def _adjustments(messages: Sequence[RenderedMessage], explicit: Sequence[Rendere
                     f"{where}: guideline {guideline.name} moved to the system message (matched {guideline.pattern})"
                 )
         told += message.told
-        if message in explicit[1:]:
+        if message.number in merged:
             told.append(f"{where}: system message merged into the first")
-        elif message in explicit and message.number > 1:
+        elif message.number == first > 1:
             told.append(f"{where}: system message moved to the start")
-        if message in explicit and len(explicit) > 1 and message.message.name is not None:
+        if merged and message.message.name is not None and (message.number == first or message.number in merged):
             told.append(f"{where}: name {message.message.name!r} left out, the system messages are one")
     return told

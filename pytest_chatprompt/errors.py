@@ -214,7 +214,8 @@ class PayloadWarning(UserWarning):
         message_number: 1-based number of the message among the case's `input_messages`, if it is one message.
     """
 
-    def __init__(self, text: str, *, rule: str, message_number: int | None = None) -> None:
+    # With defaults, since pytest-xdist makes a warning anew of its text alone.
+    def __init__(self, text: str, *, rule: str = "", message_number: int | None = None) -> None:
         self.rule = rule
         self.message_number = message_number
         super().__init__(text)

@@ -47,6 +47,7 @@ _SPENT: Final = "(spent)"
 _SPENT_WORDS: Final = (
     "insufficient_quota",
     "credit_balance_exhausted",
+    "billing_not_active",
     "billing_error",
     "enforced_spend_limit_reached",
     _SPENT,
@@ -186,8 +187,8 @@ def api_error(reply: Reply, asked: Asked, shown: Callable[[str], str]) -> ApiErr
     message = shown(told.message)
     code = next((word for word in told.words if word != _SPENT), None)
     request_id = next((reply.headers[name] for name in _REQUEST_IDS if name in reply.headers), told.request_id)
-    head = " ".join(filter(None, (asked.vendor, "answered", str(reply.status), reply.reason)))
-    filtered = f" Filtered: {', '.join(told.filtered)}." if told.filtered else ""
+    head = " ".join(filter(None, (asked.vendor, "answered", str(reply.status), shown(reply.reason))))
+    filtered = f" Filtered: {shown(', '.join(told.filtered))}." if told.filtered else ""
     retry_after_seconds = _retry_after_seconds(reply.headers, told)
     wait = "" if retry_after_seconds is None else f"retry after {retry_after_seconds:.3g} s"
     details = ", ".join(filter(None, (code, request_id and f"request {request_id}", wait)))
@@ -198,8 +199,8 @@ def api_error(reply: Reply, asked: Asked, shown: Callable[[str], str]) -> ApiErr
         f"{text}\n({shown(details)})" if details else text,
         status=reply.status,
         message=message,
-        code=code,
-        request_id=request_id,
+        code=code and shown(code),
+        request_id=request_id and shown(request_id),
         retry_after_seconds=retry_after_seconds,
     )
 
@@ -216,7 +217,7 @@ def _retry_after_seconds(headers: Mapping[str, str], told: _Told) -> float | Non
                 return max(delay, 0.0)
     try:
         date = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return told.retry_delay_seconds
     # A date without a zone, which HTTP does not have, is taken for UTC.
     until = date if date.tzinfo is not None else date.replace(tzinfo=UTC)

@@ -7,6 +7,7 @@ Data comes in, data or bytes come out; what JSON cannot carry is a `PayloadError
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ def arguments_of(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     """
     arguments: Any
     try:
-        arguments = json.loads(call.function.arguments)
+        arguments = json.loads(call.function.arguments, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         arguments = error
     if not isinstance(arguments, dict):
@@ -33,6 +34,13 @@ def arguments_of(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
             message_number=message.number,
         )
     return arguments
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"JSON has no {text}")
+    return number
 
 
 def tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:

@@ -21,6 +21,7 @@ from pytest_chatprompt.preflight import ModelLimits
 UNKNOWN: Final = ModelLimits()
 
 ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
+    "claude-3*": ModelLimits(),
     "claude-*-4-5*": ModelLimits(max_output_tokens=64_000, prefill=True, temperature=True),
     "claude-*-4-6*": ModelLimits(max_output_tokens=128_000, prefill=False, temperature=True),
     "claude-*-4-[78]*": ModelLimits(max_output_tokens=128_000, prefill=False, temperature=False),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from pytest_chatprompt.chat_prompt import ChatMessage
@@ -28,6 +28,12 @@ def _tool_messages_without_id(draft: Draft) -> Broken:
                 message,
                 f"{draft.vendor} refuses a tool message without 'tool_call_id'; name the call that it answers",
             )
+
+
+def _results_without_content(draft: Draft) -> Broken:
+    for message in draft.prompt:
+        if message.role == "tool" and message.content is None:
+            yield message, f"{draft.vendor} refuses a tool message without content; write '' if the result is empty"
 
 
 def _results_of_no_call(draft: Draft) -> Broken:
@@ -83,9 +89,7 @@ def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessa
     """Each message that makes calls, with the tool messages right behind it."""
     for index, message in enumerate(turns):
         if message.tool_calls:
-            behind = turns[index + 1 :]
-            end = next((place for place, after in enumerate(behind) if after.role != "tool"), len(behind))
-            yield message, list(behind[:end])
+            yield message, list(takewhile(lambda after: after.role == "tool", islice(turns, index + 1, None)))
 
 
 def _own(message: ChatMessage, results: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
@@ -168,16 +172,13 @@ def _first_turn_not_the_users(draft: Draft) -> Broken:
 
 def _merged_turns(draft: Draft) -> Broken:
     for before, message in pairwise(draft.turns):
-        if _side(before) == _side(message) and not before.role == message.role == "tool":
+        # Results, and what the user says behind them, are one turn in any case.
+        if before.role == message.role != "tool":
             yield (
                 message,
                 f"{draft.vendor} merges consecutive turns of one role, so the model sees this as one turn with "
                 f"{where([before])}; join them in the case, or put an answer between them",
             )
-
-
-def _side(message: ChatMessage) -> str:
-    return "assistant" if message.role == "assistant" else "user"
 
 
 def _answer_last(consequence: str) -> Check:
@@ -272,6 +273,7 @@ _GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 
 OPENAI_RULES: Final = (
     Rule("tool-call-id", _OPENAI, _tool_messages_without_id),
+    Rule("tool-result-content", _OPENAI, _results_without_content),
     Rule("tool-result-without-call", _OPENAI_TOOLS, _results_of_no_call),
     Rule("tool-call-without-result", _OPENAI_TOOLS, _calls_without_results),
     Rule("tool-result-order", _OPENAI_TOOLS, _results_out_of_order),

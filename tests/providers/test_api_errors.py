@@ -508,6 +508,7 @@ def test_the_facts_are_there_for_programs() -> None:
         pytest.param({"retry_after": "1.5"}, 1.5, id="seconds"),
         pytest.param({"retry_after": "-1"}, 0.0, id="seconds that are over"),
         pytest.param({"retry_after": "soon"}, None, id="no date"),
+        pytest.param({"retry_after": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}, None, id="a zone beyond all zones"),
         pytest.param({"retry_after": "inf"}, None, id="for ever"),
         pytest.param({"retry_after_ms": "x", "retry_after": "2"}, 2.0, id="milliseconds that cannot be read"),
         pytest.param({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, 0.0, id="a date that is over"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import math
 import re
+import socket
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,6 +114,16 @@ def test_a_closed_provider_can_be_used_again(server: Server) -> None:
         assert provider.send(HI).text == "ho"
         provider.close()
     assert "authorization" not in server.requests[0][1]
+
+
+def test_a_connection_that_comes_after_the_stop_is_ended() -> None:
+    channel = OpenAIProvider(api_key="k")._channel
+    channel.cancel()
+    ours, theirs = socket.socketpair()
+    channel._trace("connection.connect_tcp.complete", {"return_value": SimpleNamespace(get_extra_info=lambda _: ours)})
+    assert theirs.recv(1) == b""
+    ours.close()
+    theirs.close()
 
 
 def test_a_provider_that_nobody_closes_leaves_no_connection_open(server: Server) -> None:
