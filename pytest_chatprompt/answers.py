@@ -40,9 +40,14 @@ class RecordedAnswer(BaseModel):
     tool_calls: tuple[ToolCall, ...] = ()
 
 
-def request_sha256(recording: Recording) -> str:
-    """The hash of what was sent: endpoints and bodies, whatever the order of keys in them."""
-    text = json.dumps(what_left(recording), sort_keys=True, separators=(",", ":"), default=str)
+def request_sha256(recording: Recording, root: Path) -> str:
+    """The hash of what was sent: endpoints and bodies, whatever the order of keys in them, the same on every machine.
+
+    Args:
+        recording: what a provider did.
+        root: pytest's root folder.
+    """
+    text = json.dumps(what_left(recording, root), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

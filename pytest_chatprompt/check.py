@@ -80,8 +80,9 @@ def answer_to(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRespo
             "there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have "
             "eval_response as an argument, or write the hook pytest_chatprompt_response"
         )
+    sha256 = request_sha256(reviewed, item.config.rootpath) if settings.replay or settings.record else ""
     if settings.replay:
-        return read_answer(item.answer_path, _shown(item, item.answer_path), request_sha256(reviewed))
+        return read_answer(item.answer_path, _shown(item, item.answer_path), sha256)
     try:
         live: LiveRun = item.config.pluginmanager.getplugin(LIVE_RUN)
         response = live.answer(item, provider, reviewed)
@@ -94,7 +95,7 @@ def answer_to(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRespo
     if not response.text.strip() and not response.tool_calls:
         raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
     if settings.record:
-        write_answer(item.answer_path, item.provider_name, request_sha256(reviewed), response, api.secrets)
+        write_answer(item.answer_path, item.provider_name, sha256, response, api.secrets)
     return response
 
 
@@ -104,9 +105,9 @@ def _quiet(item: EvalItem, provider: Provider) -> AbstractContextManager[None]:
     return nullcontext() if live is None or is_rehearsed_alone(provider) else live.sender.quiet()
 
 
-def _compare(item: pytest.Item, recording: Recording, snapshot: SnapshotAssertion, secrets: SecretValues) -> None:
+def _compare(item: EvalItem, recording: Recording, snapshot: SnapshotAssertion, secrets: SecretValues) -> None:
     __tracebackhide__ = True
-    provider_name = item.provider_name  # type: ignore[attr-defined]
+    provider_name = item.provider_name
     data = payload(recording, provider_name, item.config.rootpath)
     found = secrets.find(data)
     if found is not None:

@@ -164,10 +164,15 @@ def prepared_recording(provider: ChatProvider, request: ProviderRequest) -> Reco
     return Recording(request, response, (sent,), prepared=prepared)
 
 
-def what_left(recording: Recording) -> Any:
-    """What was sent, as JSON data: pairs of endpoint and body, or what an agent or a plain function was given."""
+def what_left(recording: Recording, root: Path) -> Any:
+    """What was sent, as JSON data: pairs of endpoint and body, or what an agent or a plain function was given.
+
+    Args:
+        recording: what a provider did.
+        root: pytest's root folder, to which an agent's paths are made relative.
+    """
     if recording.handover is not None:
-        return [list(recording.handover.argv), recording.handover.prompt]
+        return shown(recording.handover, root)
     if not recording.sent:
         return [message.as_dict() for message in recording.request.chat_prompt or ()]
     return [[sent.endpoint, sent.body] for sent in recording.sent]

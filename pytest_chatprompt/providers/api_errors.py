@@ -38,6 +38,8 @@ _UNAUTHORIZED: Final = 401
 _PAYMENT_REQUIRED: Final = 402
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
+# A timeout of the API's own, and a conflict with another request.
+_PASSING: Final = (408, 409)
 _TOO_LARGE: Final = 413
 _TOO_MANY: Final = 429
 _SERVER_ERRORS: Final = 500
@@ -54,6 +56,7 @@ _SPENT_WORDS: Final = (
 )
 # Anthropic's, with the type `invalid_request_error` that stands for much else.
 _NOTHING_LEFT: Final = re.compile(r"credit balance is too low|reached your (specified )?(workspace )?API usage limits")
+_KEY_WORDS: Final = ("API_KEY_INVALID", "invalid_api_key", "authentication_error")
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -136,12 +139,7 @@ _KINDS: Final = (
     ),
     _Kind(
         AuthenticationError,
-        _says("API_KEY_INVALID", "invalid_api_key", "authentication_error"),
-        "Check the key: the environment variable {key_variable}, or api_key.",
-    ),
-    _Kind(
-        AuthenticationError,
-        _is(_UNAUTHORIZED),
+        lambda status, told: status == _UNAUTHORIZED or _says(*_KEY_WORDS)(status, told),
         "Check the key: the environment variable {key_variable}, or api_key.",
     ),
     _Kind(
@@ -163,7 +161,7 @@ _KINDS: Final = (
     ),
     _Kind(
         ServerError,
-        lambda status, _: status >= _SERVER_ERRORS,
+        lambda status, _: status >= _SERVER_ERRORS or status in _PASSING,
         "The fault, or the load, is on the API's side: run again later.",
     ),
     _Kind(

@@ -230,8 +230,14 @@ class ChatProvider(ABC):
         Raises:
             PayloadError: the API's shape cannot hold the messages.
         """
+        return self._drafted(request)[2]
+
+    def _drafted(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
+        """The whole body of a request, the adjustments and the findings."""
         prompt = self.build_chat_prompt(request)
-        return self._findings(prompt, laid_over(self.build_payload(prompt).body, self.extra_body))
+        payload = self.build_payload(prompt)
+        body = laid_over(payload.body, self.extra_body)
+        return body, payload.adjustments, self._findings(prompt, body)
 
     def _findings(self, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
         settings = self.settings_in(body)
@@ -262,11 +268,8 @@ class ChatProvider(ABC):
             PayloadError: the API's shape cannot hold the messages.
             MissingSettingError: it is not set where to send it.
         """
-        prompt = self.build_chat_prompt(request)
-        payload = self.build_payload(prompt)
-        body = laid_over(payload.body, self.extra_body)
-        findings = self._findings(prompt, body)
-        return Prepared(self.base_url + self.endpoint_path(), encoded(body), payload.adjustments, findings)
+        body, adjustments, findings = self._drafted(request)
+        return Prepared(self.base_url + self.endpoint_path(), encoded(body), adjustments, findings)
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, again where an error may pass, and read the answer.

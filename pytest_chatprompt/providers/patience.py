@@ -28,7 +28,7 @@ _LONGEST_BACKOFF_SECONDS: Final = 30.0
 _PASSING_STATUSES: Final = frozenset({408, 409, 429})
 _SERVER_ERRORS: Final = 500
 
-# Whether anything is tried again: offline it is not, where an error is one that a test has asked for.
+# Whether anything is waited for or tried again: offline it is not, where an error is one that a test has asked for.
 is_patient: Final[ContextVar[bool]] = ContextVar("is_patient", default=True)
 
 T = TypeVar("T")
@@ -104,14 +104,15 @@ def patiently(
             pace.hold(seconds)
         return seconds
 
+    if not is_patient.get():
+        return attempt(), 0
     until = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def once() -> T:
         pace.keep(until)
         return attempt()
 
-    tries = max_retries + 1 if is_patient.get() else 1
-    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(tries)
+    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(max_retries + 1)
     if total_timeout_seconds is not None:
         stop = stop | tenacity.stop_before_delay(total_timeout_seconds)
     retrying = tenacity.Retrying(

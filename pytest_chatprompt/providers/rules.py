@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise
 from typing import Final
 
 from pytest_chatprompt.chat_prompt import ChatMessage
@@ -87,9 +87,17 @@ def _results_given_twice(draft: Draft) -> Broken:
 
 def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessage, list[ChatMessage]]]:
     """Each message that makes calls, with the tool messages right behind it."""
-    for index, message in enumerate(turns):
-        if message.tool_calls:
-            yield message, list(takewhile(lambda after: after.role == "tool", islice(turns, index + 1, None)))
+    caller: ChatMessage | None = None
+    results: list[ChatMessage] = []
+    for message in turns:
+        if message.role == "tool":
+            results.append(message)
+            continue
+        if caller is not None:
+            yield caller, results
+        caller, results = (message if message.tool_calls else None), []
+    if caller is not None:
+        yield caller, results
 
 
 def _own(message: ChatMessage, results: Iterable[ChatMessage]) -> Iterator[ChatMessage]:

@@ -280,6 +280,31 @@ def pytest_chatprompt_response(case, response):
     run("--chatprompt-replay").assert_outcomes(passed=2)
 
 
+def test_an_agents_recording_is_good_on_every_machine(live: Live) -> None:
+    agent = """
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return CLIProvider(["echo", "{files}", "{prompt}"])
+"""
+    run = live(1, conftest=agent)
+    content = "[{type: text, value: hi}, {type: file, value: x.md}]"
+    for folder in ("here", "there"):
+        run.write(
+            {
+                f"{folder}/pytest.ini": "[pytest]\n",
+                f"{folder}/conftest.py": "import pytest\n" + agent,
+                f"{folder}/x.md": "x",
+                f"{folder}/a.eval.yaml": cases(["c0"]).replace("content: c0", f"content: {content}"),
+            }
+        )
+    run.update("--rootdir=here", "here")
+    run("--rootdir=here", "here", "--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    (run.path / "here/__snapshots__").rename(run.path / "there/__snapshots__")
+    run("--rootdir=there", "there", "--chatprompt-replay").assert_outcomes(passed=1)
+
+
 def test_a_provider_of_ones_own_is_recorded_and_replayed_too(live: Live) -> None:
     plain = """
 @pytest.fixture

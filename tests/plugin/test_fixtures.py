@@ -478,9 +478,9 @@ def test_an_error_that_a_test_asks_for_offline_is_not_tried_again(run: Run) -> N
         {
             "test_a.py": """
 import pytest
-from pytest_chatprompt import ChatMessage, OpenAIProvider, ProviderRequest, ServerError
+from pytest_chatprompt import ChatMessage, OpenAIProvider, ProviderRequest, RateLimitError
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eval_provider():
     return OpenAIProvider()
 
@@ -489,11 +489,14 @@ def eval_request():
     return ProviderRequest(chat_prompt=[ChatMessage("user", "hi")])
 
 def test_it(request, eval_api):
-    route = eval_api.post(path__regex="chat/completions").respond(503)
-    with pytest.raises(ServerError):
+    route = eval_api.post(path__regex="chat/completions").respond(429)
+    with pytest.raises(RateLimitError):
         request.getfixturevalue("eval_response")
     assert route.call_count == 1
+
+def test_nor_does_it_slow_down_what_comes_after(eval_provider, eval_request, eval_api):
+    assert eval_provider._channel.pace._held_until == 0
 """
         }
     )
-    run().assert_outcomes(passed=1)
+    run().assert_outcomes(passed=2)

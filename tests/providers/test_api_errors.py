@@ -148,6 +148,14 @@ def error_of(status: int, body: Any, **headers: str) -> ApiError:
             id="OpenAI 500",
         ),
         pytest.param(
+            409,
+            openai("Try again.", "conflict", None),
+            {},
+            ServerError,
+            f"409 Conflict: Try again.\n{LATER}\n(conflict)",
+            id="409",
+        ),
+        pytest.param(
             503,
             openai("The engine is currently overloaded.", "server_error", None),
             {},
