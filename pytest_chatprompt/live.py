@@ -7,19 +7,17 @@ ahead but a payload that equals its snapshot; every other case is sent when its 
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_chatprompt import fixtures
 from pytest_chatprompt.collection import EvalItem
+from pytest_chatprompt.coming import ComingCases
 from pytest_chatprompt.errors import MissingSettingError, SnapshotError
 from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import Settings
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS: Final = 10.0
 # How often a worker looks whether the run is over.
 _LOOK_SECONDS: Final = 0.2
-# A case whose fixtures are these can be sent without running its setup.
-_OWN_FIXTURES: Final = ("eval_case", "eval_request", "eval_provider", "eval_response", "eval_snapshot")
 _MAY_NOT_RUN: Final = ("skip", "skipif", "xfail")
 
 T = TypeVar("T")
@@ -74,10 +70,10 @@ class LiveRun:
         self._session = session
         self._planned: dict[str, _Planned] = {}
         self._passed: set[str] = set()
-        self._positions: dict[str, int] = {}
+        self._coming = ComingCases(config, settings.concurrency)
         # By the definition of the fixture.
         self._providers: dict[Any, ChatProvider] = {}
-        self._definitions: dict[tuple[pytest.Item | pytest.Collector | None, str], Any] = {}
+        self._current: Provider | None = None
         self._next: pytest.Item | None = None
         self._told_at = time.monotonic()
         worker = getattr(config, "workerinput", None)
@@ -106,6 +102,7 @@ class LiveRun:
             SnapshotError: what left is not what was reviewed.
         """
         __tracebackhide__ = True
+        self._current = provider
         if isinstance(provider, ChatProvider):
             with suppress(MissingSettingError):
                 self._session.secrets.add_headers(provider.credentials())
@@ -161,21 +158,21 @@ class LiveRun:
 
     def _learn(self, item: EvalItem, provider: Provider, reviewed: Recording) -> None:
         """Send ahead for the coming cases that go through the same fixture's provider, or another one that is known."""
-        definition = self._definition(item)
+        definition = self._coming.provider_definition(item)
         if definition is None:
             return
         if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
             is_news = definition not in self._providers
             self._providers[definition] = provider
-            if is_news or self._is_seen_in_part():
-                for order, coming in enumerate(self._coming(item), start=len(self._passed)):
+            if is_news or self._coming.is_seen_in_part:
+                for order, coming in enumerate(self._coming.after(item, self._next), start=len(self._passed)):
                     self._plan(order, coming)
         elif reviewed.sent and item.nodeid not in self._planned:
             self._plan_next(item, definition, provider)
 
     def _plan(self, order: int, item: pytest.Item) -> None:
         """Send a case ahead if its provider is one of those that make ready what they send."""
-        provider = self._providers.get(self._definition(item)) if isinstance(item, EvalItem) else None
+        provider = self._providers.get(self._coming.provider_definition(item)) if isinstance(item, EvalItem) else None
         if not isinstance(item, EvalItem) or provider is None or not self._may_be_sent_ahead(item):
             return
 
@@ -193,10 +190,10 @@ class LiveRun:
         found: list[tuple[EvalItem, Recording]] = []
         api = EvalAPI(self._session.secrets)
         with self.sender.quiet():
-            for coming in self._coming(item):
+            for coming in self._coming.after(item, self._next):
                 if len(found) + 1 >= self._settings.concurrency:
                     break
-                if not isinstance(coming, EvalItem) or self._definition(coming) is not definition:
+                if not isinstance(coming, EvalItem) or self._coming.provider_definition(coming) is not definition:
                     continue
                 if self._may_be_sent_ahead(coming):
                     reviewed = self._reviewed(coming, lambda request: record(provider, request, api))
@@ -224,69 +221,6 @@ class LiveRun:
             return None
         return recording
 
-    def _definition(self, item: EvalItem) -> Any:
-        """The definition of the session's fixture that gives an item its provider; `None` if it is not that simple."""
-        if set(getattr(getattr(item, "callspec", None), "params", ())) - {"_eval_provider_name"}:
-            return None
-        key = (item.parent, item.provider_name)
-        if key not in self._definitions:
-            self._definitions[key] = self._looked_up(item)
-        return self._definitions[key]
-
-    def _looked_up(self, item: EvalItem) -> Any:
-        # The fixtures that are in force at a node: pytest has no public way to ask before the node is set up.
-        manager = item.session._fixturemanager
-        for name in _OWN_FIXTURES:
-            definitions = manager.getfixturedefs(name, item)
-            if not definitions or definitions[-1].func.__module__ != fixtures.__name__:
-                return None
-        # A project's own fixture may skip the case, or set what sending it takes.
-        if any(self._is_setup_of_the_project(manager.getfixturedefs(name, item)) for name in item.fixturenames):
-            return None
-        definitions = manager.getfixturedefs(f"{item.provider_name}_provider", item)
-        if not definitions or definitions[-1].scope != "session" or definitions[-1].params is not None:
-            return None
-        return definitions[-1]
-
-    def _is_setup_of_the_project(self, definitions: Sequence[Any] | None) -> bool:
-        """Whether a fixture is set up for each case, file or folder anew by code of the project."""
-        if not definitions or definitions[-1].scope == "session":
-            return False
-        file = Path(inspect.getfile(inspect.unwrap(definitions[-1].func)))
-        is_of_plugin = definitions[-1].func.__module__.startswith(f"{__package__}.")
-        return not is_of_plugin and "site-packages" not in file.parts and file.is_relative_to(self._config.rootpath)
-
-    # --- which cases are coming
-
-    def _is_seen_in_part(self) -> bool:
-        """Whether the coming cases are known a few at a time only."""
-        return bool(self._config.getoption("maxfail", 0)) or hasattr(self._config, "workerinput")
-
-    def _coming(self, item: EvalItem) -> list[pytest.Item]:
-        """The cases that this process runs after an item, as far as they may be sent ahead."""
-        if hasattr(self._config, "workerinput"):
-            coming = self._assigned(item)
-        else:
-            items = item.session.items
-            self._positions = self._positions or {one.nodeid: place for place, one in enumerate(items, start=1)}
-            coming = items[self._positions[item.nodeid] :]
-        # A run that stops at the first failure is not to have paid for all that comes after it.
-        return coming[: self._settings.concurrency] if self._config.getoption("maxfail", 0) else coming
-
-    def _assigned(self, item: EvalItem) -> list[pytest.Item]:
-        """What pytest-xdist has assigned to this worker for good."""
-        nexts = [] if self._next is None else [self._next]
-        queue = next(
-            filter(None, (getattr(one, "torun", None) for one in self._config.pluginmanager.get_plugins())), None
-        )
-        # What is assigned may be taken back when workers steal from one another.
-        is_stolen_from = self._config.workerinput["chatprompt_is_stolen_from"]  # type: ignore[attr-defined]
-        if queue is None or not hasattr(queue, "lock") or is_stolen_from:
-            return nexts
-        with queue.lock() as indices:
-            assigned = [index for index in indices if isinstance(index, int)]
-        return [*nexts, *(item.session.items[index] for index in assigned)]
-
     # --- stopping
 
     @pytest.hookimpl(trylast=True)
@@ -309,8 +243,9 @@ class LiveRun:
         """Let nothing more be sent, and break off what is in flight."""
         self.sender.cancel()
         # Where nothing is on its way the providers are left as they are: somebody may go on with them.
-        for provider in self._providers.values() if self.sender.in_flight else ():
-            provider.cancel()
+        for provider in (*self._providers.values(), self._current) if self.sender.in_flight else ():
+            if isinstance(provider, ChatProvider):
+                provider.cancel()
 
 
 def _is_same(one: Recording, other: Recording) -> bool:

@@ -338,7 +338,16 @@ def test_workers_send_what_is_theirs_and_once(live: Live, server: Server, worker
     assert ("chatprompt_openai_cases", "24") in {(one.get("name"), one.get("value")) for one in properties}
 
 
-def test_a_failure_in_one_worker_ends_what_waits_in_the_other(live: Live, server: Server) -> None:
+@pytest.mark.parametrize("scope", ["session", "function"])
+def test_a_failure_in_one_worker_ends_what_waits_in_the_other(live: Live, server: Server, scope: str) -> None:
+    conftest = f"""
+@pytest.fixture(scope="{scope}")
+def openai_provider():
+    provider = OpenAIProvider(base_url="{server.url}", api_key="k", model="gpt-5.5")
+    yield provider
+    provider.close()
+"""
+
     def script(_: int, body: Any) -> Answer:
         name = body["messages"][-1]["content"]
         if name == "c1":
@@ -346,7 +355,7 @@ def test_a_failure_in_one_worker_ends_what_waits_in_the_other(live: Live, server
         return Answer(ANSWER, delay_seconds=0 if name == "c0" else 8)
 
     server.script = script
-    run = live(8)
+    run = live(8, conftest=conftest)
     started = time.monotonic()
     result = run("--chatprompt-live", "-x", "-n", "2")
     assert time.monotonic() - started < 7
