@@ -1,0 +1,160 @@
+"""The contests: which two runs are measured beside one another, and how large a ratio is allowed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.benchmarks.process import Taken, take
+from tests.benchmarks.project import Project
+
+_ROOT: Final = Path(__file__).parents[2]
+_PYTEST: Final = (sys.executable, "-m", "pytest", "-q")
+# What both sides have in common, and nothing else that happens to be installed.
+_PLUGINS: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(_ROOT)}
+_COMMON: Final = (*_PYTEST, "-p", "respx", "-p", "syrupy")
+SNAPSHOTS: Final = "__snapshots__"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two of a contest.
+
+    Args:
+        program: the words that come first, with which it also writes its snapshots.
+        arguments: the words after them.
+        expected: what its output must hold; `{items}` stands for the number of items.
+        environment: variables for it.
+        writes: whether each run begins without snapshots; otherwise they are written once, before the first.
+    """
+
+    program: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    expected: str = "{items} passed"
+    environment: Mapping[str, str] = field(default_factory=lambda: _PLUGINS)
+    writes: bool = False
+
+    def prepare(self, folder: Path, project: Project) -> None:
+        """Make everything ready for the first run: the project, its snapshots, compiled modules."""
+        project.write(folder)
+        take((*self.program, "--snapshot-update"), folder, self.environment, f"{project.items} passed")
+
+    def run(self, folder: Path, items: int) -> Taken:
+        """Run it once."""
+        if self.writes:
+            shutil.rmtree(folder / SNAPSHOTS)
+        return take((*self.program, *self.arguments), folder, self.environment, self.expected.format(items=items))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two runs of the same project.
+
+    Args:
+        name: what the table calls it.
+        project: its size.
+        ours: the run that is looked at.
+        other: the run that it is compared with.
+        budget: the largest ratio of CPU seconds that is allowed; `None` where none was set.
+        runs: how often each is run, at most.
+    """
+
+    name: str
+    project: Project
+    ours: Side
+    other: Side
+    budget: float | None = None
+    runs: int = 5
+
+    @property
+    def items(self) -> int:
+        """How many items the project has."""
+        return self.project.items
+
+
+def _ours(*arguments: str, expected: str = "{items} passed", writes: bool = False) -> Side:
+    return Side((*_COMMON, "-p", "chatprompt"), arguments, expected, writes=writes)
+
+
+def _floor(*arguments: str, expected: str = "{items} passed", writes: bool = False) -> Side:
+    return Side((*_COMMON, "-p", "tests.benchmarks.floor"), arguments, expected, writes=writes)
+
+
+def _both(
+    name: str,
+    project: Project,
+    *arguments: str,
+    expected: str = "{items} passed",
+    writes: bool = False,
+    budget: float | None = None,
+    runs: int = 5,
+) -> Contest:
+    """A run of ours beside the same run of the floor."""
+    ours, floor = (side(*arguments, expected=expected, writes=writes) for side in (_ours, _floor))
+    return Contest(name, project, ours, floor, budget, runs)
+
+
+_COLLECTED: Final = "{items} tests collected"
+_ONE: Final = Project(0)
+_LARGE: Final = Project(20_000)
+
+COMPARE: Final = {
+    size: _both(
+        f"compare {size:,}", Project(size), budget=1.5 if size == 5_000 else None, runs=3 if size > 5_000 else 5
+    )
+    for size in (100, 1_000, 5_000, 20_000)
+}
+_UPDATE: Final = [
+    _both(
+        f"update {size:,}",
+        Project(size),
+        "--snapshot-update",
+        writes=True,
+        budget=1.7 if size == 5_000 else None,
+        runs=3 if size > 5_000 else 5,
+    )
+    for size in (100, 1_000, 5_000, 20_000)
+]
+_COLLECT: Final = [
+    _both(f"collect {size:,}", Project(size), "--collect-only", expected=_COLLECTED, budget=1.3, runs=5)
+    for size in (5_000, 20_000)
+]
+HALF: Final = {
+    size: _both(f"compare a half of {size:,} (-m)", Project(size), "-m", "half", expected=" passed, ", runs=3)
+    for size in (1_000, 5_000)
+}
+HALF_ALONE: Final = Contest(
+    "compare a half of 20,000 (-m), against all of 20,000",
+    _LARGE,
+    _ours("-m", "half", expected="10000 passed, 10000 deselected"),
+    _ours(),
+    runs=3,
+)
+_OTHERS: Final = [
+    _both("compare 5,000 in 500 files", Project(5_000, files=500)),
+    _both("collect 5,000 in 500 files", Project(5_000, files=500), "--collect-only", expected=_COLLECTED, budget=1.3),
+    _both("compare 1,250 through four providers", Project(1_250, providers=("openai", "azure", "anthropic", "gemini"))),
+    _both("compare 500 of 50 turns", Project(500, turns=50)),
+    _both("compare 1,000 that attach 1 MB", Project(1_000, attachment_bytes=1_000_000), runs=3),
+    Contest(
+        "one case of 20,000, against collecting them",
+        _LARGE,
+        _ours("f0.eval.yaml::c19999", expected="1 passed"),
+        _ours("--collect-only", expected=_COLLECTED),
+        budget=1.0,
+    ),
+    Contest(
+        "no eval file, against the plugin switched off",
+        _ONE,
+        Side(_PYTEST, environment={}),
+        Side((*_PYTEST, "-p", "no:chatprompt"), environment={}),
+        budget=1.0,
+        runs=25,
+    ),
+]
+
+CONTESTS: Final = [*COMPARE.values(), *_UPDATE, *_COLLECT, *HALF.values(), HALF_ALONE, *_OTHERS]

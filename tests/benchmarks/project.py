@@ -1,0 +1,63 @@
+"""A folder of eval files of a given size."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Project:
+    """How much there is of what.
+
+    Args:
+        cases: in all files together; 0 for a project with one ordinary test and no eval file.
+        files: how many eval files.
+        turns: messages of a case; user and assistant take turns.
+        providers: what each case goes through; empty for the default.
+        attachment_bytes: the size of one text file that every case attaches; 0 for none.
+    """
+
+    cases: int
+    files: int = 1
+    turns: int = 1
+    providers: tuple[str, ...] = ()
+    attachment_bytes: int = 0
+
+    @property
+    def items(self) -> int:
+        """How many items pytest makes of it, its ordinary test included."""
+        return self.cases * max(len(self.providers), 1) or 1
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder that is there."""
+        (folder / "pytest.ini").write_text("[pytest]\nmarkers = half\n", encoding="utf-8")
+        if not self.cases:
+            (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
+        if self.attachment_bytes:
+            line = "what is written in the document that all cases attach\n"
+            text = line * (self.attachment_bytes // len(line))
+            (folder / "document.txt").write_text(text, encoding="utf-8")
+        for file in range(self.files if self.cases else 0):
+            # JSON is YAML, and one line for each case is what a person would write for so small a one.
+            lines = (f"  - {json.dumps(self._case(number))}\n" for number in range(file, self.cases, self.files))
+            path = folder / f"f{file}.eval.yaml"
+            path.write_text(f"provider: openai\nevalcases:\n{''.join(lines)}", encoding="utf-8")
+
+    def _case(self, number: int) -> dict[str, Any]:
+        roles = ("user", "assistant")
+        messages: list[Any] = [
+            {"role": roles[turn % 2], "content": f"question number {number}, turn {turn}"} for turn in range(self.turns)
+        ]
+        if self.attachment_bytes:
+            text = {"type": "text", "value": messages[-1]["content"]}
+            messages[-1]["content"] = [text, {"type": "file", "value": "document.txt"}]
+        case: dict[str, Any] = {"id": f"c{number}"}
+        if self.providers:
+            case["provider"] = list(self.providers)
+        # Every second case of each file.
+        if number // self.files % 2 == 0:
+            case["tags"] = ["half"]
+        return {**case, "input_messages": messages}
