@@ -38,11 +38,15 @@ class EvalAPI(respx.MockRouter):
         self.sent: list[httpx.Request] = []
         self.unanswered: list[str] = []
 
+    def forget(self) -> None:
+        """Begin anew with what was sent; respx's own `calls` and the routes stay."""
+        self.sent.clear()
+        self.unanswered.clear()
+
     @contextmanager
     def active(self) -> Iterator[None]:
         """Take the requests of every httpx client for as long as this lasts; what was sent before is forgotten."""
-        self.sent.clear()
-        self.unanswered.clear()
+        self.forget()
         self.start()
         try:
             yield
@@ -52,6 +56,8 @@ class EvalAPI(respx.MockRouter):
     def handler(self, request: httpx.Request) -> httpx.Response:
         """Answer a request of a sync client."""
         self._take(request)
+        if not self.routes:
+            return self._answer(request)
         try:
             return super().handler(request)
         except AllMockedAssertionError:

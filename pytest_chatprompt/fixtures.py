@@ -164,10 +164,9 @@ def _closing(provider: Any) -> Iterator[Any]:
 @pytest.fixture
 def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
     """The offline stand-in of the APIs: a respx router, to which a test adds routes and replies."""
-    from pytest_chatprompt.eval_api import EvalAPI  # noqa: PLC0415
     from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
 
-    return EvalAPI(EvalSession.of(request.config).secrets)
+    return EvalSession.of(request.config).fresh_api()
 
 
 @pytest.fixture

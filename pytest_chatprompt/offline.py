@@ -1,8 +1,8 @@
 """Offline: while a provider sends, nothing leaves this machine and nothing of it shows in what is sent.
 
-`offline()` is entered by `recording` around one send. Within it the environment holds placeholders for
-keys and endpoints and no proxies, and a socket connects to loopback alone; every attempt at more is an
-error that names the address. `session` enters `guarded_sockets()` alone, around all of a case. Nothing stays
+`offline()` is entered by `recording` around one send by code that is not this package's. Within it the environment
+holds placeholders for keys and endpoints and no proxies, and a socket connects to loopback alone; every attempt at
+more is an error that names the address. `reports` enters `guarded_sockets()` alone, around all of a case. Nothing stays
 changed afterwards.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Final
 from pytest_chatprompt.errors import RecordingError
 from pytest_chatprompt.providers import CHAT_PROVIDERS, AzureProvider
 
-_PLACEHOLDERS: Final = {provider.key_variable: "offline" for provider in CHAT_PROVIDERS} | {
+PLACEHOLDERS: Final = {provider.key_variable: "offline" for provider in CHAT_PROVIDERS} | {
     AzureProvider.endpoint_variable: "https://azure-openai.invalid"
 }
 # What httpx reads when a client is made (httpx, "Environment Variables").
@@ -56,10 +56,10 @@ def offline() -> Iterator[Connections]:
 
 @contextmanager
 def _placeholder_environment() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in (*_PLACEHOLDERS, *_UNSET)}
+    before = {name: os.environ.get(name) for name in (*PLACEHOLDERS, *_UNSET)}
     for name in _UNSET:
         os.environ.pop(name, None)
-    os.environ.update(_PLACEHOLDERS)
+    os.environ.update(PLACEHOLDERS)
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ import pytest
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.check import LIVE_RUN
 from pytest_chatprompt.collection import EvalFile, EvalItem
+from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
@@ -35,6 +36,7 @@ class EvalSession:
         reader: reads the files that cases name, each once.
         secrets: what must not reach a snapshot or a report.
         tap: sees what leaves in a live run.
+        api: the stand-in of the APIs for every case that adds nothing to it.
         unused: snapshots whose case or provider is no longer defined.
         cut_short: whether something was not collected or not run that should have been.
     """
@@ -43,6 +45,7 @@ class EvalSession:
     reader: FileReader
     secrets: SecretValues
     tap: Tap
+    api: EvalAPI
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
     _is_disabled_by_user: bool = False
@@ -56,7 +59,7 @@ class EvalSession:
         session: Self | None = config.pluginmanager.get_plugin(name)
         if session is None:
             secrets = SecretValues(os.environ)
-            session = cls(config, FileReader(config.rootpath), secrets, Tap(secrets))
+            session = cls(config, FileReader(config.rootpath), secrets, Tap(secrets), EvalAPI(secrets))
             config.pluginmanager.register(session, name)
             config.pluginmanager.register(EvalReports(config, session.secrets), "chatprompt-reports")
             settings = config.stash[settings_key]
@@ -66,6 +69,14 @@ class EvalSession:
                 live = LiveRun(config, settings, session)
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
+
+    def fresh_api(self) -> EvalAPI:
+        """A stand-in of the APIs without routes and calls: the last one again, if nobody has added a route to it."""
+        if self.api.routes:
+            self.api = EvalAPI(self.secrets)
+        self.api.reset()
+        self.api.forget()
+        return self.api
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import socket
 import urllib.error
 import urllib.request
@@ -90,6 +91,48 @@ def test_the_built_in_providers_work_with_nothing_set(
         "hi",
         ["one"],
     )
+
+
+BUILT_IN = [AzureProvider, OpenAIProvider, AnthropicProvider, GeminiProvider]
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_a_built_in_provider_is_recorded_as_one_of_ones_own_is(kind: type[Any]) -> None:
+    def seen(provider: Any, api: EvalAPI) -> list[Any]:
+        with contextlib.closing(provider):
+            recording = record(provider, REQUEST, api)
+        response = recording.response.model_copy(update={"latency_seconds": 0.0})
+        sent = [(one.method, one.url, one.headers.raw, one.content) for one in api.sent]
+        return [recording.sent, response, sent, [call.response.json() for call in api.calls]]
+
+    own = type("Own", (kind,), {})
+    with_route = EvalAPI()
+    with_route.get("https://elsewhere.example/").respond(200)
+    recordings = [seen(kind(), EvalAPI()), seen(own(), EvalAPI()), seen(kind(), with_route)]
+    assert recordings[0] == recordings[1] == recordings[2]
+    assert recordings[0][2]
+
+
+def test_what_was_sent_before_is_forgotten() -> None:
+    api = EvalAPI()
+    with contextlib.closing(OpenAIProvider()) as provider:
+        for _ in range(3):
+            record(provider, REQUEST, api)
+    assert (len(api.sent), len(api.calls)) == (1, 3)
+
+
+def test_a_built_in_provider_leaves_the_process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(_: httpx.Request) -> httpx.Response:
+        seen.append((dict(os.environ), vars(httpx.Client)["_transport_for_url"], socket.socket.connect))
+        return httpx.Response(200, json=OpenAIProvider.offline_reply)
+
+    seen: list[Any] = []
+    api = EvalAPI()
+    monkeypatch.setattr(api, "_answer", look)
+    look(httpx.Request("GET", "https://x.example/"))
+    with contextlib.closing(OpenAIProvider()) as provider:
+        record(provider, REQUEST, api)
+    assert seen[0] == seen[1]
 
 
 def test_what_the_environment_holds_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the p
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import ClassVar, Final, Unpack
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from pytest_chatprompt.preflight import ModelLimits
 from pytest_chatprompt.providers.chat import ChatSettings, Payload
 from pytest_chatprompt.providers.openai import MaxTokensParameter, OpenAIProvider
 from pytest_chatprompt.providers.settings import check_text
+from pytest_chatprompt.providers.surroundings import surroundings
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
 # The latest version of the dated data plane that is generally available.
@@ -68,7 +68,7 @@ class AzureProvider(OpenAIProvider):
         Raises:
             MissingSettingError: it is set neither here nor in the environment.
         """
-        endpoint = self._base_url or os.environ.get(self.endpoint_variable)
+        endpoint = self._base_url or surroundings().environment.get(self.endpoint_variable)
         if not endpoint:
             raise MissingSettingError(
                 f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "

@@ -18,6 +18,7 @@ import httpx
 
 from pytest_chatprompt.errors import UnreachableError
 from pytest_chatprompt.providers.patience import Pace
+from pytest_chatprompt.providers.surroundings import Handler, surroundings
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 _JSON: Final = {"content-type": "application/json"}
@@ -41,6 +42,8 @@ class Channel:
         self._auth = _Credentials(credentials)
         self._shown = shown
         self._client: httpx.Client | None = None
+        # For surroundings that have a handler in place of the network: the last one, and its client.
+        self._stand_in: tuple[Handler, httpx.Client] | None = None
         self._close: finalize[[], Any] | None = None
         self._sockets: WeakSet[socket.socket] = WeakSet()
         self._lock = threading.Lock()
@@ -96,6 +99,12 @@ class Channel:
         )
 
     def _opened(self) -> httpx.Client:
+        handler = surroundings().handler
+        if handler is not None:
+            stand_in = self._stand_in
+            if stand_in is None or stand_in[0] != handler:
+                stand_in = self._stand_in = (handler, httpx.Client(transport=httpx.MockTransport(handler)))
+            return stand_in[1]
         with self._lock:
             if self._client is None:
                 # How many requests there may be at once is for the caller to say.

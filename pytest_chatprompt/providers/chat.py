@@ -7,7 +7,6 @@ reply. A subclass has no I/O of its own.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -26,6 +25,7 @@ from pytest_chatprompt.providers.json_body import encoded, laid_over
 from pytest_chatprompt.providers.models import limits_of
 from pytest_chatprompt.providers.patience import DEFAULT_MAX_RETRIES, patiently
 from pytest_chatprompt.providers.settings import check_kind, check_names, check_number, number_or_none
+from pytest_chatprompt.providers.surroundings import surroundings
 from pytest_chatprompt.requests import ProviderRequest, ProviderResponse
 
 # What the vendors' own SDKs wait by default.
@@ -318,7 +318,7 @@ class ChatProvider(ABC):
 
     def _key(self) -> str:
         # A variable that is set to nothing, as CI does with a secret that it does not have, is not set.
-        key = self._api_key if self._api_key is not None else os.environ.get(self.key_variable) or None
+        key = self._api_key if self._api_key is not None else surroundings().environment.get(self.key_variable) or None
         if key is None:
             raise MissingSettingError(
                 f"no key for {self.vendor}: set the environment variable {self.key_variable}, "

@@ -12,13 +12,13 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import tenacity
 
 from pytest_chatprompt.errors import ApiError, ProviderError, QuotaError, RateLimitError, UnreachableError
+from pytest_chatprompt.providers.surroundings import surroundings
 
 DEFAULT_MAX_RETRIES: Final = 5
 # Beyond this the API says "not now", and an answer is not worth the wait (openai-python takes the same).
@@ -27,9 +27,6 @@ _FIRST_WAIT_SECONDS: Final = 0.5
 _LONGEST_BACKOFF_SECONDS: Final = 30.0
 _PASSING_STATUSES: Final = frozenset({408, 409, 429})
 _SERVER_ERRORS: Final = 500
-
-# Whether anything is waited for or tried again: offline it is not, where an error is one that a test has asked for.
-is_patient: Final[ContextVar[bool]] = ContextVar("is_patient", default=True)
 
 T = TypeVar("T")
 
@@ -104,7 +101,7 @@ def patiently(
             pace.hold(seconds)
         return seconds
 
-    if not is_patient.get():
+    if not surroundings().is_patient:
         return attempt(), 0
     until = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 

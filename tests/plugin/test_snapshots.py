@@ -280,3 +280,31 @@ def test_one(eval_snapshot):
     assert (run.path / "__snapshots__/test_it/test_one.yaml").read_text() == "a: |-\n  one\n  two\n"
     assert (run.path / "__snapshots__/test_it/test_one.1.yaml").read_text() == "value:\n- x\n"
     run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("arguments", [["--snapshot-update"], []])
+def test_what_the_cases_sent_is_not_kept_to_the_end_of_the_run(run: Run, arguments: list[str]) -> None:
+    case = "  - {{id: c{}, input_messages: [{{role: user, content: [{{type: file, value: a.txt}}]}}]}}\n"
+    run.write(
+        {
+            "a.txt": "a line of half a megabyte\n" * 20_000,
+            "a.eval.yaml": "evalcases:\n" + "".join(case.format(number) for number in range(24)),
+            "conftest.py": """
+import tracemalloc
+
+def pytest_runtest_protocol(item):
+    if item.name == "c4":
+        tracemalloc.start()
+
+def pytest_sessionfinish():
+    print("kept:", tracemalloc.get_traced_memory()[0] // 1_000_000)
+    tracemalloc.stop()
+""",
+        }
+    )
+    if not arguments:
+        run.update()
+    result = run("-s", *arguments)
+    result.assert_outcomes(passed=24)
+    (kept,) = [line.partition("kept: ")[2] for line in result.outlines if "kept: " in line]
+    assert int(kept) < 5
