@@ -36,7 +36,6 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
     request: pytest.FixtureRequest,
     eval_case: EvalCase,
     eval_request: ProviderRequest,
-    _eval_provider_name: str,
     eval_provider: Provider,
     eval_api: EvalAPI,
     eval_snapshot: SnapshotAssertion,

@@ -26,6 +26,8 @@ from pytest_chatprompt.yaml_source import Place
 
 _TEMPLATE: Final = "check_case"
 _RESPONSE: Final = "eval_response"
+# The parameter of a case that has several providers, so that its name stands in the node id.
+PROVIDER_PARAMETER: Final = "_eval_provider_name"
 ANSWER_SUFFIX: Final = ".answer.yaml"
 
 
@@ -147,13 +149,14 @@ class EvalFile(pytest.Module):
         key = (provider_name, in_id)
         if key not in cache:
             in_bracket = provider_name if in_id else None
-            alone = self._made_by_pytest(in_bracket)
+            asked = [PROVIDER_PARAMETER] if in_id else []
+            alone = self._made_by_pytest(in_bracket, asked)
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            looked_up = self._made_by_pytest(in_bracket, f"{provider_name}_provider")
+            looked_up = self._made_by_pytest(in_bracket, [*asked, f"{provider_name}_provider"])
             cache[key] = looked_up if _parameters(looked_up) > _parameters(alone) else alone
         return cache[key]
 
-    def _made_by_pytest(self, provider_in_id: str | None, *used_fixtures: str) -> list[pytest.Function]:
+    def _made_by_pytest(self, provider_in_id: str | None, used_fixtures: Sequence[str]) -> list[pytest.Function]:
         function = FunctionType(check_case.__code__, check_case.__globals__, _TEMPLATE)
         function.__dict__.update(
             __test__=True,

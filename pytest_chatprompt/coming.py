@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt import fixtures
-from pytest_chatprompt.collection import EvalItem
+from pytest_chatprompt.collection import PROVIDER_PARAMETER, EvalItem
 
 # A case whose fixtures are these can be sent without running its setup.
 _OWN_FIXTURES: Final = ("eval_case", "eval_request", "eval_provider", "eval_response", "eval_snapshot")
@@ -66,7 +66,7 @@ class ComingCases:
 
     def provider_definition(self, item: EvalItem) -> Any:
         """The definition of the session's fixture that gives an item its provider; `None` if it is not that simple."""
-        if set(getattr(getattr(item, "callspec", None), "params", ())) - {"_eval_provider_name"}:
+        if set(getattr(getattr(item, "callspec", None), "params", ())) - {PROVIDER_PARAMETER}:
             return None
         key = (item.parent, item.provider_name)
         if key not in self._definitions:

@@ -61,21 +61,11 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
 
 
 @pytest.fixture
-def _eval_provider_name(request: pytest.FixtureRequest) -> str:
-    """The name of the provider that was asked for."""
-    from pytest_chatprompt.collection import EvalItem  # noqa: PLC0415
-
-    if isinstance(request.node, EvalItem):
-        return request.node.provider_name
-    settings = request.config.stash[settings_key]
-    return settings.provider or settings.default_provider
-
-
-@pytest.fixture
-def eval_provider(request: pytest.FixtureRequest, _eval_provider_name: str) -> Provider:
+def eval_provider(request: pytest.FixtureRequest) -> Provider:
     """The provider that a case goes through; by default the fixture `<name>_provider`."""
     __tracebackhide__ = True
-    wanted = f"{_eval_provider_name}{_SUFFIX}"
+    name = _provider_name(request)
+    wanted = f"{name}{_SUFFIX}"
     try:
         provider: Provider = request.getfixturevalue(wanted)
     except pytest.FixtureLookupError as error:
@@ -84,13 +74,19 @@ def eval_provider(request: pytest.FixtureRequest, _eval_provider_name: str) -> P
         from pytest_chatprompt.errors import UnknownProviderError  # noqa: PLC0415
 
         known = sorted(_available_providers(error))
-        close = get_close_matches(_eval_provider_name, known, n=1)
+        close = get_close_matches(name, known, n=1)
         raise UnknownProviderError(
-            f"unknown provider {_eval_provider_name!r}: no fixture {wanted!r} can be asked for; "
+            f"unknown provider {name!r}: no fixture {wanted!r} can be asked for; "
             + (f"did you mean {close[0]!r}? " if close else "")
             + f"The providers here are {', '.join(known)}"
         ) from None
     return provider
+
+
+def _provider_name(request: pytest.FixtureRequest) -> str:
+    """The name of the provider that was asked for."""
+    settings = request.config.stash[settings_key]
+    return getattr(request.node, "provider_name", None) or settings.provider or settings.default_provider
 
 
 def _available_providers(error: pytest.FixtureLookupError) -> set[str]:

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.check import LIVE_RUN
-from pytest_chatprompt.collection import EvalFile, EvalItem
+from pytest_chatprompt.collection import PROVIDER_PARAMETER, EvalFile, EvalItem
 from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
@@ -83,7 +83,7 @@ class EvalSession:
         """Put the provider of a list into the id of its items, in front of all other parameters."""
         name = getattr(metafunc.function, "provider_in_id", None)
         if name is not None and isinstance(metafunc.definition.parent, EvalFile):
-            metafunc.parametrize("_eval_provider_name", [name])
+            metafunc.parametrize(PROVIDER_PARAMETER, [name])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take down which cases were selected."""

@@ -145,6 +145,13 @@ def test_an_added_line_is_an_added_line_of_the_snapshot(block: list[str], line: 
     assert len(changed("\n".join(before), "\n".join(after))) == 1
 
 
+@pytest.mark.parametrize("number", range(128))
+def test_what_can_be_seen_is_told_of_ascii_as_of_other_text(number: int) -> None:
+    for text in (f"x{chr(number)}y\nz", f"x{chr(number)}\nz", f"x\nz{chr(number)}"):
+        styles = [dump({"a": one}).splitlines()[0] for one in (text, f"é{text}")]
+        assert styles[0] == styles[1]
+
+
 def test_half_a_character_is_escaped_and_comes_back() -> None:
     assert dump({"a": "\ud83d"}) == 'a: "\\uD83D"\n'
     assert yaml.safe_load(dump({"a": "\ud83d"})) == {"a": "\ud83d"}
