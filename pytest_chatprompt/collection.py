@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
@@ -50,7 +51,7 @@ class EvalFile(pytest.Module):
         module.__file__ = str(self.path)
         return module
 
-    @property
+    @cached_property
     def snapshot_folder(self) -> Path:
         """Where the snapshots of its cases are."""
         return self.path.parent / snapshot_dirname(self.config) / self.path.stem
@@ -262,14 +263,19 @@ class EvalItem(pytest.Function):
         return self.case.line
 
     @property
+    def snapshot_folder(self) -> Path:
+        """Where its snapshot is, and its recorded answer."""
+        return self.file.snapshot_folder
+
+    @property
     def snapshot_path(self) -> Path:
         """The file of its snapshot."""
-        return self.file.snapshot_folder / f"{self.snapshot_stem}.yaml"
+        return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
     @property
     def answer_path(self) -> Path:
         """The file of its recorded answer."""
-        return self.file.snapshot_folder / f"{self.snapshot_stem}{ANSWER_SUFFIX}"
+        return self.snapshot_folder / f"{self.snapshot_stem}{ANSWER_SUFFIX}"
 
     def readable_case(self) -> EvalCase:
         """The case.

@@ -23,6 +23,7 @@ from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import PLACEHOLDERS, Connections, offline
 from pytest_chatprompt.providers import CHAT_PROVIDERS
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
+from pytest_chatprompt.providers.channel import parsed_url
 from pytest_chatprompt.providers.chat import ChatProvider, Prepared
 from pytest_chatprompt.providers.surroundings import Surroundings, surrounded
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
@@ -229,7 +230,7 @@ def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str
     """Method, path and query of a request below a base URL, without the host, and without keys in the query."""
     target = _PARAMETER.sub(_without_secret, request.url.raw_path.decode("ascii"))
     if isinstance(base_url, str | httpx.URL):
-        base = httpx.URL(base_url)
+        base = parsed_url(base_url) if isinstance(base_url, str) else base_url
         prefix = base.raw_path.decode("ascii").rstrip("/")
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
@@ -242,7 +243,9 @@ def _without_secret(parameter: re.Match[str]) -> str:
 
 def decoded_body(request: httpx.Request) -> Any:
     """The body of a request as decoded from its bytes: JSON data, text, or else base64."""
-    content = _decompressed(request.content, request.headers.get("content-encoding", ""))
+    content = request.content
+    if "content-encoding" in request.headers:
+        content = _decompressed(content, request.headers["content-encoding"])
     if not content:
         return None
     try:

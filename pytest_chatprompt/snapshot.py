@@ -35,6 +35,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         return AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
 
     @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder: the eval file's, which knows it, or for an ordinary test what syrupy makes of it."""
+        folder = getattr(test_location.item, "snapshot_folder", None)
+        return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
         """The file's name without extension: the item's own, or for an ordinary test what syrupy makes of it."""
         stem = getattr(test_location.item, "snapshot_stem", None)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakSet, finalize
 
@@ -22,6 +23,12 @@ from pytest_chatprompt.providers.surroundings import Handler, surroundings
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 _JSON: Final = {"content-type": "application/json"}
+
+
+@lru_cache(maxsize=256)
+def parsed_url(url: str) -> httpx.URL:
+    """A URL taken apart: of the few that a run has each once, as it takes a tenth of a request's time."""
+    return httpx.URL(url)
 
 
 class Channel:
@@ -77,7 +84,7 @@ class Channel:
         client = self._opened()
         request = client.build_request(
             "POST",
-            url,
+            parsed_url(url),
             content=content,
             headers=_JSON,
             timeout=httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None),
