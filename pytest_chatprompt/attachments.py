@@ -136,7 +136,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
                 attachments[part.value] = _attachment(part.value, case, reader)
             except UnusableFileError as error:
                 origin = case.origin
-                place = origin.node.find(("input_messages", message_index, "content", part_index, "value")).place
+                place = origin.find("input_messages", message_index, "content", part_index, "value")
                 problems.append(Problem(origin.shown_path, place.line, place.column, str(error), case_id=case.id))
     if problems:
         raise EvalFileError(problems)

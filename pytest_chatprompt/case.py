@@ -25,6 +25,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.yaml_source import Place, Source
+
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[str, ...] = get_args(Role)
 
@@ -211,12 +213,20 @@ class Origin(NamedTuple):
     Args:
         path: the eval file, absolute.
         shown_path: the same, relative to the root folder and with `/`, for messages.
-        node: the case's node in the file (`yaml_source.Node`), which knows the place of everything in it.
+        place: where it begins.
+        source: the text of the file.
+        position: which of the file's `evalcases` it is, from 0.
     """
 
     path: Path
     shown_path: str
-    node: Any
+    place: Place
+    source: Source
+    position: int
+
+    def find(self, *location: str | int) -> Place:
+        """Where something in the case stands, by the keys and indexes that lead to it, or what is nearest to it."""
+        return self.source.root.find(("evalcases", self.position, *location)).place
 
 
 class EvalCase(Shared):
@@ -248,7 +258,7 @@ class EvalCase(Shared):
     @property
     def line(self) -> int:
         """The 1-based line on which the case begins."""
-        return int(self.origin.node.place.line)
+        return self.origin.place.line
 
     @property
     def origin(self) -> Origin:

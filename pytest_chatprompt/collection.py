@@ -8,6 +8,7 @@ as they do for any test function.
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -81,20 +82,26 @@ class EvalFile(pytest.Module):
         return items
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
-        own = folded(self.path.stem)
         others = [
             path.name
-            for path in sorted(self.path.parent.iterdir())
-            if folded(path.stem) == own
-            and path != self.path
-            and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi"))
-            and path.is_file()
+            for path in self._of_same_stem()
+            if path != self.path and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi")) and path.is_file()
         ]
         if others:
             raise self.CollectError(
                 f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
                 f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
             )
+
+    def _of_same_stem(self) -> list[Path]:
+        """The files beside this one that have its name, but for the extension; each folder is listed once."""
+        folders = self.config.stash.setdefault(_by_stem_key, {})
+        folder = self.path.parent
+        if folder not in folders:
+            by_stem = folders[folder] = defaultdict(list)
+            for path in sorted(folder.iterdir()):
+                by_stem[folded(path.stem)].append(path)
+        return folders[folder][folded(self.path.stem)]
 
     def _items(self, case: EvalCase | BrokenCase) -> Iterator[EvalItem]:
         settings = self.config.stash[settings_key]
@@ -171,6 +178,7 @@ class EvalFile(pytest.Module):
 
 _graders_key: Final = pytest.StashKey[tuple[str, ...]]()
 _declared_tags_key: Final = pytest.StashKey[set[str]]()
+_by_stem_key: Final = pytest.StashKey[dict[Path, dict[str, list[Path]]]]()
 _templates_key: Final = pytest.StashKey[dict[tuple[str, bool], list[pytest.Function]]]()
 
 
@@ -205,7 +213,7 @@ def _with_usable_tags(case: EvalCase | BrokenCase, with_arguments: set[str]) -> 
         return case
     origin = case.origin
     told = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
-    place = origin.node.find(("tags",)).place
+    place = origin.find("tags")
     error = EvalFileError([Problem(origin.shown_path, place.line, place.column, told, case_id=case.id)])
     return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
 
@@ -319,10 +327,9 @@ class EvalItem(pytest.Function):
         """Where in the file the message stands that an error or a warning is about, or else the case."""
         if isinstance(self.case, BrokenCase):
             return None
-        node = self.case.origin.node
+        origin = self.case.origin
         number = told.message_number if isinstance(told, PayloadError | PayloadWarning) else None
-        found: Place = (node if number is None else node.find(("input_messages", number - 1))).place
-        return found
+        return origin.place if number is None else origin.find("input_messages", number - 1)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place of the case, for reports: the file, its 0-based line, the name."""

@@ -26,7 +26,7 @@ from pytest_chatprompt.case import (
 from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.mistakes import as_read, explain
 from pytest_chatprompt.text_file import UnreadableTextError, read_text
-from pytest_chatprompt.yaml_source import Node, Place, SourceError, read_yaml
+from pytest_chatprompt.yaml_source import Node, Place, Source, SourceError, read_yaml
 
 _DEFAULT_TARGET: Final = "default"
 
@@ -83,12 +83,15 @@ class _EvalFileReader:
         self.problems: list[Problem] = []
 
     def read(self) -> tuple[EvalCase | BrokenCase, ...]:
-        document = self.document()
+        document, source = self.document()
         head = self.head(document)
         nodes = list(self.case_nodes(document))
         if self.problems or head is None:
             raise EvalFileError(sorted(set(self.problems)))
-        return tuple(self.case(node, head) for node in nodes)
+        return tuple(
+            self.case(node, head, Origin(self.path, self.shown_path, node.place, source, index))
+            for index, node in nodes
+        )
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
@@ -100,9 +103,10 @@ class _EvalFileReader:
     def problem(self, place: Place, text: str) -> None:
         self.problems.append(Problem(self.shown_path, place.line, place.column, text))
 
-    def document(self) -> Node:
+    def document(self) -> tuple[Node, Source]:
         try:
-            document, problems = read_yaml(read_text(self.path, self.root))
+            text = read_text(self.path, self.root)
+            document, problems = read_yaml(text)
         except UnreadableTextError as error:
             told = f"this file {error}"
             raise EvalFileError([Problem(self.shown_path, error.line, error.column, told)]) from error
@@ -114,7 +118,7 @@ class _EvalFileReader:
         if not isinstance(document.value, dict):
             self.problem(document.place, "an eval file is a mapping with the key 'evalcases'")
             raise EvalFileError(self.problems)
-        return document
+        return document, Source(text)
 
     def head(self, document: Node) -> EvalFileHead | None:
         data = {
@@ -131,12 +135,12 @@ class _EvalFileReader:
                 self.problem(place, told)
             return None
 
-    def case_nodes(self, document: Node) -> Iterator[Node]:
-        """The cases that have a usable id; the others are problems of the file."""
+    def case_nodes(self, document: Node) -> Iterator[tuple[int, Node]]:
+        """The cases that have a usable id, numbered from 0; the others are problems of the file."""
         entry = document.value.get("evalcases")
         nodes = entry.node.value if entry is not None and isinstance(entry.node.value, tuple) else ()
         first_lines: dict[str, int] = {}
-        for node in nodes:
+        for index, node in enumerate(nodes):
             if not isinstance(node.value, dict):
                 self.problem(node.place, "a case is a mapping with the keys 'id' and 'input_messages'")
                 continue
@@ -152,9 +156,9 @@ class _EvalFileReader:
                 )
             else:
                 first_lines[case_id.value] = case_id.place.line
-                yield node
+                yield index, node
 
-    def case(self, node: Node, head: EvalFileHead) -> EvalCase | BrokenCase:
+    def case(self, node: Node, head: EvalFileHead, origin: Origin) -> EvalCase | BrokenCase:
         data = node.data()
         try:
             own = EvalCase.model_validate(data)
@@ -177,7 +181,7 @@ class _EvalFileReader:
                 "outcome": own.outcome if own.outcome is not None else own.expected_outcome,
             }
         )
-        case._origin = Origin(self.path, self.shown_path, node)
+        case._origin = origin
         return case
 
 

@@ -116,7 +116,7 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
     default = DEFAULT_SYSTEM_PROMPT if project_system_prompt is None else project_system_prompt
     conversion = convert(rendered, system_prompt=case.system_prompt, default_system_prompt=default)
     if all(message.dropped for message in rendered):
-        place = case.origin.node.find(("input_messages",)).place
+        place = case.origin.find("input_messages")
         told = "nothing is left to send: no message has more than white space"
         raise EvalFileError([Problem(case.origin.shown_path, place.line, place.column, told, case_id=case.id)])
     metadata = dict(case.metadata)

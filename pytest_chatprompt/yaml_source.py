@@ -2,7 +2,7 @@
 
 Text goes in; a tree of `Node`s comes out, each with its line and column, together with the problems that
 do not stop the reading (a key given twice, a key that is no string, a tag). PyYAML's C parser is used
-where it is there. Only `eval_file` and `agentv` read through this module.
+where it is there. Only `eval_file` and `agentv` read through this module; `case` keeps the `Source` of a case.
 
 The tree is built from parser events, without recursion: a YAML alias shares its target instead of copying
 it, and depth and size are bounded while reading, so that a hostile file is refused instead of unfolded.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -103,6 +104,24 @@ class _Open:
     is_mapping: bool
     anchor: str | None
     nodes: list[Node] = field(default_factory=list)
+
+
+class Source:
+    """A text that was read, whose tree is built anew when a place in it is asked for.
+
+    The trees of all cases are most of what a run would hold in memory, and few runs ask.
+
+    Args:
+        text: one that `read_yaml` could read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def root(self) -> Node:
+        """The root of its tree."""
+        return read_yaml(self._text)[0]
 
 
 def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
