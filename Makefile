@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: example test fuzz check clean
+PEERS := .venv-peers
+
+.PHONY: example test fuzz check bench peers clean
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -23,8 +25,17 @@ check: $(READY)  ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about half an hour
+	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+peers:  ## install what `make bench` measures beside this plugin; needs npm
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PEERS)/bin/python -m pip install --quiet --group peers
+	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
+
 clean:
-	rm -rf $(VENV) .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

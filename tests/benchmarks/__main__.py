@@ -106,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| run | ours: CPU s | MiB | floor: CPU s | MiB | CPU ratio | budget |\n|---|---|---|---|---|---|---|")
     results = []
     for contest in chosen:
+        if not contest.other.is_installed:
+            print(f"| {contest.name} | | | not installed: make peers | | | |")
+            continue
         results.append(measure(contest, options.runs or contest.runs))
         print(results[-1].row(), flush=True)
     for row in growth(results):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.benchmarks import peers
 from tests.benchmarks.process import Taken, take
 from tests.benchmarks.project import Project
 
 _ROOT: Final = Path(__file__).parents[2]
+_PEERS: Final = _ROOT / ".venv-peers" / "bin"
 _PYTEST: Final = (sys.executable, "-m", "pytest", "-q")
 # What both sides have in common, and nothing else that happens to be installed.
 _PLUGINS: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(_ROOT)}
@@ -48,6 +50,27 @@ class Side:
         if self.is_bare:
             shutil.rmtree(folder / SNAPSHOTS, ignore_errors=True)
         return take((*self.program, *self.arguments), folder, self.environment, self.expected.format(items=items))
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its program is there."""
+        return Path(self.program[0]).exists()
+
+
+@dataclass(frozen=True)
+class Peer(Side):
+    """What a user would take instead, with cases of its own.
+
+    Args:
+        write: writes as many trivial cases as the second argument says into a folder.
+    """
+
+    write: Callable[[Path, int], None] = field(kw_only=True)
+
+    def prepare(self, folder: Path, project: Project) -> None:
+        """Write the cases, and run them once: what is compiled or kept between runs is not measured."""
+        self.write(folder, project.cases)
+        self.run(folder, project.cases)
 
 
 @dataclass(frozen=True)
@@ -123,11 +146,11 @@ _COLLECT: Final = [
     _both(f"collect {size:,}", Project(size), "--collect-only", expected=_COLLECTED, is_bare=True, budget=1.3, runs=5)
     for size in (5_000, 20_000)
 ]
-HALF: Final = {
-    size: _both(f"compare a half of {size:,} (-m)", Project(size), "-m", "half", expected=" passed, ", runs=3)
-    for size in (1_000, 5_000)
-}
-HALF_ALONE: Final = Contest(
+# Syrupy takes so long to settle what is unused after a run of a part that more would be no use.
+_HALF: Final = _both(
+    "compare a half of 1,000 (-m)", Project(1_000), "-m", "half", expected="500 passed, 500 desel", runs=3
+)
+_HALF_ALONE: Final = Contest(
     "compare a half of 20,000 (-m), against all of 20,000",
     _LARGE,
     _ours("-m", "half", expected="10000 passed, 10000 deselected"),
@@ -164,4 +187,42 @@ _OTHERS: Final = [
     ),
 ]
 
-CONTESTS: Final = [*COMPARE.values(), *_UPDATE, *_COLLECT, *HALF.values(), HALF_ALONE, *_OTHERS]
+_PEER_SIDES: Final = {
+    "pytest-agent-eval": Peer(
+        (str(_PEERS / "python"), "-m", "pytest", "-q", "-p", "pytest_agent_eval.plugin", "--agent-eval-live"),
+        environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        write=peers.write_pytest_agent_eval,
+    ),
+    "inspect-ai": Peer(
+        (
+            str(_PEERS / "inspect"),
+            "eval",
+            "task.py",
+            "--display",
+            "plain",
+            "--no-log-realtime",
+            "--ctl-server",
+            "false",
+        ),
+        expected="Samples: {items}/{items} ",
+        environment={"INSPECT_LOG_DIR": "logs"},
+        write=peers.write_inspect_ai,
+    ),
+    "promptfoo": Peer(
+        (str(_PEERS.parent / "node_modules" / ".bin" / "promptfoo"), "eval"),
+        ("--no-cache", "--no-write", "--no-table", "--no-progress-bar", "--no-share"),
+        expected="{items:,} passed",
+        environment={
+            "PROMPTFOO_CONFIG_DIR": "state",
+            "PROMPTFOO_DISABLE_TELEMETRY": "1",
+            "PROMPTFOO_DISABLE_UPDATE": "1",
+        },
+        write=peers.write_promptfoo,
+    ),
+}
+_AGAINST_PEERS: Final = [
+    Contest(f"compare 1,000, against 1,000 by {name}", Project(1_000), _ours(), side, runs=3)
+    for name, side in _PEER_SIDES.items()
+]
+
+CONTESTS: Final = [*COMPARE.values(), *_UPDATE, *_COLLECT, _HALF, _HALF_ALONE, *_OTHERS, *_AGAINST_PEERS]

@@ -15,7 +15,8 @@ class Project:
     Args:
         cases: in all files together; 0 for a project with one ordinary test and no eval file.
         files: how many eval files.
-        turns: messages of a case; user and assistant take turns.
+        turns: messages of a case; user and assistant take turns, the user has the last, of an even number the system
+            has the first.
         providers: what each case goes through; empty for the default.
         attachment_bytes: the size of one text file that every case attaches; 0 for none.
     """
@@ -47,9 +48,9 @@ class Project:
             path.write_text(f"provider: openai\nevalcases:\n{''.join(lines)}", encoding="utf-8")
 
     def _case(self, number: int) -> dict[str, Any]:
-        roles = ("user", "assistant")
+        roles = ["system"] * (self.turns % 2 == 0) + ["user", "assistant"] * self.turns
         messages: list[Any] = [
-            {"role": roles[turn % 2], "content": f"question number {number}, turn {turn}"} for turn in range(self.turns)
+            {"role": roles[turn], "content": f"question number {number}, turn {turn}"} for turn in range(self.turns)
         ]
         if self.attachment_bytes:
             text = {"type": "text", "value": messages[-1]["content"]}
