@@ -151,9 +151,11 @@ class EvalFile(pytest.Module):
     def _templates(self, provider_name: str, *, in_id: bool) -> list[pytest.Function]:
         """The function items that pytest makes of `check_case`: one for each combination of parameters.
 
-        Cases that go through the same provider have the same combinations, so pytest is asked once.
+        Cases that go through the same provider have the same combinations, and so have the files of a folder, where
+        the same fixtures are in force; pytest is asked once.
         """
-        cache: dict[tuple[str, bool], list[pytest.Function]] = self.stash.setdefault(_templates_key, {})
+        owner = self if self._may_differ_from_neighbours() or self.parent is None else self.parent
+        cache: dict[tuple[str, bool], list[pytest.Function]] = owner.stash.setdefault(_templates_key, {})
         key = (provider_name, in_id)
         if key not in cache:
             in_bracket = provider_name if in_id else None
@@ -163,6 +165,12 @@ class EvalFile(pytest.Module):
             looked_up = self._made_by_pytest(in_bracket, [*asked, f"{provider_name}_provider"])
             cache[key] = looked_up if _parameters(looked_up) > _parameters(alone) else alone
         return cache[key]
+
+    def _may_differ_from_neighbours(self) -> bool:
+        """Whether a hook of somebody else's makes parameters, which may look at the file that it makes them for."""
+        makers = (implementation.plugin for implementation in self.ihook.pytest_generate_tests.get_hookimpls())
+        names = (getattr(maker, "__name__", type(maker).__module__) for maker in makers)
+        return any(not name.startswith(("_pytest.", f"{__package__}.")) for name in names)
 
     def _made_by_pytest(self, provider_in_id: str | None, used_fixtures: Sequence[str]) -> list[pytest.Function]:
         function = FunctionType(check_case.__code__, check_case.__globals__, _TEMPLATE)

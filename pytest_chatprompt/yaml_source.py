@@ -10,7 +10,6 @@ it, and depth and size are bounded while reading, so that a hostile file is refu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -48,7 +47,7 @@ class SourceError(Exception):
         super().__init__(text)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """One value of the document: a mapping, a sequence or a scalar.
 
@@ -134,7 +133,7 @@ def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
         SourceError: no YAML, several documents, or too deep or too large to be meant.
     """
     try:
-        return _Composer().compose(yaml.parse(text, Loader=_Loader))
+        return _Composer().compose(_Loader(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
@@ -158,20 +157,22 @@ class _Composer:
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
 
-    def compose(self, events: Iterator[Any]) -> tuple[Node, list[SourceProblem]]:
-        for event in events:
-            place = Place(event.start_mark.line + 1, event.start_mark.column + 1)
-            match event:
-                case yaml.ScalarEvent():
-                    self.add(self.scalar(event, place), event.anchor)
-                case yaml.AliasEvent():
-                    self.add(self.alias(str(event.anchor), place), None)
-                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                    self.begin(event, place)
-                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                    self.end()
-                case yaml.DocumentStartEvent() if self.root is not None:
-                    raise SourceError(place, "a second YAML document begins here; a file holds one")
+    def compose(self, loader: Any) -> tuple[Node, list[SourceProblem]]:
+        # `yaml.parse` asks the parser twice for each event, and most of collecting is done here.
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            mark = event.start_mark
+            if kind is yaml.ScalarEvent:
+                self.add(self.scalar(event, Place(mark.line + 1, mark.column + 1)), event.anchor)
+            elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
+                self.end()
+            elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
+                self.begin(event, Place(mark.line + 1, mark.column + 1))
+            elif kind is yaml.AliasEvent:
+                self.add(self.alias(str(event.anchor), Place(mark.line + 1, mark.column + 1)), None)
+            elif kind is yaml.DocumentStartEvent and self.root is not None:
+                told = "a second YAML document begins here; a file holds one"
+                raise SourceError(Place(mark.line + 1, mark.column + 1), told)
         self.problems.sort()
         return self.root or Node(Place(1, 1), None), self.problems
 

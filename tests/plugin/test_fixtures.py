@@ -179,6 +179,49 @@ def test_parameters_follow_the_provider_of_a_list(run: Run) -> None:
     run("a.eval.yaml::hello[openai-hot]").assert_outcomes(passed=1)
 
 
+def test_parameters_of_generate_tests_may_differ_from_file_to_file(run: Run) -> None:
+    conftest = """
+def pytest_generate_tests(metafunc):
+    if metafunc.definition.path.name == "b.eval.yaml":
+        metafunc.parametrize("eval_provider", [1, 2])
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO, "b.eval.yaml": HELLO, "c.eval.yaml": HELLO})
+    run("--collect-only", "-q").stdout.fnmatch_lines(
+        ["a.eval.yaml::hello", "b.eval.yaml::hello[[]1]", "b.eval.yaml::hello[[]2]", "c.eval.yaml::hello"],
+        consecutive=True,
+    )
+
+
+def test_parametrized_providers_of_a_folder_are_its_own(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(params=["x", "y"])
+def azure_provider(request):
+    return lambda request: None
+"""
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "b.eval.yaml": HELLO,
+            "sub/conftest.py": conftest,
+            "sub/a.eval.yaml": HELLO,
+            "sub/b.eval.yaml": HELLO,
+        }
+    )
+    run("--collect-only", "-q").stdout.fnmatch_lines(
+        [
+            "a.eval.yaml::hello",
+            "b.eval.yaml::hello",
+            "sub/a.eval.yaml::hello[[]x]",
+            "sub/a.eval.yaml::hello[[]y]",
+            "sub/b.eval.yaml::hello[[]x]",
+            "sub/b.eval.yaml::hello[[]y]",
+        ],
+        consecutive=True,
+    )
+
+
 def test_parameters_of_generate_tests_take_the_place_of_a_fixture(run: Run) -> None:
     run.write(
         {
