@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, Final, cast
 
 import pytest
@@ -24,12 +24,9 @@ from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
 from pytest_chatprompt.failures import OWN_ERRORS, first_line, plain
 from pytest_chatprompt.naming import folded, node_name, snapshot_stems
 from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
+from pytest_chatprompt.templates import RESPONSE, Templates, graders, id_of
 from pytest_chatprompt.yaml_source import Place
 
-_TEMPLATE: Final = "check_case"
-_RESPONSE: Final = "eval_response"
-# The parameter of a case that has several providers, so that its name stands in the node id.
-PROVIDER_PARAMETER: Final = "_eval_provider_name"
 ANSWER_SUFFIX: Final = ".answer.yaml"
 
 
@@ -73,7 +70,8 @@ class EvalFile(pytest.Module):
             raise self.CollectError(str(error)) from None
         with_arguments = _markers_with_arguments(self.config)
         cases = [_with_usable_tags(case, with_arguments) for case in loaded]
-        items = [item for case in cases for item in self._items(case)]
+        templates = Templates(self)
+        items = [item for case in cases for item in self._items(case, templates)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
             item.snapshot_stem = stem
         self.node_ids = frozenset(item.nodeid for item in items)
@@ -103,7 +101,7 @@ class EvalFile(pytest.Module):
                 by_stem[folded(path.stem)].append(path)
         return folders[folder][folded(self.path.stem)]
 
-    def _items(self, case: EvalCase | BrokenCase) -> Iterator[EvalItem]:
+    def _items(self, case: EvalCase | BrokenCase, templates: Templates) -> Iterator[EvalItem]:
         settings = self.config.stash[settings_key]
         asked = case.provider if isinstance(case, EvalCase) else None
         is_list = isinstance(asked, tuple) and settings.provider is None
@@ -111,10 +109,10 @@ class EvalFile(pytest.Module):
         self._declare(case.tags)
         for name in names if is_list else names[:1]:
             provider_name = settings.provider or name or settings.default_provider
-            plain = self._templates(provider_name, in_id=False)
+            plain = templates.of(provider_name, in_id=False)
             # The label has the provider's name as it is; pytest escapes it in ids.
-            for template, without in zip(self._templates(provider_name, in_id=is_list), plain, strict=True):
-                yield self._item(case, provider_name, template, parameters=_id_of(without))
+            for template, without in zip(templates.of(provider_name, in_id=is_list), plain, strict=True):
+                yield self._item(case, provider_name, template, parameters=id_of(without))
 
     def _declare(self, tags: Iterable[str]) -> None:
         """Register tags as markers: a tag is declared by being used, so `--strict-markers` has nothing to object to."""
@@ -129,7 +127,7 @@ class EvalFile(pytest.Module):
     ) -> EvalItem:
         callspec = getattr(template, "callspec", None)
         base = node_name(case.id)
-        bracket = _id_of(template)
+        bracket = id_of(template)
         item = EvalItem.from_parent(
             self,
             name=f"{base}[{bracket}]" if bracket else base,
@@ -142,70 +140,15 @@ class EvalFile(pytest.Module):
             case=case,
             provider_name=provider_name,
             label="-".join(filter(None, (provider_name, parameters))),
-            graders=_graders(template),
+            graders=graders(template),
         )
         for tag in case.tags:
             item.add_marker(tag)
         return item
 
-    def _templates(self, provider_name: str, *, in_id: bool) -> list[pytest.Function]:
-        """The function items that pytest makes of `check_case`: one for each combination of parameters.
 
-        Cases that go through the same provider have the same combinations, and so have the files of a folder, where
-        the same fixtures are in force; pytest is asked once.
-        """
-        owner = self if self._may_differ_from_neighbours() or self.parent is None else self.parent
-        cache: dict[tuple[str, bool], list[pytest.Function]] = owner.stash.setdefault(_templates_key, {})
-        key = (provider_name, in_id)
-        if key not in cache:
-            in_bracket = provider_name if in_id else None
-            asked = [PROVIDER_PARAMETER] if in_id else []
-            alone = self._made_by_pytest(in_bracket, asked)
-            # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            looked_up = self._made_by_pytest(in_bracket, [*asked, f"{provider_name}_provider"])
-            cache[key] = looked_up if _parameters(looked_up) > _parameters(alone) else alone
-        return cache[key]
-
-    def _may_differ_from_neighbours(self) -> bool:
-        """Whether a hook of somebody else's makes parameters, which may look at the file that it makes them for."""
-        makers = (implementation.plugin for implementation in self.ihook.pytest_generate_tests.get_hookimpls())
-        names = (getattr(maker, "__name__", type(maker).__module__) for maker in makers)
-        return any(not name.startswith(("_pytest.", f"{__package__}.")) for name in names)
-
-    def _made_by_pytest(self, provider_in_id: str | None, used_fixtures: Sequence[str]) -> list[pytest.Function]:
-        function = FunctionType(check_case.__code__, check_case.__globals__, _TEMPLATE)
-        function.__dict__.update(
-            __test__=True,
-            pytestmark=[pytest.mark.usefixtures(*used_fixtures).mark] if used_fixtures else [],
-            provider_in_id=provider_in_id,
-        )
-        setattr(self.obj, _TEMPLATE, function)
-        made = self.ihook.pytest_pycollect_makeitem(collector=self, name=_TEMPLATE, obj=function)
-        return list(made)
-
-
-_graders_key: Final = pytest.StashKey[tuple[str, ...]]()
 _declared_tags_key: Final = pytest.StashKey[set[str]]()
 _by_stem_key: Final = pytest.StashKey[dict[Path, dict[str, list[Path]]]]()
-_templates_key: Final = pytest.StashKey[dict[tuple[str, bool], list[pytest.Function]]]()
-
-
-def _graders(template: pytest.Function) -> tuple[str, ...]:
-    """The fixtures of a function item that ask for the answer, themselves or through others."""
-    if _graders_key not in template.stash:
-        definitions = template._fixtureinfo.name2fixturedefs
-        waiting = {_RESPONSE}
-        while True:
-            more = {
-                name
-                for name, found in definitions.items()
-                if name not in waiting and any(waiting & set(definition.argnames) for definition in found)
-            }
-            if not more:
-                break
-            waiting |= more
-        template.stash[_graders_key] = tuple(name for name in template.fixturenames if name in waiting - {_RESPONSE})
-    return template.stash[_graders_key]
 
 
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
@@ -224,18 +167,6 @@ def _with_usable_tags(case: EvalCase | BrokenCase, with_arguments: set[str]) -> 
     place = origin.find("tags")
     error = EvalFileError([Problem(origin.shown_path, place.line, place.column, told, case_id=case.id)])
     return BrokenCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
-
-
-def _id_of(function: pytest.Function) -> str:
-    """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
-    callspec = getattr(function, "callspec", None)
-    return "" if callspec is None else str(callspec.id)
-
-
-def _parameters(functions: list[pytest.Function]) -> int:
-    """How many parameters the items of a function have."""
-    callspec = getattr(functions[0], "callspec", None)
-    return 0 if callspec is None else len(callspec.params)
 
 
 class EvalItem(pytest.Function):
@@ -263,7 +194,7 @@ class EvalItem(pytest.Function):
         super().__init__(**kwargs)
         self.graders = graders
         if graders:
-            self.fixturenames = [name for name in self.fixturenames if name not in (*graders, _RESPONSE)]
+            self.fixturenames = [name for name in self.fixturenames if name not in (*graders, RESPONSE)]
         self.case = case
         self.provider_name = provider_name
         self.label = label

@@ -14,7 +14,8 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt import fixtures
-from pytest_chatprompt.collection import PROVIDER_PARAMETER, EvalItem
+from pytest_chatprompt.collection import EvalItem
+from pytest_chatprompt.templates import PROVIDER_PARAMETER
 
 # A case whose fixtures are these can be sent without running its setup.
 _OWN_FIXTURES: Final = ("eval_case", "eval_request", "eval_provider", "eval_response", "eval_snapshot")

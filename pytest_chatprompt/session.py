@@ -18,12 +18,13 @@ import pytest
 
 from pytest_chatprompt.attachments import FileReader
 from pytest_chatprompt.check import LIVE_RUN
-from pytest_chatprompt.collection import PROVIDER_PARAMETER, EvalFile, EvalItem
+from pytest_chatprompt.collection import EvalFile, EvalItem
 from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.tap import Tap
+from pytest_chatprompt.templates import PROVIDER_PARAMETER
 from pytest_chatprompt.unused import remove, unused_snapshots
 
 
