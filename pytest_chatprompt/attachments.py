@@ -53,6 +53,8 @@ class FileReader:
 
     root: Path
     _contents: dict[Path, str] = field(default_factory=dict)
+    # To look for a file and follow its links takes longer than all else that is done to convert a short case.
+    _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> Path:
         """Where a file is that an eval file in a folder names.
@@ -67,10 +69,13 @@ class FileReader:
         Raises:
             UnusableFileError: there is none, or it lies outside of the root folder.
         """
+        if (name, folder) in self._found:
+            return self._found[name, folder]
         candidates = [Path(os.path.normpath(place / name.lstrip("/"))) for place in self._places(name, folder)]
         for candidate in candidates:
             if os.path.lexists(candidate):
                 self._check_inside(candidate, name)
+                self._found[name, folder] = candidate
                 return candidate
         tried = ", ".join(dict.fromkeys(self._shown(candidate) for candidate in candidates))
         raise UnusableFileError(f"file {name} not found; tried {tried}")

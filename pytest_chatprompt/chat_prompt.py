@@ -98,7 +98,7 @@ def convert(
     kept = [message for message in messages if not message.dropped]
     explicit = [message for message in kept if message.message.role == "system"]
     guidelines = _guidelines(messages)
-    block = guideline_block([(guideline.name, guideline.content) for guideline in guidelines])
+    block = guideline_block(tuple((guideline.name, guideline.content) for guideline in guidelines))
     if explicit:
         prompt = "\n\n".join(message.content or "" for message in explicit)
     elif system_prompt is not None:

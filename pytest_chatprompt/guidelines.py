@@ -45,7 +45,8 @@ def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | Non
     return next((pattern for pattern in including if any(_matches(name, pattern) for name in names)), None)
 
 
-def guideline_block(guidelines: Sequence[tuple[str, str]]) -> str:
+@lru_cache(maxsize=8)
+def guideline_block(guidelines: tuple[tuple[str, str], ...]) -> str:
     """The block of a system message that holds the guidelines (rulings B3 and B4).
 
     Args:

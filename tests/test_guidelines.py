@@ -36,14 +36,14 @@ def test_a_file_is_a_guideline_by_the_first_pattern_that_matches(
 
 
 def test_no_guidelines_make_no_block() -> None:
-    assert guideline_block([]) == ""
+    assert guideline_block(()) == ""
 
 
 def test_one_guideline_is_its_content_alone() -> None:
-    assert guideline_block([("a.md", "Be brief.")]) == "[[ ## Guidelines ## ]]\n\nBe brief."
+    assert guideline_block((("a.md", "Be brief."),)) == "[[ ## Guidelines ## ]]\n\nBe brief."
 
 
 def test_several_guidelines_are_headed_by_their_paths() -> None:
-    assert guideline_block([("a.md", "A"), ("./b.md", "B")]) == (
+    assert guideline_block((("a.md", "A"), ("./b.md", "B"))) == (
         "[[ ## Guidelines ## ]]\n\n=== a.md ===\nA\n\n=== ./b.md ===\nB"
     )
