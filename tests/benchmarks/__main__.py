@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("pytest", "syrupy", "respx", "httpx"))
     print(f"{date.today()}, {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, ", end="")
     print(f"Python {platform.python_version()}, {versions}; medians\n")
-    print("| run | ours: CPU s | MiB | floor: CPU s | MiB | CPU ratio | budget |\n|---|---|---|---|---|---|---|")
+    print("| run | CPU s | MiB | the other: CPU s | MiB | CPU ratio | budget |\n|---|---|---|---|---|---|---|")
     results = []
     for contest in chosen:
         if not contest.other.is_installed:
