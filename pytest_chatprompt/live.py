@@ -73,7 +73,8 @@ class LiveRun:
         self._coming = ComingCases(config, settings.concurrency)
         # By the definition of the fixture.
         self._providers: dict[Any, ChatProvider] = {}
-        self._current: Provider | None = None
+        # The one that has its turn, if it can be cancelled.
+        self._current: tuple[ChatProvider, ...] = ()
         self._next: pytest.Item | None = None
         self._told_at = time.monotonic()
         worker = getattr(config, "workerinput", None)
@@ -102,8 +103,8 @@ class LiveRun:
             SnapshotError: what left is not what was reviewed.
         """
         __tracebackhide__ = True
-        self._current = provider
         if isinstance(provider, ChatProvider):
+            self._current = (provider,)
             with suppress(MissingSettingError):
                 self._session.secrets.add_headers(provider.credentials())
         self._learn(item, provider, reviewed)
@@ -243,9 +244,8 @@ class LiveRun:
         """Let nothing more be sent, and break off what is in flight."""
         self.sender.cancel()
         # Where nothing is on its way the providers are left as they are: somebody may go on with them.
-        for provider in (*self._providers.values(), self._current) if self.sender.in_flight else ():
-            if isinstance(provider, ChatProvider):
-                provider.cancel()
+        for provider in (*self._providers.values(), *self._current) if self.sender.in_flight else ():
+            provider.cancel()
 
 
 def _is_same(one: Recording, other: Recording) -> bool:

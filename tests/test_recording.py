@@ -227,6 +227,12 @@ def test_a_body_that_only_says_it_is_compressed_is_taken_as_it_is() -> None:
     assert decoded_body(request) == "plain"
 
 
+def test_a_body_in_an_encoding_that_is_not_known_is_taken_as_it_is() -> None:
+    for encoding in ("identity", "br"):
+        request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": encoding})
+        assert decoded_body(request) == "plain"
+
+
 def test_a_key_in_a_query_is_not_shown() -> None:
     request = httpx.Request("GET", "https://x.example/ask?q=a%20b&api_key=s3cret&token=t")
     assert endpoint_of(request, None) == "GET /ask?q=a%20b&api_key=hidden&token=hidden"
