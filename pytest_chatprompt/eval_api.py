@@ -29,6 +29,7 @@ class EvalAPI(respx.MockRouter):
     Attributes:
         sent: the requests of httpx clients while it was active, bodies read, in order.
         unanswered: `METHOD URL` of those that nothing answered.
+        was_active: whether it ever took the requests of all clients; respx keeps something of each time.
     """
 
     def __init__(self, secrets: SecretValues | None = None) -> None:
@@ -37,6 +38,7 @@ class EvalAPI(respx.MockRouter):
         self.secrets = secrets or SecretValues({})
         self.sent: list[httpx.Request] = []
         self.unanswered: list[str] = []
+        self.was_active = False
 
     def forget(self) -> None:
         """Begin anew with what was sent; respx's own `calls` and the routes stay."""
@@ -47,6 +49,7 @@ class EvalAPI(respx.MockRouter):
     def active(self) -> Iterator[None]:
         """Take the requests of every httpx client for as long as this lasts; what was sent before is forgotten."""
         self.forget()
+        self.was_active = True
         self.start()
         try:
             yield

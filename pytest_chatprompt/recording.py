@@ -14,13 +14,13 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 import httpx
 
 from pytest_chatprompt.errors import ProviderError, RecordingError
 from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
-from pytest_chatprompt.offline import PLACEHOLDERS, Connections, offline
+from pytest_chatprompt.offline import PLACEHOLDERS, Connections, guarded_sockets, offline
 from pytest_chatprompt.providers import CHAT_PROVIDERS
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
 from pytest_chatprompt.providers.channel import parsed_url
@@ -30,6 +30,7 @@ from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderRespon
 from pytest_chatprompt.secret_values import is_secret_name
 from pytest_chatprompt.tap import Tap
 
+_SEND: Final = ChatProvider.send
 _PARAMETER: Final = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
 
 
@@ -86,8 +87,8 @@ def record(
         # Offline no agent is started: what it would be given is known without.
         response = ProviderResponse(text="(offline)")
         return Recording(request, response, (), provider.handover(request, NOMINAL_FOLDER))
-    if type(provider) in CHAT_PROVIDERS and not api.routes:
-        return _record_built_in(cast(ChatProvider, provider), request, api)
+    if _is_built_in(provider) and not api.routes:
+        return _record_built_in(provider, request, api)
     send = _sender(provider)
     with api.active(), offline() as connections, surrounded(Surroundings(is_patient=False)):
         try:
@@ -101,13 +102,16 @@ def record(
 def _record_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Recording:
     """`record` where no code runs but this package's, which looks for nothing but in its surroundings.
 
-    They are all that has to change, and not httpx, the sockets and the environment of the process, case after case.
+    So httpx and the environment of the process stay as they are, case after case. Sockets are guarded all the same.
     """
     __tracebackhide__ = True
     api.forget()
-    with surrounded(Surroundings(PLACEHOLDERS, api.handler, is_patient=False)):
-        response = provider.send(request)
-        base_url = provider.base_url
+    with guarded_sockets() as connections, surrounded(Surroundings(PLACEHOLDERS, api.handler, is_patient=False)):
+        try:
+            response = provider.send(request)
+            base_url = provider.base_url
+        finally:
+            _check(api, connections)
     return Recording(request, response, _sent(api.sent, base_url))
 
 
@@ -141,6 +145,11 @@ def _response(provider: Any, response: Any) -> ProviderResponse:
     if not isinstance(response, ProviderResponse):
         raise ProviderError(_not_a_response(provider, response))
     return response
+
+
+def _is_built_in(provider: object) -> TypeGuard[ChatProvider]:
+    """Whether a provider is one of the four classes, and nobody has put something in place of its `send`."""
+    return type(provider) in CHAT_PROVIDERS and getattr(getattr(provider, "send", None), "__func__", None) is _SEND
 
 
 def is_rehearsed_alone(provider: object) -> bool:

@@ -72,8 +72,8 @@ class EvalSession:
         return session
 
     def fresh_api(self) -> EvalAPI:
-        """A stand-in of the APIs without routes and calls: the last one again, if nobody has added a route to it."""
-        if self.api.routes:
+        """A stand-in of the APIs without routes and calls: the last one again, if it is as good as new."""
+        if self.api.routes or self.api.was_active:
             self.api = EvalAPI(self.secrets)
         self.api.reset()
         self.api.forget()

@@ -91,7 +91,9 @@ def graders(template: pytest.Function) -> tuple[str, ...]:
 
 
 def _tells_files_apart(file: pytest.Module) -> bool:
-    """Whether a hook of somebody else's makes parameters, which may look at the file that it makes them for."""
+    """Whether a file has marks of its own, or a hook of somebody else's makes parameters and may look at the file."""
+    if file.own_markers:
+        return True
     makers = (implementation.plugin for implementation in file.ihook.pytest_generate_tests.get_hookimpls())
     names = (getattr(maker, "__name__", type(maker).__module__) for maker in makers)
     return any(not name.startswith(("_pytest.", f"{__package__}.")) for name in names)

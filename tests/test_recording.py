@@ -123,7 +123,7 @@ def test_what_was_sent_before_is_forgotten() -> None:
 
 def test_a_built_in_provider_leaves_the_process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(_: httpx.Request) -> httpx.Response:
-        seen.append((dict(os.environ), vars(httpx.Client)["_transport_for_url"], socket.socket.connect))
+        seen.append((dict(os.environ), vars(httpx.Client)["_transport_for_url"]))
         return httpx.Response(200, json=OpenAIProvider.offline_reply)
 
     seen: list[Any] = []
@@ -133,6 +133,30 @@ def test_a_built_in_provider_leaves_the_process_as_it_is(monkeypatch: pytest.Mon
     with contextlib.closing(OpenAIProvider()) as provider:
         record(provider, REQUEST, api)
     assert seen[0] == seen[1]
+
+
+def test_a_send_that_was_put_in_place_of_a_built_in_ones_is_recorded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = OpenAIProvider()
+    send = sending("https://x.example/v1/messages", json={"a": 1})
+    for owner, replacement in ((provider, send), (OpenAIProvider, staticmethod(send))):
+        monkeypatch.undo()
+        monkeypatch.setattr(owner, "send", replacement)
+        assert recorded(provider)["endpoint"] == "POST /v1/messages"
+    provider.close()
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_nothing_leaves_a_built_in_provider_by_another_way(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_key(*_: object) -> str:
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+        return "key"
+
+    monkeypatch.setattr(kind, "_key", read_key)
+    with (
+        contextlib.closing(kind()) as provider,
+        pytest.raises(RecordingError, match=r"the provider reached for 192\.0\.2\.1"),
+    ):
+        record(provider, REQUEST, EvalAPI())
 
 
 def test_what_the_environment_holds_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

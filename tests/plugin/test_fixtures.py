@@ -192,6 +192,55 @@ def pytest_generate_tests(metafunc):
     )
 
 
+def test_fixtures_that_a_mark_asks_for_are_those_of_its_file(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture
+def told(request):
+    print("told of", request.node.nodeid)
+
+def pytest_collectstart(collector):
+    if collector.path.name == "a.eval.yaml":
+        collector.add_marker(pytest.mark.usefixtures("told"))
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO, "b.eval.yaml": HELLO})
+    run.update()
+    told = [line.partition("told of ")[2] for line in run("-s").outlines if "told of " in line]
+    assert told == ["a.eval.yaml::hello"]
+
+
+def test_eval_api_is_as_good_as_new_for_each_case(run: Run) -> None:
+    conftest = """
+import httpx, pytest
+from pytest_chatprompt import ProviderResponse
+
+seen = []
+
+@pytest.fixture(autouse=True)
+def keep(eval_api):
+    assert (list(eval_api.routes), len(eval_api.calls), eval_api.sent) == ([], 0, [])
+    seen.append(eval_api)
+
+@pytest.fixture
+def mine_provider():
+    def send(request):
+        httpx.post("https://x.example/v1/messages", json={})
+        return ProviderResponse(text="ok")
+    return send
+
+def pytest_sessionfinish():
+    print("apis:", len(set(map(id, seen))), "of", len(seen))
+"""
+    cases = "evalcases:\n" + "".join(
+        f"  - {{id: c{number}, provider: [{provider}], input_messages: [{{role: user, content: hi}}]}}\n"
+        for number, provider in enumerate(["azure", "openai", "azure", "mine", "mine", "azure", "azure"])
+    )
+    run.write({"conftest.py": conftest, "a.eval.yaml": cases})
+    run.update()
+    run("-s").stdout.fnmatch_lines(["*apis: 3 of 7*"])
+
+
 def test_parametrized_providers_of_a_folder_are_its_own(run: Run) -> None:
     conftest = """
 import pytest
