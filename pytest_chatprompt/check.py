@@ -1,6 +1,6 @@
-"""The body of every eval item: what the case sends is compared with its snapshot.
+"""What an eval item does when it runs: what the case sends is compared with its snapshot.
 
-It is an ordinary test function, so its arguments are the fixtures that users override.
+`templates` has the test function, whose arguments are the fixtures that users override; it hands them on to `check`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pytest_chatprompt.difference import difference
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.recording import Recording, is_rehearsed_alone, payload, record, rehearse
+from pytest_chatprompt.session import LIVE_RUN
 
-LIVE_RUN: Final = "chatprompt-live"
 _reviewed_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.secret_values import SecretValues
 
 
-def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
+def check(  # noqa: PLR0913, PLR0917 - what a test function asks for
     request: pytest.FixtureRequest,
     eval_case: EvalCase,
     eval_request: ProviderRequest,

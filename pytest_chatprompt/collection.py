@@ -18,13 +18,12 @@ from typing import Any, Final, cast
 import pytest
 
 from pytest_chatprompt.case import EvalCase
-from pytest_chatprompt.check import check_case
 from pytest_chatprompt.errors import EvalFileError, PayloadError, PayloadWarning, Problem
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
 from pytest_chatprompt.failures import OWN_ERRORS, first_line, plain
 from pytest_chatprompt.naming import folded, node_name, snapshot_stems
 from pytest_chatprompt.options import is_eval_file, settings_key, snapshot_dirname
-from pytest_chatprompt.templates import RESPONSE, Templates, graders, id_of
+from pytest_chatprompt.templates import RESPONSE, Templates, check_case, graders, id_of
 from pytest_chatprompt.yaml_source import Place
 
 ANSWER_SUFFIX: Final = ".answer.yaml"

@@ -20,7 +20,7 @@ import httpx
 
 from pytest_chatprompt.errors import ProviderError, RecordingError
 from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
-from pytest_chatprompt.offline import PLACEHOLDERS, Connections, guarded_sockets, offline
+from pytest_chatprompt.offline import PLACEHOLDERS, offline
 from pytest_chatprompt.providers import CHAT_PROVIDERS
 from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
 from pytest_chatprompt.providers.channel import parsed_url
@@ -28,6 +28,7 @@ from pytest_chatprompt.providers.chat import ChatProvider, Prepared
 from pytest_chatprompt.providers.surroundings import Surroundings, surrounded
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
 from pytest_chatprompt.secret_values import is_secret_name
+from pytest_chatprompt.sockets import Connections, guarded_sockets
 from pytest_chatprompt.tap import Tap
 
 _SEND: Final = ChatProvider.send

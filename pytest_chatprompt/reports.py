@@ -30,9 +30,9 @@ from pytest_chatprompt.errors import (
     UnreachableError,
 )
 from pytest_chatprompt.failures import OWN_ERRORS, plain
-from pytest_chatprompt.offline import Connections, guarded_sockets
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.secret_values import SecretValues
+from pytest_chatprompt.sockets import Connections, guarded_sockets
 
 
 @dataclass(eq=False)

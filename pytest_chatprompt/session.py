@@ -11,21 +11,25 @@ import os
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.attachments import FileReader
-from pytest_chatprompt.check import LIVE_RUN
 from pytest_chatprompt.collection import EvalFile, EvalItem
-from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues
-from pytest_chatprompt.tap import Tap
 from pytest_chatprompt.templates import PROVIDER_PARAMETER
 from pytest_chatprompt.unused import remove, unused_snapshots
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.attachments import FileReader
+    from pytest_chatprompt.eval_api import EvalAPI
+    from pytest_chatprompt.tap import Tap
+
+LIVE_RUN: Final = "chatprompt-live"
 
 
 @dataclass(eq=False)
@@ -34,21 +38,16 @@ class EvalSession:
 
     Args:
         config: the run's configuration.
-        reader: reads the files that cases name, each once.
         secrets: what must not reach a snapshot or a report.
-        tap: sees what leaves in a live run.
-        api: the stand-in of the APIs for every case that adds nothing to it.
         unused: snapshots whose case or provider is no longer defined.
         cut_short: whether something was not collected or not run that should have been.
     """
 
     config: pytest.Config
-    reader: FileReader
     secrets: SecretValues
-    tap: Tap
-    api: EvalAPI
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
+    _api: EvalAPI | None = None
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
@@ -59,8 +58,7 @@ class EvalSession:
         name = "chatprompt-session"
         session: Self | None = config.pluginmanager.get_plugin(name)
         if session is None:
-            secrets = SecretValues(os.environ)
-            session = cls(config, FileReader(config.rootpath), secrets, Tap(secrets), EvalAPI(secrets))
+            session = cls(config, SecretValues(os.environ))
             config.pluginmanager.register(session, name)
             config.pluginmanager.register(EvalReports(config, session.secrets), "chatprompt-reports")
             settings = config.stash[settings_key]
@@ -71,13 +69,31 @@ class EvalSession:
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
+    # What only a case that runs needs is imported when the first asks for it.
+
+    @cached_property
+    def reader(self) -> FileReader:
+        """Reads the files that cases name, each once."""
+        from pytest_chatprompt.attachments import FileReader  # noqa: PLC0415
+
+        return FileReader(self.config.rootpath)
+
+    @cached_property
+    def tap(self) -> Tap:
+        """Sees what leaves in a live run."""
+        from pytest_chatprompt.tap import Tap  # noqa: PLC0415
+
+        return Tap(self.secrets)
+
     def fresh_api(self) -> EvalAPI:
         """A stand-in of the APIs without routes and calls: the last one again, if it is as good as new."""
-        if self.api.routes or self.api.was_active:
-            self.api = EvalAPI(self.secrets)
-        self.api.reset()
-        self.api.forget()
-        return self.api
+        from pytest_chatprompt.eval_api import EvalAPI  # noqa: PLC0415
+
+        if self._api is None or self._api.routes or self._api.was_active:
+            self._api = EvalAPI(self.secrets)
+        self._api.reset()
+        self._api.forget()
+        return self._api
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

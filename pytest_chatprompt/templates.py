@@ -1,18 +1,23 @@
-"""Templates: the function items that pytest makes of `check_case`, one for each combination of parameters.
+"""The test function of every eval item, and its templates: the function items that pytest makes of it.
 
-An eval file and a provider's name come in; function items come out, of whose parameters and fixtures `collection` makes
-an item for each case. They never run themselves.
+An eval file and a provider's name come in; function items come out, one for each combination of parameters, of which
+`collection` takes parameters and fixtures for the item of each case. They never run themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.check import check_case
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from pytest_chatprompt.case import EvalCase
+    from pytest_chatprompt.eval_api import EvalAPI
+    from pytest_chatprompt.requests import Provider, ProviderRequest
 
 # The parameter of a case that has several providers, so that its name stands in the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
@@ -21,6 +26,22 @@ _NAME: Final = "check_case"
 _Made = dict[tuple[str, bool], list[pytest.Function]]
 _made_key: Final = pytest.StashKey[_Made]()
 _graders_key: Final = pytest.StashKey[tuple[str, ...]]()
+
+
+def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it needs
+    request: pytest.FixtureRequest,
+    eval_case: EvalCase,
+    eval_request: ProviderRequest,
+    eval_provider: Provider,
+    eval_api: EvalAPI,
+    eval_snapshot: SnapshotAssertion,
+) -> None:
+    """The test function of every eval item."""
+    __tracebackhide__ = True
+    # All that only a case that runs needs, the providers among it, comes with the first.
+    from pytest_chatprompt.check import check  # noqa: PLC0415
+
+    check(request, eval_case, eval_request, eval_provider, eval_api, eval_snapshot)
 
 
 class Templates:

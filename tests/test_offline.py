@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_chatprompt.offline import BlockedConnectionError, offline
+from pytest_chatprompt.offline import offline
+from pytest_chatprompt.sockets import BlockedConnectionError
 
 
 @pytest.fixture
@@ -109,6 +110,16 @@ def test_nothing_stays_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ZeroDivisionError), offline():
         raise ZeroDivisionError
     assert (dict(os.environ), socket.getaddrinfo, dict(vars(socket.socket))) == before
+
+
+def test_a_function_that_a_module_took_while_it_was_guarded_is_as_it_was() -> None:
+    with offline() as connections:
+        taken, connect = socket.getaddrinfo, socket.socket.connect
+    with pytest.raises(socket.gaierror):
+        taken("name.invalid", 443, flags=socket.AI_NUMERICHOST)
+    with socket.socket() as reaching, pytest.raises(ConnectionRefusedError):
+        connect(reaching, ("127.0.0.1", 1))
+    assert (connections.blocked, connections.local) == ([], [])
 
 
 def test_guards_that_another_tool_set_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,3 +225,21 @@ def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> No
         }
     )
     run.pytester.runpytest_subprocess("-p", "no:respx").assert_outcomes(passed=1)
+
+
+def test_collecting_imports_nothing_that_only_a_running_case_needs(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+                import sys
+
+                def pytest_collection_finish(session):
+                    late = ("providers", "recording", "requests", "eval_api", "attachments", "snapshot_yaml", "live")
+                    print(sorted(name for name in late if f"pytest_chatprompt.{name}" in sys.modules), "of ours")
+                    print(sorted({"httpx", "wcmatch"} & set(sys.modules)), "of others")
+            """.replace("\n                ", "\n"),
+        }
+    )
+    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--collect-only")
+    result.stdout.fnmatch_lines(["[[]] of ours", "[[]] of others"])
