@@ -22,8 +22,8 @@ def guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     Raises:
         EvalFileError: the file is no YAML, or its patterns are no list of strings.
     """
-    inside = [parent for parent in folder.parents if parent.is_relative_to(root)]
-    for candidate in (folder, *inside):
+    depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
+    for candidate in (folder, *folder.parents[:depth]):
         path = candidate / ".agentv" / "config.yaml"
         if path.is_file():
             return _read(path, root)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
@@ -19,7 +20,6 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    PrivateAttr,
     Tag,
     model_validator,
 )
@@ -213,16 +213,23 @@ class Origin(NamedTuple):
     Args:
         path: the eval file, absolute.
         shown_path: the same, relative to the root folder and with `/`, for messages.
-        place: where it begins.
+        line: on which it begins, 1-based.
+        column: likewise.
         source: the text of the file.
         position: which of the file's `evalcases` it is, from 0.
     """
 
     path: Path
     shown_path: str
-    place: Place
+    line: int
+    column: int
     source: Source
     position: int
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return Place(self.line, self.column)
 
     def find(self, *location: str | int) -> Place:
         """Where something in the case stands, by the keys and indexes that lead to it, or what is nearest to it."""
@@ -248,8 +255,6 @@ class EvalCase(Shared):
     input_messages: OneOrMore[EvalMessage]
     expected_messages: Several[EvalMessage] = ()
 
-    _origin: Origin | None = PrivateAttr(default=None)
-
     @property
     def path(self) -> Path:
         """The eval file, absolute."""
@@ -258,18 +263,17 @@ class EvalCase(Shared):
     @property
     def line(self) -> int:
         """The 1-based line on which the case begins."""
-        return self.origin.place.line
+        return self.origin.line
 
-    @property
+    @cached_property
     def origin(self) -> Origin:
         """Where the case stands.
 
         Raises:
             AttributeError: the case was not read from a file.
         """
-        if self._origin is None:
-            raise AttributeError(f"case {self.id!r} was not read from a file")
-        return self._origin
+        # Whoever reads a case from a file puts it in this place.
+        raise AttributeError(f"case {self.id!r} was not read from a file")
 
     @property
     def system_prompt(self) -> str | None:

@@ -71,7 +71,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
     `--snapshot-update`, also in runs that left out the eval file. It reads the list of file extensions to
     pass over when it finishes.
     """
-    folders = {item.path.parent for item in getattr(session, "items", ())}
+    folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
     if any(next((folder / dirname).glob("*/*].yaml"), None) for folder in folders):
         session.config.option.ignore_file_extensions.append("yaml")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,7 @@ def read_text(path: Path, root: Path) -> str:
         UnreadableTextError: it is a folder, a device or a pipe, larger than `MAX_BYTES`, cannot be opened, is not
             UTF-8, or is a link that leads out of the root folder.
     """
-    if path.is_relative_to(root) and not path.resolve().is_relative_to(root.resolve()):
+    if path.is_relative_to(root) and not Path(os.path.realpath(path)).is_relative_to(_real(root)):
         raise UnreadableTextError("is a link that leads out of the root folder; copy what it leads to there")
     try:
         # A pipe would block until somebody writes, so it is opened without waiting, and looked at first.
@@ -63,6 +64,12 @@ def read_text(path: Path, root: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise UnreadableTextError(f"is no UTF-8 text (byte 0x{content[error.start]:02X})", line, column) from error
+
+
+@lru_cache(maxsize=8)
+def _real(root: Path) -> Path:
+    """A folder once links are followed; it is asked for with each file, and stays what it is."""
+    return root.resolve()
 
 
 def _check(status: os.stat_result) -> None:

@@ -23,6 +23,7 @@ MAX_ALIASED_NODES: Final = 100_000
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_START: Final = yaml.Mark("", 0, 0, 0, "", 0)
 
 
 class Place(NamedTuple):
@@ -52,16 +53,21 @@ class Node:
     """One value of the document: a mapping, a sequence or a scalar.
 
     Args:
-        place: where it begins.
+        mark: where it begins, as the parser has it.
         value: a `dict` of `Entry`s by key, a `tuple` of `Node`s, or what YAML made of the scalar.
         text: a scalar as it was written, without its quotes; empty for the others.
         size: how many nodes it holds, itself included, with aliases counted as often as they are used.
     """
 
-    place: Place
+    mark: Any
     value: Any
     text: str = ""
     size: int = 1
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return _place(self.mark)
 
     def data(self) -> Any:
         """The plain Python value: `dict`, `list` and scalars."""
@@ -85,13 +91,13 @@ class Node:
     def key_place(self, key: str) -> Place:
         """Where a key of this mapping stands, or where the mapping begins if it has no such key."""
         entry = self.value.get(key) if isinstance(self.value, dict) else None
-        return self.place if entry is None else entry.key_place
+        return self.place if entry is None else entry.key.place
 
 
 class Entry(NamedTuple):
-    """A value of a mapping, and where its key stands."""
+    """A key of a mapping, and its value."""
 
-    key_place: Place
+    key: Node
     node: Node
 
 
@@ -99,7 +105,7 @@ class Entry(NamedTuple):
 class _Open:
     """A mapping or sequence whose end has not been read yet."""
 
-    place: Place
+    mark: Any
     is_mapping: bool
     anchor: str | None
     nodes: list[Node] = field(default_factory=list)
@@ -136,7 +142,7 @@ def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
         return _Composer().compose(_Loader(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+        place = _place(_START if mark is None else mark)
         told = ", ".join(part for part in (error.context, error.problem) if part)
         raise SourceError(place, f"this is no YAML: {told}") from error
     except yaml.reader.ReaderError as error:
@@ -161,35 +167,37 @@ class _Composer:
         # `yaml.parse` asks the parser twice for each event, and most of collecting is done here.
         while (event := loader.get_event()) is not None:
             kind = type(event)
-            mark = event.start_mark
             if kind is yaml.ScalarEvent:
-                self.add(self.scalar(event, Place(mark.line + 1, mark.column + 1)), event.anchor)
+                self.add(self.scalar(event), event.anchor)
             elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
                 self.end()
             elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
-                self.begin(event, Place(mark.line + 1, mark.column + 1))
+                self.begin(event)
             elif kind is yaml.AliasEvent:
-                self.add(self.alias(str(event.anchor), Place(mark.line + 1, mark.column + 1)), None)
+                self.add(self.alias(str(event.anchor), _place(event.start_mark)), None)
             elif kind is yaml.DocumentStartEvent and self.root is not None:
                 told = "a second YAML document begins here; a file holds one"
-                raise SourceError(Place(mark.line + 1, mark.column + 1), told)
+                raise SourceError(_place(event.start_mark), told)
         self.problems.sort()
-        return self.root or Node(Place(1, 1), None), self.problems
+        return self.root or Node(_START, None), self.problems
 
-    def begin(self, event: Any, place: Place) -> None:
+    def problem(self, mark: Any, text: str) -> None:
+        self.problems.append(SourceProblem(_place(mark), text))
+
+    def begin(self, event: Any) -> None:
         if len(self.open) >= MAX_DEPTH:
-            raise SourceError(place, f"nested more than {MAX_DEPTH} levels deep")
+            raise SourceError(_place(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
         if event.tag is not None and not event.implicit:
-            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(event.tag)} is not allowed here"))
+            self.problem(event.start_mark, f"the YAML tag {_shown_tag(event.tag)} is not allowed here")
         if event.anchor:
             self.anchors[event.anchor] = None
-        self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
+        self.open.append(_Open(event.start_mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
 
     def end(self) -> None:
         done = self.open.pop()
         size = 1 + sum(node.size for node in done.nodes)
         value = self.mapping(done.nodes) if done.is_mapping else tuple(done.nodes)
-        self.add(Node(done.place, value, size=size), done.anchor)
+        self.add(Node(done.mark, value, size=size), done.anchor)
 
     def add(self, node: Node, anchor: str | None) -> None:
         if anchor:
@@ -210,21 +218,21 @@ class _Composer:
             raise SourceError(place, f"the aliases up to here unfold to more than {MAX_ALIASED_NODES:,} values")
         return target
 
-    def scalar(self, event: Any, place: Place) -> Node:
-        tag = event.tag
+    def scalar(self, event: Any) -> Node:
+        tag, mark = event.tag, event.start_mark
         if tag is not None and tag not in ("!", _STR_TAG):
-            self.problems.append(SourceProblem(place, f"the YAML tag {_shown_tag(tag)} is not allowed here"))
+            self.problem(mark, f"the YAML tag {_shown_tag(tag)} is not allowed here")
         if tag is not None or not event.implicit[0]:
-            return Node(place, event.value, event.value)
+            return Node(mark, event.value, event.value)
         resolved = self.resolver.resolve(yaml.ScalarNode, event.value, (True, False))
         if resolved in (_STR_TAG, _MERGE_TAG):
-            return Node(place, event.value, event.value)
+            return Node(mark, event.value, event.value)
         try:
             value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))
         except ValueError as error:
-            self.problems.append(SourceProblem(place, f"YAML cannot make a value of {event.value}: {error}; quote it"))
+            self.problem(mark, f"YAML cannot make a value of {event.value}: {error}; quote it")
             value = event.value
-        return Node(place, value, event.value)
+        return Node(mark, value, event.value)
 
     def mapping(self, nodes: list[Node]) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}
@@ -232,16 +240,14 @@ class _Composer:
         for key, value in zip(nodes[::2], nodes[1::2], strict=True):
             if not isinstance(key.value, str):
                 wrong = "a mapping or list" if isinstance(key.value, dict | tuple) else key.text
-                self.problems.append(SourceProblem(key.place, f"the key {wrong} is no string; quote it"))
+                self.problem(key.mark, f"the key {wrong} is no string; quote it")
             elif key.value == "<<":
                 self.merge(value, merged)
             elif key.value in entries:
-                first = entries[key.value].key_place
-                self.problems.append(
-                    SourceProblem(key.place, f"the key {key.value!r} is given twice, first in line {first.line}")
-                )
+                first = entries[key.value].key.place
+                self.problem(key.mark, f"the key {key.value!r} is given twice, first in line {first.line}")
             else:
-                entries[key.value] = Entry(key.place, value)
+                entries[key.value] = Entry(key, value)
         return merged | entries if merged else entries
 
     def merge(self, value: Node, merged: dict[str, Entry]) -> None:
@@ -251,7 +257,12 @@ class _Composer:
                 for key, entry in source.value.items():
                     merged.setdefault(key, entry)
             else:
-                self.problems.append(SourceProblem(source.place, "<< takes a mapping, or a list of mappings"))
+                self.problem(source.mark, "<< takes a mapping, or a list of mappings")
+
+
+def _place(mark: Any) -> Place:
+    """The place of a mark of PyYAML's, which counts from 0."""
+    return Place(mark.line + 1, mark.column + 1)
 
 
 def _shown_tag(tag: str) -> str:
