@@ -67,3 +67,9 @@ def test_a_link_that_leads_out_of_the_root_is_refused(tmp_path: Path) -> None:
         read_text(tmp_path / "root" / "link", tmp_path / "root")
     assert read_text(tmp_path / "root" / "link", tmp_path) == "x"
     assert read_text(tmp_path / "secret", tmp_path / "root") == "x"
+
+
+def test_a_link_to_itself_is_told(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(UnreadableTextError, match="cannot be read: Too many levels of symbolic links"):
+        read_text(tmp_path / "link", tmp_path)
