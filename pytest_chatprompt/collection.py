@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +50,14 @@ class EvalFile(pytest.Module):
         return module
 
     @cached_property
+    def _found(self) -> _Found:
+        """What the eval files before this one found out."""
+        stash = self.config.stash
+        if _found_key not in stash:
+            stash[_found_key] = _Found(_markers_with_arguments(self.config))
+        return stash[_found_key]
+
+    @cached_property
     def snapshot_folder(self) -> Path:
         """Where the snapshots of its cases are."""
         return self.path.parent / snapshot_dirname(self.config) / self.path.stem
@@ -67,8 +76,7 @@ class EvalFile(pytest.Module):
             loaded = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        with_arguments = _markers_with_arguments(self.config)
-        cases = [_with_usable_tags(case, with_arguments) for case in loaded]
+        cases = [_with_usable_tags(case, self._found.with_arguments) for case in loaded]
         templates = Templates(self)
         items = [item for case in cases for item in self._items(case, templates)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
@@ -92,13 +100,12 @@ class EvalFile(pytest.Module):
 
     def _of_same_stem(self) -> list[Path]:
         """The files beside this one that have its name, but for the extension; each folder is listed once."""
-        folders = self.config.stash.setdefault(_by_stem_key, {})
-        folder = self.path.parent
-        if folder not in folders:
-            by_stem = folders[folder] = defaultdict(list)
+        folder, by_stem = self.path.parent, self._found.by_stem
+        if folder not in by_stem:
+            by_stem[folder] = defaultdict(list)
             for path in sorted(folder.iterdir()):
-                by_stem[folded(path.stem)].append(path)
-        return folders[folder][folded(self.path.stem)]
+                by_stem[folder][folded(path.stem)].append(path)
+        return by_stem[folder][folded(self.path.stem)]
 
     def _items(self, case: EvalCase | BrokenCase, templates: Templates) -> Iterator[EvalItem]:
         settings = self.config.stash[settings_key]
@@ -115,10 +122,9 @@ class EvalFile(pytest.Module):
 
     def _declare(self, tags: Iterable[str]) -> None:
         """Register tags as markers: a tag is declared by being used, so `--strict-markers` has nothing to object to."""
-        declared = self.config.stash.setdefault(_declared_tags_key, set())
         for tag in tags:
-            if tag not in declared:
-                declared.add(tag)
+            if tag not in self._found.declared:
+                self._found.declared.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
 
     def _item(
@@ -146,8 +152,22 @@ class EvalFile(pytest.Module):
         return item
 
 
-_declared_tags_key: Final = pytest.StashKey[set[str]]()
-_by_stem_key: Final = pytest.StashKey[dict[Path, dict[str, list[Path]]]]()
+@dataclass(eq=False, slots=True)
+class _Found:
+    """What the eval files of a run share, so that each finds out only what is new.
+
+    Args:
+        with_arguments: the markers that are declared with arguments.
+        declared: the tags that are declared as markers.
+        by_stem: of each folder the files, by what stands before the extension.
+    """
+
+    with_arguments: set[str]
+    declared: set[str] = field(default_factory=set)
+    by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
+
+
+_found_key: Final = pytest.StashKey[_Found]()
 
 
 def _markers_with_arguments(config: pytest.Config) -> set[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +42,7 @@ def read_text(path: Path, root: Path) -> str:
         UnreadableTextError: it is a folder, a device or a pipe, larger than `MAX_BYTES`, cannot be opened, is not
             UTF-8, or is a link that leads out of the root folder.
     """
-    if path.is_relative_to(root) and not Path(os.path.realpath(path)).is_relative_to(_real(root)):
+    if path.is_relative_to(root) and _leads_out(path, root):
         raise UnreadableTextError("is a link that leads out of the root folder; copy what it leads to there")
     try:
         # A pipe would block until somebody writes, so it is opened without waiting, and looked at first.
@@ -51,9 +50,12 @@ def read_text(path: Path, root: Path) -> str:
     except OSError as error:
         raise UnreadableTextError(f"cannot be read: {error.strerror}") from error
     try:
-        _check(os.fstat(descriptor))
+        size = _checked_size(os.fstat(descriptor))
         with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(size + 1)
+            if len(content) > size:
+                # It grows, or does not say how large it is, as the files of /proc.
+                content += file.read(MAX_BYTES - size)
     finally:
         os.close(descriptor)
     if len(content) > MAX_BYTES:
@@ -66,19 +68,19 @@ def read_text(path: Path, root: Path) -> str:
         raise UnreadableTextError(f"is no UTF-8 text (byte 0x{content[error.start]:02X})", line, column) from error
 
 
-@lru_cache(maxsize=8)
-def _real(root: Path) -> Path:
-    """A folder once links are followed; it is asked for with each file, and stays what it is."""
-    return root.resolve()
+def _leads_out(path: Path, root: Path) -> bool:
+    real = os.path.realpath(path)
+    return real != str(path) and not Path(real).is_relative_to(os.path.realpath(root))
 
 
-def _check(status: os.stat_result) -> None:
+def _checked_size(status: os.stat_result) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise UnreadableTextError("is a folder; name a file in it")
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableTextError("is no regular file")
     if status.st_size > MAX_BYTES:
         raise UnreadableTextError(_too_large())
+    return status.st_size
 
 
 def _too_large() -> str:
