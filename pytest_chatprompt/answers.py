@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_chatprompt.case import ToolCall
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.recording import Recording, what_left
+from pytest_chatprompt.payload import what_left
+from pytest_chatprompt.recording import Recording
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage
 from pytest_chatprompt.secret_values import SecretValues
 from pytest_chatprompt.snapshot import write_whole

@@ -16,7 +16,8 @@ import pytest
 from pytest_chatprompt.difference import difference
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
 from pytest_chatprompt.options import settings_key
-from pytest_chatprompt.recording import Recording, is_rehearsed_alone, payload, record, rehearse
+from pytest_chatprompt.payload import payload
+from pytest_chatprompt.recording import Recording, is_rehearsed_alone, record, rehearse
 from pytest_chatprompt.session import LIVE_RUN
 
 _reviewed_key: Final[pytest.StashKey[Recording]] = pytest.StashKey()

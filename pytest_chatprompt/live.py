@@ -21,9 +21,10 @@ from pytest_chatprompt.coming import ComingCases
 from pytest_chatprompt.errors import MissingSettingError, SnapshotError
 from pytest_chatprompt.eval_api import EvalAPI
 from pytest_chatprompt.options import Settings
+from pytest_chatprompt.payload import payload
 from pytest_chatprompt.providers.chat import ChatProvider
 from pytest_chatprompt.providers.patience import CancelledSendError
-from pytest_chatprompt.recording import Recording, payload, prepared_recording, record, record_live
+from pytest_chatprompt.recording import Recording, prepared_recording, record, record_live
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse, build_request
 from pytest_chatprompt.sender import Sender
 from pytest_chatprompt.snapshot import saved_text

@@ -1,19 +1,14 @@
 """Recording: what really leaves while a provider sends a request.
 
-A provider, a request and the stand-in of the APIs come in; the response and a `Recording` come out, and
-`payload` turns that into the data of a snapshot: for HTTP the body as decoded from the bytes sent.
+A provider, a request and the stand-in of the APIs come in, in a live run the tap; a `Recording` comes out, with the
+response and the requests that left, as `sent` reads them. `payload` makes the data of a snapshot of it.
 """
 
 from __future__ import annotations
 
-import base64
 import inspect
-import json
-import re
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeGuard, cast
 
 import httpx
@@ -22,30 +17,15 @@ from pytest_chatprompt.errors import ProviderError, RecordingError
 from pytest_chatprompt.eval_api import EvalAPI, unanswered_text
 from pytest_chatprompt.offline import PLACEHOLDERS, offline
 from pytest_chatprompt.providers import CHAT_PROVIDERS
-from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover, shown
-from pytest_chatprompt.providers.channel import parsed_url
+from pytest_chatprompt.providers.agent import NOMINAL_FOLDER, AgentProvider, Handover
 from pytest_chatprompt.providers.chat import ChatProvider, Prepared
 from pytest_chatprompt.providers.surroundings import Surroundings, surrounded
 from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
-from pytest_chatprompt.secret_values import is_secret_name
+from pytest_chatprompt.sent import SentRequest
 from pytest_chatprompt.sockets import Connections, guarded_sockets
 from pytest_chatprompt.tap import Tap
 
 _SEND: Final = ChatProvider.send
-_PARAMETER: Final = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """One HTTP request that left.
-
-    Args:
-        endpoint: method, path and query below the base URL, without the host.
-        body: decoded from the bytes sent; `None` for no body.
-    """
-
-    endpoint: str
-    body: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +119,7 @@ def record_live(
 
 
 def _sent(requests: Sequence[httpx.Request], base_url: Any) -> tuple[SentRequest, ...]:
-    return tuple(SentRequest(endpoint_of(one, base_url), decoded_body(one)) for one in requests)
+    return tuple(SentRequest.of(one, base_url) for one in requests)
 
 
 def _response(provider: Any, response: Any) -> ProviderResponse:
@@ -184,99 +164,9 @@ def prepared_recording(provider: ChatProvider, request: ProviderRequest) -> Reco
     """`rehearse` for a provider that makes ready what it sends. Touches nothing but its arguments."""
     prepared = provider.prepare(request)
     post = httpx.Request("POST", prepared.url, content=prepared.content)
-    sent = SentRequest(endpoint_of(post, provider.base_url), decoded_body(post))
+    sent = SentRequest.of(post, provider.base_url)
     response = ProviderResponse(text="(offline)", adjustments=prepared.adjustments, findings=prepared.findings)
     return Recording(request, response, (sent,), prepared=prepared)
-
-
-def what_left(recording: Recording, root: Path) -> Any:
-    """What was sent, as JSON data: pairs of endpoint and body, or what an agent or a plain function was given.
-
-    Args:
-        recording: what a provider did.
-        root: pytest's root folder, to which an agent's paths are made relative.
-    """
-    if recording.handover is not None:
-        return shown(recording.handover, root)
-    if not recording.sent:
-        return [message.as_dict() for message in recording.request.chat_prompt or ()]
-    return [[sent.endpoint, sent.body] for sent in recording.sent]
-
-
-def payload(recording: Recording, provider_name: str, root: Path) -> dict[str, Any]:
-    """The data of a snapshot.
-
-    Args:
-        recording: what a provider did.
-        provider_name: the name by which it was asked for.
-        root: pytest's root folder, to which an agent's paths are shown relative.
-
-    Returns:
-        `provider`, `endpoint`, `question`, `request` and `adjustments`; with several requests `requests`, each with its
-        own endpoint; with none `messages`, the chat prompt. Of an agent `argv`, `prompt` and `files`.
-    """
-    data: dict[str, Any] = {"provider": provider_name}
-    if recording.handover is not None:
-        data |= {"question": recording.request.question, **shown(recording.handover, root)}
-        return data | _told(recording.request.question_adjustments)
-    match recording.sent:
-        case []:
-            prompt = recording.request.chat_prompt or ()
-            data["question"] = recording.request.question
-            data["messages"] = [message.as_dict() for message in prompt]
-        case [sent]:
-            data |= {"endpoint": sent.endpoint, "question": recording.request.question, "request": sent.body}
-        case several:
-            data["question"] = recording.request.question
-            data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in several]
-    return data | _told((*recording.request.adjustments, *recording.response.adjustments))
-
-
-def _told(adjustments: Sequence[str]) -> dict[str, Any]:
-    return {"adjustments": list(adjustments)} if adjustments else {}
-
-
-def endpoint_of(request: httpx.Request, base_url: str | httpx.URL | None) -> str:
-    """Method, path and query of a request below a base URL, without the host, and without keys in the query."""
-    target = _PARAMETER.sub(_without_secret, request.url.raw_path.decode("ascii"))
-    if isinstance(base_url, str | httpx.URL):
-        base = parsed_url(base_url) if isinstance(base_url, str) else base_url
-        prefix = base.raw_path.decode("ascii").rstrip("/")
-        if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
-            target = target.removeprefix(prefix)
-    return f"{request.method} {target}"
-
-
-def _without_secret(parameter: re.Match[str]) -> str:
-    return f"{parameter[1]}=hidden" if is_secret_name(parameter[1]) else parameter[0]
-
-
-def decoded_body(request: httpx.Request) -> Any:
-    """The body of a request as decoded from its bytes: JSON data, text, or else base64."""
-    content = request.content
-    if "content-encoding" in request.headers:
-        content = _decompressed(content, request.headers["content-encoding"])
-    if not content:
-        return None
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(content).decode("ascii")}
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _decompressed(content: bytes, encoding: str) -> bytes:
-    """A body without its compression, which holds the time and differs between versions."""
-    if encoding not in ("gzip", "deflate"):
-        return content
-    try:
-        # 32: zlib finds out by itself whether there is a header of gzip's or of its own.
-        return zlib.decompress(content, zlib.MAX_WBITS | 32)
-    except zlib.error:
-        return content
 
 
 def _sender(provider: Any) -> Callable[[ProviderRequest], Any]:

@@ -1,6 +1,6 @@
 """The syrupy extension: one YAML file for each case and provider.
 
-Data of `recording.payload` comes in; the file is laid out as syrupy's single-file snapshots are, under the
+Data of `payload` comes in; the file is laid out as syrupy's single-file snapshots are, under the
 name that the item has for it. Files are replaced whole. What is unused is not syrupy's to say: its matching
 of names is made for Python identifiers, so this extension tells it of no file, and `unused` decides.
 """
