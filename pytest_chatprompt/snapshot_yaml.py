@@ -30,7 +30,7 @@ _UNSEEN: Final = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _UNSEEN_IN_LINE: Final = re.compile(f"[\x00-\x1f{_UNSEEN}]")
-_UNSEEN_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{_UNSEEN}]| $", re.MULTILINE)
+_UNSEEN_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{_UNSEEN}]")
 _ESCAPED: Final = re.compile(f'[\x00-\x1f{_UNSEEN}"\\\\]')
 _SHORT_ESCAPES: Final = {
     "\0": r"\0", "\a": r"\a", "\b": r"\b", "\t": r"\t", "\n": r"\n", "\v": r"\v", "\f": r"\f", "\r": r"\r",
@@ -113,10 +113,12 @@ def _block(prefix: str, text: str, indent: str, escaped: bool) -> Iterator[str]:
 
 
 def _is_all_seen(text: str) -> bool:
-    """Whether a string of several lines can stand as it is: no character in it is one that nobody sees."""
+    """Whether all of a string of several lines is seen, blanks at the end of a line included."""
+    if text.endswith(" ") or " \n" in text:
+        return False
     if text.isascii():
-        # The same as the pattern says, in a tenth of the time: of ASCII Python calls printable what can be seen.
-        return not text.endswith(" ") and " \n" not in text and text.replace("\n", "").isprintable()
+        # The same as the pattern says, in a fifth of the time: of ASCII Python calls printable what can be seen.
+        return text.replace("\n", "").isprintable()
     return _UNSEEN_IN_BLOCK.search(text) is None
 
 
