@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
@@ -20,6 +19,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    PrivateAttr,
     Tag,
     model_validator,
 )
@@ -265,15 +265,18 @@ class EvalCase(Shared):
         """The 1-based line on which the case begins."""
         return self.origin.line
 
-    @cached_property
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @property
     def origin(self) -> Origin:
         """Where the case stands.
 
         Raises:
             AttributeError: the case was not read from a file.
         """
-        # Whoever reads a case from a file puts it in this place.
-        raise AttributeError(f"case {self.id!r} was not read from a file")
+        if self._origin is None:
+            raise AttributeError(f"case {self.id!r} was not read from a file")
+        return self._origin
 
     @property
     def system_prompt(self) -> str | None:

@@ -41,7 +41,7 @@ def check(  # noqa: PLR0913, PLR0917 - what a test function asks for
     eval_api: EvalAPI,
     eval_snapshot: SnapshotAssertion,
 ) -> None:
-    """Compare what the case sends with its snapshot; then, where there are answers, get one and let it be looked at."""
+    """Do what `templates.check_case`, the test function of every eval item, says that it does."""
     __tracebackhide__ = True
     item: EvalItem = request.node
     settings = item.config.stash[settings_key]

@@ -52,10 +52,7 @@ class EvalFile(pytest.Module):
     @cached_property
     def _found(self) -> _Found:
         """What the eval files before this one found out."""
-        stash = self.config.stash
-        if _found_key not in stash:
-            stash[_found_key] = _Found(_markers_with_arguments(self.config))
-        return stash[_found_key]
+        return self.config.stash.setdefault(_found_key, _Found())
 
     @cached_property
     def snapshot_folder(self) -> Path:
@@ -76,7 +73,8 @@ class EvalFile(pytest.Module):
             loaded = load_eval_file(self.path, self.config.rootpath, settings.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
-        cases = [_with_usable_tags(case, self._found.with_arguments) for case in loaded]
+        with_arguments = _markers_with_arguments(self.config)
+        cases = [_with_usable_tags(case, with_arguments) for case in loaded]
         templates = Templates(self)
         items = [item for case in cases for item in self._items(case, templates)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
@@ -157,12 +155,10 @@ class _Found:
     """What the eval files of a run share, so that each finds out only what is new.
 
     Args:
-        with_arguments: the markers that are declared with arguments.
         declared: the tags that are declared as markers.
         by_stem: of each folder the files, by what stands before the extension.
     """
 
-    with_arguments: set[str]
     declared: set[str] = field(default_factory=set)
     by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
 

@@ -25,20 +25,21 @@ class BlockedConnectionError(RecordingError, OSError):
     """A socket was to reach beyond this machine; also an `OSError`, so that clients clean up after it."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class Connections:
     """What sockets tried while they were guarded.
 
     Args:
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
         local: loopback addresses; these were let through.
-        are_over: whether they are guarded no longer; a module that was imported meanwhile may have kept a guarded
-            function.
     """
 
     blocked: list[str] = field(default_factory=list)
     local: list[str] = field(default_factory=list)
-    are_over: bool = False
+
+
+# The guards of this process, the innermost last.
+_in_force: Final[list[Connections]] = []
 
 
 @contextmanager
@@ -55,10 +56,11 @@ def guarded_sockets() -> Iterator[Connections]:
         setattr(socket.socket, name, _guarded_method(name, connections))
     for name, function in functions.items():
         setattr(socket, name, _guarded_look_up(function, connections))
+    _in_force.append(connections)
     try:
         yield connections
     finally:
-        connections.are_over = True
+        _in_force.remove(connections)
         for name, function in functions.items():
             setattr(socket, name, function)
         for name, method in methods.items():
@@ -91,8 +93,11 @@ def _guarded_look_up(original: Any, connections: Connections) -> Any:
 
 
 def _check(connections: Connections, host: Any, port: Any, *, lookup: bool = False) -> None:
-    if connections.are_over:
-        return
+    if connections not in _in_force:
+        # A module that was imported under a guard kept the guarded function; what holds now holds for it too.
+        if not _in_force:
+            return
+        connections = _in_force[-1]
     shown_host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
     shown = shown_host if port is None else f"{shown_host}:{port}"
     if not _is_loopback(shown_host):

@@ -36,7 +36,7 @@ def check_case(  # noqa: PLR0913, PLR0917 - a test function asks for what it nee
     eval_api: EvalAPI,
     eval_snapshot: SnapshotAssertion,
 ) -> None:
-    """The test function of every eval item."""
+    """Compare what the case sends with its snapshot; then, where there are answers, get one and let it be looked at."""
     __tracebackhide__ = True
     # All that only a case that runs needs, the providers among it, comes with the first.
     from pytest_chatprompt.check import check  # noqa: PLC0415

@@ -111,6 +111,7 @@ class _Open:
     nodes: list[Node] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
 class Source:
     """A text that was read, whose tree is built anew when a place in it is asked for.
 
@@ -120,13 +121,12 @@ class Source:
         text: one that `read_yaml` could read.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    text: str
 
     @cached_property
     def root(self) -> Node:
         """The root of its tree."""
-        return read_yaml(self._text)[0]
+        return read_yaml(self.text)[0]
 
 
 def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+from typing import Any
+
 import pytest
+from pydantic import ValidationError
 
 from pytest_chatprompt import EvalCase, EvalFileError
 from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
@@ -420,3 +426,57 @@ def test_neighbours_of_a_broken_case_are_read(project: Project) -> None:
     assert isinstance(first, BrokenCase)
     assert first.tags == ("all", "own")
     assert isinstance(second, EvalCase)
+
+
+def test_metadata_cannot_be_changed_but_written_and_copied(project: Project) -> None:
+    (case,) = load_eval_file(
+        project.write("a.eval.yaml", f"metadata: {{a: {{b: [1]}}}}\nevalcases:\n  - id: a\n{HELLO}"), project.root
+    )
+    assert isinstance(case, EvalCase)
+    change: Any
+    for change in (
+        lambda data: data.update(c=1),
+        lambda data: data.pop("a"),
+        lambda data: data.__setitem__("c", 1),
+        lambda data: data.__ior__({"c": 1}),
+        lambda data: data["a"].clear(),
+        lambda data: data["a"].setdefault("c", 1),
+        lambda data: data["a"]["b"].append(1),
+    ):
+        with pytest.raises((TypeError, AttributeError)):
+            change(case.metadata)
+    assert case.metadata == {"a": {"b": (1,)}}
+    assert json.dumps(case.metadata) == '{"a": {"b": [1]}}'
+    for copied in (case.model_copy(deep=True), copy.deepcopy(case), pickle.loads(pickle.dumps(case))):
+        assert copied == case
+        assert type(copied.metadata) is type(case.metadata)
+        assert copied.line == case.line
+    assert json.loads(case.model_dump_json())["metadata"] == {"a": {"b": [1]}}
+
+
+def test_what_a_case_has_of_its_file_is_set_and_frozen_as_its_own_is(project: Project) -> None:
+    path = project.write(
+        "a.eval.yaml",
+        "provider: openai\ntags: [b]\nevalcases: [{id: a, expected_outcome: x, input_messages: "
+        "[{role: user, content: hi}]}]\n",
+    )
+    (case,) = load_eval_file(path, project.root)
+    (again,) = load_eval_file(path, project.root)
+    assert isinstance(case, EvalCase)
+    assert case.model_dump(exclude_unset=True) == {
+        "provider": "openai",
+        "metadata": {},
+        "guideline_patterns": (),
+        "tags": ("b",),
+        "expected_outcome": "x",
+        "id": "a",
+        "outcome": "x",
+        "input_messages": ({"role": "user", "content": "hi"},),
+    }
+    assert EvalCase(**dict(case)).tags == case.tags
+    assert case.model_copy(update={"tags": ("x",)}).line == case.line == 3
+    assert case == case.model_copy()
+    assert case == again
+    for name in ("origin", "provider"):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(case, name, None)

@@ -122,6 +122,17 @@ def test_a_function_that_a_module_took_while_it_was_guarded_is_as_it_was() -> No
     assert (connections.blocked, connections.local) == ([], [])
 
 
+def test_a_function_that_a_module_took_is_guarded_again_by_the_next_guard() -> None:
+    with offline():
+        taken, connect = socket.getaddrinfo, socket.socket.connect
+    with offline() as connections:
+        with pytest.raises(BlockedConnectionError):
+            taken("api.example", 443)
+        with socket.socket() as reaching, pytest.raises(BlockedConnectionError):
+            connect(reaching, ("192.0.2.1", 80))
+    assert connections.blocked == ["api.example:443", "192.0.2.1:80"]
+
+
 def test_guards_that_another_tool_set_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError

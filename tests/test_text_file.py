@@ -73,3 +73,19 @@ def test_a_link_to_itself_is_told(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("link")
     with pytest.raises(UnreadableTextError, match="cannot be read: Too many levels of symbolic links"):
         read_text(tmp_path / "link", tmp_path)
+
+
+def test_a_file_that_says_it_is_empty_is_read_whole() -> None:
+    assert read_text(Path("/proc/self/cmdline"), Path("/")).split("\0")[0]
+
+
+def test_a_root_that_is_a_link_itself_holds_its_files(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x").write_text("x")
+    (tmp_path / "real" / "out").symlink_to("../secret")
+    (tmp_path / "secret").write_text("x")
+    root = tmp_path / "root"
+    root.symlink_to("real")
+    assert read_text(root / "x", root) == "x"
+    with pytest.raises(UnreadableTextError, match="is a link that leads out of the root folder"):
+        read_text(root / "out", root)

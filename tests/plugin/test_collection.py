@@ -205,6 +205,24 @@ def test_a_tag_that_is_a_marker_with_arguments_is_an_error_of_its_case(run: Run,
     )
 
 
+def test_a_marker_with_arguments_of_a_folder_counts_there(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "sub/conftest.py": """
+                def pytest_configure(config):
+                    config.addinivalue_line("markers", "slow(seconds): takes some")
+            """.replace("\n                ", "\n"),
+            "sub/b.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [slow]"),
+        }
+    )
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["sub/b.eval.yaml:4:11: case 'hello': the tag 'slow' is a marker that takes arguments,*"]
+    )
+
+
 def test_where_there_is_no_eval_file_nothing_of_ours_is_imported(run: Run) -> None:
     run.write(
         {
