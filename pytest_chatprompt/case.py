@@ -25,7 +25,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.yaml_source import Place, Source
+from pytest_chatprompt.yaml_source import Source
+from pytest_chatprompt.yaml_tree import Place
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[str, ...] = get_args(Role)

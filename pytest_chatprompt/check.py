@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult, SnapshotAssertion
 
     from pytest_chatprompt.case import EvalCase
-    from pytest_chatprompt.collection import EvalItem
     from pytest_chatprompt.eval_api import EvalAPI
+    from pytest_chatprompt.eval_item import EvalItem
     from pytest_chatprompt.live import LiveRun
     from pytest_chatprompt.requests import Provider, ProviderRequest, ProviderResponse
     from pytest_chatprompt.secret_values import SecretValues

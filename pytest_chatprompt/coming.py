@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt import fixtures
-from pytest_chatprompt.collection import EvalItem
+from pytest_chatprompt.eval_item import EvalItem
 from pytest_chatprompt.templates import PROVIDER_PARAMETER
 
 # A case whose fixtures are these can be sent without running its setup.

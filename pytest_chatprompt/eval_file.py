@@ -26,7 +26,8 @@ from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.frozen_dict import FrozenDict, frozen
 from pytest_chatprompt.mistakes import as_read, explain
 from pytest_chatprompt.text_file import UnreadableTextError, read_text
-from pytest_chatprompt.yaml_source import Node, Place, Source, SourceError, read_yaml
+from pytest_chatprompt.yaml_source import Source, SourceError, read_yaml
+from pytest_chatprompt.yaml_tree import Node, Place
 
 _DEFAULT_TARGET: Final = "default"
 # Cases are shared by all of their items, so nothing in them can be changed.

@@ -38,7 +38,7 @@ _SUFFIX: Final = "_provider"
 def eval_case(request: pytest.FixtureRequest) -> EvalCase:
     """The case of an eval file that is running (EvalCase, frozen)."""
     __tracebackhide__ = True
-    from pytest_chatprompt.collection import EvalItem  # noqa: PLC0415
+    from pytest_chatprompt.eval_item import EvalItem  # noqa: PLC0415
 
     if not isinstance(request.node, EvalItem):
         pytest.fail(

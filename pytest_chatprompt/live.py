@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_chatprompt.collection import EvalItem
 from pytest_chatprompt.coming import ComingCases
 from pytest_chatprompt.errors import MissingSettingError, SnapshotError
 from pytest_chatprompt.eval_api import EvalAPI
+from pytest_chatprompt.eval_item import EvalItem
 from pytest_chatprompt.options import Settings
 from pytest_chatprompt.payload import payload
 from pytest_chatprompt.providers.chat import ChatProvider

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from pytest_chatprompt.case import ROLES, EvalMessage, FilePart, FunctionCall, Strict, TextPart, ToolCall
-from pytest_chatprompt.yaml_source import Node, Place
+from pytest_chatprompt.yaml_tree import Node, Place
 
 _KEYS_AT: Final[dict[str, type[Strict]]] = {
     "input_messages": EvalMessage,

@@ -19,7 +19,6 @@ import _pytest
 import pluggy
 import pytest
 
-from pytest_chatprompt.collection import EvalItem
 from pytest_chatprompt.errors import (
     ApiError,
     BadRequestError,
@@ -29,6 +28,7 @@ from pytest_chatprompt.errors import (
     ReplayError,
     UnreachableError,
 )
+from pytest_chatprompt.eval_item import EvalItem
 from pytest_chatprompt.failures import OWN_ERRORS, plain
 from pytest_chatprompt.options import settings_key
 from pytest_chatprompt.secret_values import SecretValues

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.collection import EvalFile, EvalItem
+from pytest_chatprompt.collection import EvalFile
+from pytest_chatprompt.eval_item import EvalItem
 from pytest_chatprompt.options import named_on_command_line, settings_key
 from pytest_chatprompt.reports import EvalReports
 from pytest_chatprompt.secret_values import SecretValues

@@ -18,19 +18,14 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
+from pytest_chatprompt.yaml_tree import Entry, Node, Place, place_of
+
 MAX_DEPTH: Final = 100
 MAX_ALIASED_NODES: Final = 100_000
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _START: Final = yaml.Mark("", 0, 0, 0, "", 0)
-
-
-class Place(NamedTuple):
-    """A 1-based line and column of a text."""
-
-    line: int
-    column: int
 
 
 class SourceProblem(NamedTuple):
@@ -46,59 +41,6 @@ class SourceError(Exception):
     def __init__(self, place: Place, text: str) -> None:
         self.problem = SourceProblem(place, text)
         super().__init__(text)
-
-
-@dataclass(slots=True, eq=False)
-class Node:
-    """One value of the document: a mapping, a sequence or a scalar.
-
-    Args:
-        mark: where it begins, as the parser has it.
-        value: a `dict` of `Entry`s by key, a `tuple` of `Node`s, or what YAML made of the scalar.
-        text: a scalar as it was written, without its quotes; empty for the others.
-        size: how many nodes it holds, itself included, with aliases counted as often as they are used.
-    """
-
-    mark: Any
-    value: Any
-    text: str = ""
-    size: int = 1
-
-    @property
-    def place(self) -> Place:
-        """Where it begins."""
-        return _place(self.mark)
-
-    def data(self) -> Any:
-        """The plain Python value: `dict`, `list` and scalars."""
-        if isinstance(self.value, dict):
-            return {key: entry.node.data() for key, entry in self.value.items()}
-        if isinstance(self.value, tuple):
-            return [node.data() for node in self.value]
-        return self.value
-
-    def find(self, location: tuple[str | int, ...]) -> Node:
-        """The deepest node on the way along keys and indexes; steps that lead nowhere are passed over."""
-        node = self
-        for step in location:
-            match node.value:
-                case dict() if step in node.value:
-                    node = node.value[step].node
-                case tuple() if isinstance(step, int) and step < len(node.value):
-                    node = node.value[step]
-        return node
-
-    def key_place(self, key: str) -> Place:
-        """Where a key of this mapping stands, or where the mapping begins if it has no such key."""
-        entry = self.value.get(key) if isinstance(self.value, dict) else None
-        return self.place if entry is None else entry.key.place
-
-
-class Entry(NamedTuple):
-    """A key of a mapping, and its value."""
-
-    key: Node
-    node: Node
 
 
 @dataclass(slots=True)
@@ -142,7 +84,7 @@ def read_yaml(text: str) -> tuple[Node, list[SourceProblem]]:
         return _Composer().compose(_Loader(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = _place(_START if mark is None else mark)
+        place = place_of(_START if mark is None else mark)
         told = ", ".join(part for part in (error.context, error.problem) if part)
         raise SourceError(place, f"this is no YAML: {told}") from error
     except yaml.reader.ReaderError as error:
@@ -174,19 +116,19 @@ class _Composer:
             elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
                 self.begin(event)
             elif kind is yaml.AliasEvent:
-                self.add(self.alias(str(event.anchor), _place(event.start_mark)), None)
+                self.add(self.alias(str(event.anchor), place_of(event.start_mark)), None)
             elif kind is yaml.DocumentStartEvent and self.root is not None:
                 told = "a second YAML document begins here; a file holds one"
-                raise SourceError(_place(event.start_mark), told)
+                raise SourceError(place_of(event.start_mark), told)
         self.problems.sort()
         return self.root or Node(_START, None), self.problems
 
     def problem(self, mark: Any, text: str) -> None:
-        self.problems.append(SourceProblem(_place(mark), text))
+        self.problems.append(SourceProblem(place_of(mark), text))
 
     def begin(self, event: Any) -> None:
         if len(self.open) >= MAX_DEPTH:
-            raise SourceError(_place(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
+            raise SourceError(place_of(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
         if event.tag is not None and not event.implicit:
             self.problem(event.start_mark, f"the YAML tag {_shown_tag(event.tag)} is not allowed here")
         if event.anchor:
@@ -258,11 +200,6 @@ class _Composer:
                     merged.setdefault(key, entry)
             else:
                 self.problem(source.mark, "<< takes a mapping, or a list of mappings")
-
-
-def _place(mark: Any) -> Place:
-    """The place of a mark of PyYAML's, which counts from 0."""
-    return Place(mark.line + 1, mark.column + 1)
 
 
 def _shown_tag(tag: str) -> str:

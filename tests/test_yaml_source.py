@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.yaml_source import MAX_DEPTH, Place, SourceError, read_yaml
+from pytest_chatprompt.yaml_source import MAX_DEPTH, SourceError, read_yaml
+from pytest_chatprompt.yaml_tree import Place
 
 
 def refused(text: str) -> tuple[int, int, str]:
