@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pytest_chatprompt.attachments import Attachment as Attachment
     from pytest_chatprompt.case import EvalCase as EvalCase
-    from pytest_chatprompt.case import EvalMessage as EvalMessage
-    from pytest_chatprompt.case import FilePart as FilePart
-    from pytest_chatprompt.case import FunctionCall as FunctionCall
-    from pytest_chatprompt.case import TextPart as TextPart
-    from pytest_chatprompt.case import ToolCall as ToolCall
     from pytest_chatprompt.chat_prompt import ChatMessage as ChatMessage
     from pytest_chatprompt.chat_prompt import ChatPrompt as ChatPrompt
     from pytest_chatprompt.chat_prompt import convert_to_chat_prompt as convert_to_chat_prompt
@@ -43,6 +38,11 @@ if TYPE_CHECKING:
     from pytest_chatprompt.errors import UnreachableError as UnreachableError
     from pytest_chatprompt.errors import UnreadableReplyError as UnreadableReplyError
     from pytest_chatprompt.eval_api import EvalAPI as EvalAPI
+    from pytest_chatprompt.eval_message import EvalMessage as EvalMessage
+    from pytest_chatprompt.eval_message import FilePart as FilePart
+    from pytest_chatprompt.eval_message import FunctionCall as FunctionCall
+    from pytest_chatprompt.eval_message import TextPart as TextPart
+    from pytest_chatprompt.eval_message import ToolCall as ToolCall
     from pytest_chatprompt.preflight import Finding as Finding
     from pytest_chatprompt.preflight import ModelLimits as ModelLimits
     from pytest_chatprompt.preflight import Rule as Rule
@@ -65,14 +65,7 @@ if TYPE_CHECKING:
 
 _MODULES: Final = {
     "attachments": ("Attachment",),
-    "case": (
-        "EvalCase",
-        "EvalMessage",
-        "FilePart",
-        "FunctionCall",
-        "TextPart",
-        "ToolCall",
-    ),
+    "case": ("EvalCase",),
     "chat_prompt": (
         "ChatMessage",
         "ChatPrompt",
@@ -103,6 +96,13 @@ _MODULES: Final = {
         "UnreadableReplyError",
     ),
     "eval_api": ("EvalAPI",),
+    "eval_message": (
+        "EvalMessage",
+        "FilePart",
+        "FunctionCall",
+        "TextPart",
+        "ToolCall",
+    ),
     "preflight": ("Finding", "ModelLimits", "Rule"),
     "providers.agent": ("AgentProvider", "Handover"),
     "providers.anthropic": ("AnthropicProvider",),

@@ -14,8 +14,8 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_chatprompt.case import ToolCall
 from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.eval_message import ToolCall
 from pytest_chatprompt.payload import what_left
 from pytest_chatprompt.recording import Recording
 from pytest_chatprompt.requests import ProviderResponse, TokenUsage

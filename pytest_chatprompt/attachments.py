@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_chatprompt.case import EvalCase, FilePart
+from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError, Problem
+from pytest_chatprompt.eval_message import FilePart
 from pytest_chatprompt.guidelines import matching_pattern
 from pytest_chatprompt.text_file import UnreadableTextError, read_text
 

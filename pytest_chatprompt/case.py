@@ -1,8 +1,7 @@
 """The case: what an author wrote, as frozen data.
 
-These models are what `eval_file` makes of YAML, after the file's defaults were put below the case's own
-values. Everything downstream (rendering, requests, fixtures, hooks of users) reads them; nothing changes
-them. The shape of messages and tool calls is that of OpenAI's chat completions.
+`eval_file` makes it of YAML, after the file's defaults were put below the case's own values. Everything downstream
+(rendering, requests, fixtures, hooks of users) reads it; nothing changes it.
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -25,25 +23,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.eval_message import EvalMessage
+from pytest_chatprompt.strict_model import NonEmptyString, OneOrMore, Several, Strict, one_or_several
 from pytest_chatprompt.yaml_source import Source
 from pytest_chatprompt.yaml_tree import Place
 
-Role = Literal["system", "user", "assistant", "tool"]
-ROLES: tuple[str, ...] = get_args(Role)
-
-
-def _not_empty(value: Any) -> Any:
-    if isinstance(value, list | tuple) and not value:
-        raise PydanticCustomError("too_short", "empty")
-    return value
-
-
-T = TypeVar("T")
-# YAML has lists and the models have tuples: only the container is converted, what is in it stays strict.
-Several = Annotated[tuple[T, ...], Field(strict=False)]
-# pydantic's `min_length` counts the items that are valid; a list of nothing but mistakes is not empty.
-OneOrMore = Annotated[Several[T], BeforeValidator(_not_empty)]
-NonEmptyString = Annotated[str, Field(min_length=1)]
 _TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
 
@@ -60,98 +44,6 @@ def _selectable(tag: str) -> str:
             {"tag": repr(tag)},
         )
     return tag
-
-
-class Strict(BaseModel):
-    """Frozen, nothing converted, unknown keys refused, except those that begin with `x-`."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_private_keys(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            return {key: value for key, value in data.items() if not key.startswith("x-")}
-        return data
-
-
-class TextPart(Strict):
-    """A part of a message that is text, sent as it stands."""
-
-    type: Literal["text"]
-    value: str
-
-
-class FilePart(Strict):
-    """A part of a message that names a file; `value` is the path as written."""
-
-    type: Literal["file"]
-    value: NonEmptyString
-
-
-Part = Annotated[TextPart | FilePart, Discriminator("type")]
-
-
-class FunctionCall(Strict):
-    """The function that a tool call names; `arguments` is JSON text, as the model wrote it."""
-
-    name: NonEmptyString
-    arguments: str
-
-
-class ToolCall(Strict):
-    """One call of an assistant message's `tool_calls`."""
-
-    id: NonEmptyString
-    type: Literal["function"] = "function"
-    function: FunctionCall
-
-
-def _content_kind(content: Any) -> str:
-    if content is None:
-        return "null"
-    return "parts" if isinstance(content, list | tuple) else "string"
-
-
-class EvalMessage(Strict):
-    """A message of `input_messages` or `expected_messages`, as written."""
-
-    role: Role
-    content: Annotated[
-        Annotated[str, Tag("string")] | Annotated[Several[Part], Tag("parts")] | Annotated[None, Tag("null")],
-        Discriminator(_content_kind),
-    ] = None
-    name: str | None = None
-    tool_calls: Several[ToolCall] = ()
-    tool_call_id: str | None = None
-
-    @model_validator(mode="after")
-    def _fields_of_its_role(self) -> Self:
-        if self.tool_calls and self.role != "assistant":
-            raise PydanticCustomError(
-                "told",
-                "'tool_calls' belong to an assistant message, not to role '{role}'",
-                {"role": self.role},
-            )
-        if self.tool_call_id is not None and self.role != "tool":
-            raise PydanticCustomError(
-                "told", "'tool_call_id' belongs to a tool message, not to role '{role}'", {"role": self.role}
-            )
-        if self.content is None and not self.tool_calls and self.tool_call_id is None:
-            raise PydanticCustomError(
-                "told",
-                "missing 'content'; only a message with 'tool_calls' or 'tool_call_id' may go without",
-            )
-        return self
-
-    @property
-    def parts(self) -> tuple[TextPart | FilePart, ...]:
-        """The content as parts: a string is one text part, no content is none."""
-        if self.content is None:
-            return ()
-        if isinstance(self.content, str):
-            return (TextPart(type="text", value=self.content),)
-        return self.content
 
 
 class Execution(BaseModel):
@@ -178,7 +70,7 @@ class Shared(Strict):
         Annotated[NonEmptyString, Tag("string")]
         | Annotated[OneOrMore[NonEmptyString], Tag("parts")]
         | Annotated[None, Tag("null")],
-        Discriminator(_content_kind),
+        Discriminator(one_or_several),
         AfterValidator(_named_once),
     ] = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)

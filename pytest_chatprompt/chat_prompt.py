@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_chatprompt.attachments import Attachment
-from pytest_chatprompt.case import EvalMessage, Role, ToolCall
+from pytest_chatprompt.eval_message import EvalMessage, Role, ToolCall
 from pytest_chatprompt.guidelines import guideline_block
 from pytest_chatprompt.rendering import RenderedMessage, render_messages
 

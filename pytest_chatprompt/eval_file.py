@@ -15,16 +15,11 @@ from typing import Any, Final
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt import agentv
-from pytest_chatprompt.case import (
-    EvalCase,
-    OneOrMore,
-    Origin,
-    Shared,
-    is_selectable,
-)
+from pytest_chatprompt.case import EvalCase, Origin, Shared, is_selectable
 from pytest_chatprompt.errors import EvalFileError, Problem
 from pytest_chatprompt.frozen_dict import FrozenDict, frozen
 from pytest_chatprompt.mistakes import as_read, explain
+from pytest_chatprompt.strict_model import OneOrMore
 from pytest_chatprompt.text_file import UnreadableTextError, read_text
 from pytest_chatprompt.yaml_source import Source, SourceError, read_yaml
 from pytest_chatprompt.yaml_tree import Node, Place

@@ -12,7 +12,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from pytest_chatprompt.case import ROLES, EvalMessage, FilePart, FunctionCall, Strict, TextPart, ToolCall
+from pytest_chatprompt.eval_message import ROLES, EvalMessage, FilePart, FunctionCall, TextPart, ToolCall
+from pytest_chatprompt.strict_model import Strict
 from pytest_chatprompt.yaml_tree import Node, Place
 
 _KEYS_AT: Final[dict[str, type[Strict]]] = {

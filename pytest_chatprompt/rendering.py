@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_chatprompt.attachments import Attachment
-from pytest_chatprompt.case import EvalMessage, FilePart
+from pytest_chatprompt.eval_message import EvalMessage, FilePart
 
 
 @dataclass(frozen=True, slots=True)

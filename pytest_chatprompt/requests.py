@@ -13,9 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.attachments import FileReader, read_attachments
-from pytest_chatprompt.case import EvalCase, ToolCall
+from pytest_chatprompt.case import EvalCase
 from pytest_chatprompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, convert
 from pytest_chatprompt.errors import EvalFileError, Problem
+from pytest_chatprompt.eval_message import ToolCall
 from pytest_chatprompt.preflight import Finding
 from pytest_chatprompt.rendering import render_messages
 from pytest_chatprompt.transcript import transcript

@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_chatprompt.case import FunctionCall, ToolCall
 from pytest_chatprompt.chat_prompt import ChatMessage
 from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.eval_message import FunctionCall, ToolCall
 
 
 def arguments_of(call: ToolCall, message: ChatMessage) -> dict[str, Any]:

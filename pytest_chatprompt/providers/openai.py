@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
-from pytest_chatprompt.case import FunctionCall, ToolCall
 from pytest_chatprompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.eval_message import FunctionCall, ToolCall
 from pytest_chatprompt.providers.chat import ChatProvider, ChatSettings, Payload, Settings
 from pytest_chatprompt.providers.models import OPENAI_MODELS
 from pytest_chatprompt.providers.rules import OPENAI_RULES
