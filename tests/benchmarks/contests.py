@@ -175,6 +175,7 @@ _OTHERS: Final = [
         expected=_COLLECTED,
         is_bare=True,
         budget=1.3,
+        runs=11,
     ),
     _both("compare 1,250 through four providers", Project(1_250, providers=("openai", "azure", "anthropic", "gemini"))),
     _both("compare 500 of 50 turns", Project(500, turns=50)),
