@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def reply(self, answer: Answer) -> None:
         if self.told.stall is not None:
-            self.told.stall.wait(10)
+            self.told.stall.wait(60)
         time.sleep(answer.delay_seconds)
         if answer.fault == "drop before":
             self.drop()

@@ -352,13 +352,13 @@ def openai_provider():
         name = body["messages"][-1]["content"]
         if name == "c1":
             return Answer({"choices": [{"message": {"content": ""}}]}, delay_seconds=0.5)
-        return Answer(ANSWER, delay_seconds=0 if name == "c0" else 8)
+        return Answer(ANSWER, delay_seconds=0 if name == "c0" else 60)
 
     server.script = script
     run = live(8, conftest=conftest)
     started = time.monotonic()
     result = run("--chatprompt-live", "-x", "-n", "2")
-    assert time.monotonic() - started < 7
+    assert time.monotonic() - started < 40
     assert result.ret != 0
     assert not list(Path(tempfile.gettempdir()).glob("chatprompt-stop-*"))
 
@@ -382,8 +382,8 @@ def test_ctrl_c_ends_at_once_what_waits_for_an_api_that_stalls(live: Live, serve
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
-        output, _ = process.communicate(timeout=9)
-    assert time.monotonic() - started < 5
+        output, _ = process.communicate(timeout=50)
+    assert time.monotonic() - started < 40
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in output
     server.stall.set()

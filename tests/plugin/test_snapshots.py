@@ -290,6 +290,7 @@ def test_what_the_cases_sent_is_not_kept_to_the_end_of_the_run(run: Run, argumen
             "a.txt": "a line of half a megabyte\n" * 20_000,
             "a.eval.yaml": "evalcases:\n" + "".join(case.format(number) for number in range(24)),
             "conftest.py": """
+import gc
 import tracemalloc
 
 def pytest_runtest_protocol(item):
@@ -297,6 +298,7 @@ def pytest_runtest_protocol(item):
         tracemalloc.start()
 
 def pytest_sessionfinish():
+    gc.collect()
     print("kept:", tracemalloc.get_traced_memory()[0] // 1_000_000)
     tracemalloc.stop()
 """,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http import HTTPStatus
 from typing import Any
 
+import httpx
 import pytest
 
 from pytest_chatprompt import (
@@ -68,7 +68,7 @@ RESULTS = {
 def error_of(status: int, body: Any, **headers: str) -> ApiError:
     text = body if isinstance(body, str) else json.dumps(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    reason = "Overloaded" if status == 529 else HTTPStatus(status).phrase
+    reason = "Overloaded" if status == 529 else httpx.codes.get_reason_phrase(status)
     return api_error(Reply(status, reason, named, text), ASKED, str)
 
 
