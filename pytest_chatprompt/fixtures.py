@@ -56,7 +56,7 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
     from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
 
     settings = request.config.stash[settings_key]
-    reader = EvalSession.of(request.config).reader
+    reader = EvalSession.of(request.config).reader()
     return build_request(eval_case, reader, project_system_prompt=settings.system_prompt)
 
 
@@ -180,7 +180,7 @@ def eval_response(
     from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
 
     if settings.live:
-        recording = record_live(eval_provider, eval_request, EvalSession.of(request.config).tap)
+        recording = record_live(eval_provider, eval_request, EvalSession.of(request.config).tap())
     else:
         recording = record(eval_provider, eval_request, eval_api)
     for finding in recording.response.findings:

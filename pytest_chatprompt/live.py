@@ -68,7 +68,9 @@ class LiveRun:
         self.sender = Sender(settings.concurrency)
         self._config = config
         self._settings = settings
-        self._session = session
+        self._secrets = session.secrets
+        self._reader = session.reader()
+        self._tap = session.tap()
         self._planned: dict[str, _Planned] = {}
         self._passed: set[str] = set()
         self._coming = ComingCases(config, settings.concurrency)
@@ -107,7 +109,7 @@ class LiveRun:
         if isinstance(provider, ChatProvider):
             self._current = (provider,)
             with suppress(MissingSettingError):
-                self._session.secrets.add_headers(provider.credentials())
+                self._secrets.add_headers(provider.credentials())
         self._learn(item, provider, reviewed)
         planned = self._planned.pop(item.nodeid, None)
         if planned is not None and planned.provider is provider:
@@ -123,7 +125,7 @@ class LiveRun:
         """Send what was reviewed. Runs in a thread of the sender's."""
         if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
             return provider.send_prepared(reviewed.prepared)
-        recording = record_live(provider, reviewed.request, self._session.tap)
+        recording = record_live(provider, reviewed.request, self._tap)
         if recording.sent[:1] != reviewed.sent[:1] or recording.handover != reviewed.handover:
             raise SnapshotError(
                 "what left in the live run is not what was compared with the snapshot: "
@@ -190,7 +192,7 @@ class LiveRun:
         While it does so nothing may be on its way, so they are looked at together.
         """
         found: list[tuple[EvalItem, Recording]] = []
-        api = EvalAPI(self._session.secrets)
+        api = EvalAPI(self._secrets)
         with self.sender.quiet():
             for coming in self._coming.after(item, self._next):
                 if len(found) + 1 >= self._settings.concurrency:
@@ -213,13 +215,13 @@ class LiveRun:
         """What a case sends, if it equals its snapshot and there is nothing to say of it."""
         try:
             prompt = self._settings.system_prompt
-            request = build_request(item.readable_case(), self._session.reader, project_system_prompt=prompt)
+            request = build_request(item.readable_case(), self._reader, project_system_prompt=prompt)
             recording = recorded(request)
             data = payload(recording, item.provider_name, self._config.rootpath)
             is_reviewed = saved_text(item.snapshot_path) == dump(data)
         except Exception:
             return None
-        if not is_reviewed or recording.response.findings or self._session.secrets.find(data) is not None:
+        if not is_reviewed or recording.response.findings or self._secrets.find(data) is not None:
             return None
         return recording
 

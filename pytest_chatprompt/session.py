@@ -11,7 +11,6 @@ import os
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -48,6 +47,8 @@ class EvalSession:
     secrets: SecretValues
     unused: set[Path] = field(default_factory=set)
     cut_short: bool = False
+    _reader: FileReader | None = None
+    _tap: Tap | None = None
     _api: EvalAPI | None = None
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -70,21 +71,24 @@ class EvalSession:
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 
-    # What only a case that runs needs is imported when the first asks for it.
+    # What only a case that runs needs is imported when the first asks for it. Methods, because pytest looks at every
+    # attribute of a plugin that is registered, and 8.2 asks properties for their values.
 
-    @cached_property
     def reader(self) -> FileReader:
         """Reads the files that cases name, each once."""
         from pytest_chatprompt.attachments import FileReader  # noqa: PLC0415
 
-        return FileReader(self.config.rootpath)
+        if self._reader is None:
+            self._reader = FileReader(self.config.rootpath)
+        return self._reader
 
-    @cached_property
     def tap(self) -> Tap:
         """Sees what leaves in a live run."""
         from pytest_chatprompt.tap import Tap  # noqa: PLC0415
 
-        return Tap(self.secrets)
+        if self._tap is None:
+            self._tap = Tap(self.secrets)
+        return self._tap
 
     def fresh_api(self) -> EvalAPI:
         """A stand-in of the APIs without routes and calls: the last one again, if it is as good as new."""

@@ -135,13 +135,12 @@ def test_a_built_in_provider_leaves_the_process_as_it_is(monkeypatch: pytest.Mon
 
 
 def test_a_send_that_was_put_in_place_of_a_built_in_ones_is_recorded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    provider = OpenAIProvider()
     send = sending("https://x.example/v1/messages", json={"a": 1})
-    for owner, replacement in ((provider, send), (OpenAIProvider, staticmethod(send))):
-        monkeypatch.undo()
-        monkeypatch.setattr(owner, "send", replacement)
-        assert recorded(provider)["endpoint"] == "POST /v1/messages"
-    provider.close()
+    with contextlib.closing(OpenAIProvider()) as one, contextlib.closing(OpenAIProvider()) as another:
+        monkeypatch.setattr(one, "send", send)
+        assert recorded(one)["endpoint"] == "POST /v1/messages"
+        monkeypatch.setattr(OpenAIProvider, "send", staticmethod(send))
+        assert recorded(another)["endpoint"] == "POST /v1/messages"
 
 
 @pytest.mark.parametrize("kind", BUILT_IN)
