@@ -25,7 +25,7 @@ check: $(READY)  ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about half an hour
+bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about 20 minutes
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
 peers:  ## install what `make bench` measures beside this plugin; needs npm

@@ -92,12 +92,11 @@ def _guarded_look_up(original: Any, connections: Connections) -> Any:
     return call
 
 
-def _check(connections: Connections, host: Any, port: Any, *, lookup: bool = False) -> None:
-    if connections not in _in_force:
-        # A module that was imported under a guard kept the guarded function; what holds now holds for it too.
-        if not _in_force:
-            return
-        connections = _in_force[-1]
+def _check(own: Connections, host: Any, port: Any, *, lookup: bool = False) -> None:
+    # A module that was imported under a guard may have kept the guarded function; what holds now holds for it too.
+    connections = own if own in _in_force else next(reversed(_in_force), None)
+    if connections is None:
+        return
     shown_host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
     shown = shown_host if port is None else f"{shown_host}:{port}"
     if not _is_loopback(shown_host):
