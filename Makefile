@@ -5,25 +5,29 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 PEERS := .venv-peers
+WORKERS ?= 2
 
-.PHONY: example test fuzz check bench peers clean
+.PHONY: ci example test fuzz check bench peers clean
+
+ci: example check test  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
 
 test: $(READY)  ## run the tests, with branch coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/test_snapshot_yaml.py tests/test_naming.py $(ARGS)
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py $(ARGS)
 
-check: $(READY)  ## lint, format, types
+check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about 20 minutes
 	$(BIN)/python -m tests.benchmarks $(ARGS)
@@ -35,7 +39,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

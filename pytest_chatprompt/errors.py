@@ -1,33 +1,32 @@
-"""The errors of this package, one tree.
+"""The errors of this package, in one tree.
 
-Everything that goes wrong in a way that a user can mend is one of these, and its text is the whole
-report: where, what, and what to do. The plugin prints that text without a traceback.
+The text of each is the whole report: where, what, and what to do. The plugin shows that text without a traceback.
 
     ChatPromptError
-    ├── EvalFileError             an eval file, a case, or a file that a case names
-    ├── ProviderError             a provider and what it was asked to do
-    │   ├── UnknownProviderError  no fixture answers to the name
-    │   ├── PayloadError          the API's shape cannot hold the messages
+    ├── EvalFileError             an eval file, a case, or a file that a case names is invalid
+    ├── ProviderError             a provider cannot send a request, or got no response
+    │   ├── UnknownProviderError  no fixture has the name that was asked for
+    │   ├── PayloadError          the API has no way to express the messages
     │   ├── MissingSettingError   a key or an endpoint is not set
-    │   ├── UnreachableError      no answer came: connection refused, timeout, ...
+    │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
     │   ├── AgentError            an agent could not be started, failed, or gave no answer
-    │   ├── ApiError              the API answered, but gave no answer
+    │   ├── APIStatusError        the API replied with an error
     │   │   ├── AuthenticationError    the key is wrong
-    │   │   ├── PermissionDeniedError  the key is right, and may not do this
+    │   │   ├── PermissionDeniedError  the key is right, but not allowed to do this
     │   │   ├── NotFoundError          there is no such model, deployment or path
-    │   │   ├── BadRequestError        the request is refused as it stands
-    │   │   ├── ContentFilterError     the prompt is refused for what it says
-    │   │   ├── RateLimitError         too many requests, or tokens, in too short a time
-    │   │   ├── QuotaError             nothing is left to spend; waiting does not help
-    │   │   ├── ServerError            something is wrong on the API's side
-    │   │   └── UnreadableReplyError   the reply is none of this API
-    │   ├── BlockedResponseError  the API answered, but withheld the answer
-    │   └── EmptyResponseError    the API answered, but with nothing
-    ├── RecordingError            what a provider sent could not be recorded
-    ├── ReplayError               a recorded answer is missing, unreadable, or to another request
-    └── SnapshotError             what was sent is not what the snapshot says
+    │   │   ├── BadRequestError        the API rejects the request as it is
+    │   │   ├── ContentFilterError     the API rejects the prompt because of its content
+    │   │   ├── RateLimitError         too many requests or tokens in a short time
+    │   │   ├── QuotaError             no quota or credit is left
+    │   │   ├── InternalServerError    the API failed or is overloaded
+    │   │   └── UnreadableReplyError   the reply is not one of this API
+    │   ├── BlockedResponseError  the API replied with status 200, but withheld the answer
+    │   └── EmptyResponseError    the API replied with status 200, but with an empty answer
+    ├── CaptureError              what a provider sent could not be captured, or nothing answers it offline
+    ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
+    └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
 
-Beside it stands one warning, `PayloadWarning`: what can be sent, but will be refused or read otherwise.
+Beside it stands one warning, `PayloadWarning`: a request that the API will reject, or read in another way.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ class ChatPromptError(Exception):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
-    """One thing that is wrong at one place of an eval file.
+class Diagnostic:
+    """One problem of a file, and its position.
 
     Args:
-        path: the eval file, relative to the root folder, with `/`.
+        path: the file, relative to the root folder, with `/`.
         line: 1-based.
         column: 1-based, in characters.
-        text: what is wrong and what to write instead.
-        case_id: the case it belongs to, if it belongs to one.
+        text: what is wrong, and what to write instead.
+        case_id: the id of the case that it belongs to; `None` for none.
     """
 
     path: str
@@ -64,41 +63,41 @@ class Problem:
 
 
 class EvalFileError(ChatPromptError):
-    """An eval file, one of its cases, or a file that a case names is wrong.
+    """An eval file, one of its cases, or a file that a case names is invalid.
 
     Args:
-        problems: all of them, at least one.
+        diagnostics: one for each problem, at least one.
     """
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
 
 
 class ProviderError(ChatPromptError):
-    """A provider cannot do, or did not manage, what it was asked.
+    """A provider cannot send a request, or got no response.
 
     Attributes:
-        retries: how many times it was tried again before it was given up.
+        retries: how many times the request was sent again.
     """
 
     retries: int = 0
 
     def __str__(self) -> str:
-        told = super().__str__()
-        return f"{told}\nGiven up after {self.retries + 1} tries." if self.retries else told
+        text = super().__str__()
+        return f"{text}\nGiven up after {self.retries + 1} tries." if self.retries else text
 
 
 class UnknownProviderError(ProviderError):
-    """No fixture answers to a provider's name."""
+    """No fixture has the name of the provider that was asked for."""
 
 
 class PayloadError(ProviderError):
-    """The messages cannot be put into the shape of an API; nothing was sent.
+    """The API has no way to express the messages; nothing was sent.
 
     Args:
         reason: what does not fit, and what to change.
-        message_number: 1-based number of the message among the case's `input_messages`, if it is one message.
+        message_number: 1-based number of the message among the case's `input_messages`; `None` if it is not about one.
     """
 
     def __init__(self, reason: str, *, message_number: int | None = None) -> None:
@@ -111,23 +110,23 @@ class MissingSettingError(ProviderError):
     """A key or an endpoint is set neither in the code nor in the environment."""
 
 
-class UnreachableError(ProviderError):
-    """No answer came from the API."""
+class APIConnectionError(ProviderError):
+    """The API did not reply, or not completely, or not in time."""
 
 
 class AgentError(ProviderError):
     """An agent could not be started, failed, or gave no answer."""
 
 
-class ApiError(ProviderError):
-    """The API answered, but gave no answer.
+class APIStatusError(ProviderError):
+    """The API replied with an error.
 
     Args:
         text: the whole report.
         status: the HTTP status code.
-        message: the API's own message, without the key; `""` if it sent none.
-        code: the API's own word for the error, such as `insufficient_quota`.
-        request_id: what the vendor's support asks for.
+        message: the API's own message, with the key removed; `""` if it sent none.
+        code: the API's own word for the error, such as `insufficient_quota`; `None` if it sent none.
+        request_id: the id of the request, which the vendor's support asks for; `None` if the API sent none.
         retry_after_seconds: how long the API asks to wait; `None` if it does not say.
     """
 
@@ -149,56 +148,56 @@ class ApiError(ProviderError):
         super().__init__(text)
 
 
-class AuthenticationError(ApiError):
+class AuthenticationError(APIStatusError):
     """The key is wrong, expired or revoked."""
 
 
-class PermissionDeniedError(ApiError):
-    """The key is right, but may not do this: another project, region or model."""
+class PermissionDeniedError(APIStatusError):
+    """The key is right, but not allowed to do this: another project, region or model."""
 
 
-class NotFoundError(ApiError):
+class NotFoundError(APIStatusError):
     """There is no such model, deployment or path."""
 
 
-class BadRequestError(ApiError):
-    """The API refuses the request as it stands."""
+class BadRequestError(APIStatusError):
+    """The API rejects the request as it is."""
 
 
-class ContentFilterError(ApiError):
-    """The API refuses the prompt for what it says."""
+class ContentFilterError(APIStatusError):
+    """The API rejects the prompt because of its content."""
 
 
-class RateLimitError(ApiError):
-    """Too many requests, or tokens, in too short a time."""
+class RateLimitError(APIStatusError):
+    """Too many requests or tokens in a short time."""
 
 
-class QuotaError(ApiError):
-    """Nothing is left to spend: no quota or no credit. Waiting a little does not help."""
+class QuotaError(APIStatusError):
+    """No quota or credit is left; waiting a little does not help."""
 
 
-class ServerError(ApiError):
-    """Something is wrong on the API's side: a fault, or too much to do."""
+class InternalServerError(APIStatusError):
+    """The API failed, or is overloaded."""
 
 
-class UnreadableReplyError(ApiError):
-    """The reply cannot be read: it is no JSON, or none of this API's."""
+class UnreadableReplyError(APIStatusError):
+    """The reply cannot be read: it is not JSON, or not a reply of this API."""
 
 
 class BlockedResponseError(ProviderError):
-    """The API answered with status 200, but refused or filtered the answer."""
+    """The API replied with status 200, but refused or filtered the answer."""
 
 
 class EmptyResponseError(ProviderError):
-    """The API answered with status 200, and there is neither text nor a call in the answer."""
+    """The API replied with status 200, but the answer has neither text nor a tool call."""
 
 
-class RecordingError(ChatPromptError):
-    """What a provider sent could not be recorded, or nothing answers it offline."""
+class CaptureError(ChatPromptError):
+    """What a provider sent could not be captured, or nothing answers it offline."""
 
 
 class ReplayError(ChatPromptError):
-    """A recorded answer is missing, cannot be read, or is the answer to another request."""
+    """A recorded answer is missing, unreadable, or belongs to another request."""
 
 
 class SnapshotError(ChatPromptError):
@@ -206,15 +205,15 @@ class SnapshotError(ChatPromptError):
 
 
 class PayloadWarning(UserWarning):
-    """What is sent will be refused by the API, or read otherwise than it is written.
+    """The API will reject what is sent, or read it in another way than you wrote it.
 
     Args:
         text: what will happen, what to change, the rule and its source.
-        rule: the name of the rule.
-        message_number: 1-based number of the message among the case's `input_messages`, if it is one message.
+        rule: the name of the preflight rule.
+        message_number: 1-based number of the message among the case's `input_messages`; `None` if it is not about one.
     """
 
-    # With defaults, since pytest-xdist makes a warning anew of its text alone.
+    # With defaults, since pytest-xdist makes the warning again from its text alone.
     def __init__(self, text: str, *, rule: str = "", message_number: int | None = None) -> None:
         self.rule = rule
         self.message_number = message_number

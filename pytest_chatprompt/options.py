@@ -1,7 +1,7 @@
-"""What users type: the command-line options and ini values, declared and resolved in one place.
+"""The options: command line and ini values, declared and resolved in one place.
 
-`plugin` registers them and resolves them once; everything else reads the frozen `Settings` from the
-config's stash.
+`plugin` declares them and resolves them once for a run; everything else reads the frozen `Options` from the config's
+stash.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Options:
     """The options of one run.
 
     Args:
-        provider: what every case is sent through, from the command line; `None` if it names none.
-        default_provider: what a case falls back on that names none.
-        live: whether requests may leave this machine.
-        concurrency: how many requests of a live run may be in flight at once.
-        record: whether a live run writes its answers beside the snapshots.
-        replay: whether the recorded answers are given in place of real ones.
-        file_patterns: globs of the files collected.
-        guideline_patterns: globs for files without their own; `None` for not set.
-        system_prompt: the project's system prompt; `None` for not set.
+        provider: the provider that the command line names for every case; `None` if it names none.
+        default_provider: the provider of cases that name none.
+        live: whether requests go to the real APIs.
+        concurrency: how many requests of a live run may be in flight at once, at least 1.
+        record: whether a live run writes the answers beside the snapshots.
+        replay: whether recorded answers are used in place of real ones.
+        file_patterns: globs of the files that are collected.
+        guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
+        system_prompt: the project's default system prompt; `None` if not set.
     """
 
     provider: str | None
@@ -47,7 +47,7 @@ class Settings:
     system_prompt: str | None
 
 
-settings_key: Final = pytest.StashKey[Settings]()
+options_key: Final = pytest.StashKey[Options]()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -63,7 +63,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-live",
         dest="chatprompt_live",
         action="store_true",
-        help="let requests reach the real API; what is sent is compared with its snapshot first",
+        help="send requests to the real APIs; each is compared with its snapshot first",
     )
     group.addoption(
         "--chatprompt-concurrency",
@@ -81,7 +81,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-replay",
         dest="chatprompt_replay",
         action="store_true",
-        help="give the recorded answers to the checks of answers, offline",
+        help="offline: use the recorded answers in place of real ones",
     )
     parser.addini(
         "chatprompt_concurrency",
@@ -108,24 +108,24 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
 
 
-def resolve(config: pytest.Config) -> Settings:
+def resolve_options(config: pytest.Config) -> Options:
     """Read the options of a run.
 
     Raises:
-        pytest.UsageError: a value cannot be meant.
+        pytest.UsageError: an invalid value, or options that exclude each other.
     """
     provider = config.getoption("chatprompt_provider")
     if provider is not None and not provider.strip():
-        raise pytest.UsageError(
-            "--chatprompt-provider is empty; name a provider, such as azure, openai, anthropic or gemini"
-        )
+        from pytest_chatprompt.providers.registry import PROVIDERS  # noqa: PLC0415
+
+        raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
     live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
     if replay and live:
         raise pytest.UsageError("--chatprompt-replay is offline; leave out either it or --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
-    return Settings(
+    return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
         live=live,
@@ -140,34 +140,35 @@ def resolve(config: pytest.Config) -> Settings:
 
 def _concurrency(config: pytest.Config) -> int:
     option = config.getoption("chatprompt_concurrency")
-    said = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
+    name = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
     value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
     try:
         number = int(value)
     except ValueError:
         number = 0
     if number < 1:
-        raise pytest.UsageError(f"{said} must be a whole number from 1, but is {value!r}")
+        raise pytest.UsageError(f"{name} must be a whole number from 1, but is {value!r}")
     return number
 
 
 def is_eval_file(path: Path, patterns: Sequence[str]) -> bool:
-    """Whether a file is an eval file by its name.
+    """Whether a file's name says that it is an eval file.
 
     Args:
         path: the file.
-        patterns: as pytest's `python_files`: for the name, or with a `/` in it for the end of the path.
+        patterns: globs as in pytest's `python_files`: matched with the name, or with the end of the path if they
+            contain a `/`.
     """
     return any(path.match(pattern) if "/" in pattern else fnmatch(path.name, pattern) for pattern in patterns)
 
 
 def snapshot_dirname(config: pytest.Config) -> str:
-    """The name of the folders that hold snapshots: syrupy's option, or its default where syrupy is switched off."""
+    """The name of snapshot folders: syrupy's option, or its default if syrupy is switched off."""
     return str(config.getoption("snapshot_dirname", DEFAULT_SNAPSHOT_DIRNAME))
 
 
-def named_on_command_line(config: pytest.Config) -> bool:
-    """Whether this run's command line names a provider, by the option or by overriding the ini value."""
+def provider_named_on_command_line(config: pytest.Config) -> bool:
+    """Whether the command line names a provider, with the option or with an override of the ini value."""
     overrides = config.getoption("override_ini") or ()
     return config.getoption("chatprompt_provider") is not None or any(
         override.startswith("chatprompt_provider=") for override in overrides

@@ -1,7 +1,7 @@
 """The entry module: pytest's hooks, and nothing else.
 
-It is imported in every pytest run of a project that has this package, so it imports no more than pytest
-and the options; the rest comes when the first eval file is collected.
+Pytest imports it in every run of a project that has this package installed. So it imports nothing but pytest and the
+options; the rooms are imported when the first eval file is collected.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt import hooks
+# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which imports all of them.
+import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     add_options,
     is_eval_file,
-    resolve,
-    settings_key,
+    options_key,
+    resolve_options,
     snapshot_dirname,
 )
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.collection import EvalFile
+    from pytest_chatprompt.items.file import EvalFile
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the hooks that this plugin calls."""
-    pluginmanager.add_hookspecs(hooks)
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,37 +40,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Resolve the options, and keep the list of what syrupy passes over open (see `pytest_sessionfinish`)."""
-    settings = config.stash[settings_key] = resolve(config)
-    if settings.live:
-        from pytest_chatprompt.usage import UsageTable  # noqa: PLC0415
+    """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
+    options = config.stash[options_key] = resolve_options(config)
+    if options.live:
+        from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
-        config.pluginmanager.register(UsageTable(), "chatprompt-usage")
+        config.pluginmanager.register(UsageSummary(), "chatprompt-usage")
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
-    """Collect a file that is an eval file by its name."""
-    settings = parent.config.stash[settings_key]
-    if not is_eval_file(file_path, settings.file_patterns):
+    """Collect a file whose name matches the patterns of eval files, outside of snapshot folders."""
+    options = parent.config.stash[options_key]
+    if not is_eval_file(file_path, options.file_patterns):
         return None
     if {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(parent.config)} & set(file_path.parts):
         return None
-    from pytest_chatprompt.collection import EvalFile  # noqa: PLC0415
-    from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.items.file import EvalFile  # noqa: PLC0415
+    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
     if parent.config.pluginmanager.hasplugin("syrupy"):
-        EvalSession.of(parent.config)
+        # Registers the session's hooks before the first item exists.
+        EvalSession.get(parent.config)
     return EvalFile.from_parent(parent, path=file_path)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Keep syrupy's search for unused snapshots away from those of eval files.
+    """Keep syrupy's own search for unused snapshots away from those of eval files.
 
-    Its default extension takes every file at a site that it does not know for unused and deletes it under
-    `--snapshot-update`, also in runs that left out the eval file. It reads the list of file extensions to
-    pass over when it finishes.
+    Syrupy's default extension takes every file in a snapshot folder that it does not know for unused, and deletes it
+    with `--snapshot-update`, also in runs that did not select the eval file. It reads the list of ignored file
+    extensions when the session finishes.
     """
     folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
@@ -80,20 +82,19 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist what it does not know: whether cases may be taken away from it."""
-    node.workerinput["chatprompt_is_stolen_from"] = node.config.getoption("dist") == "worksteal"
+    """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
     manager = node.config.pluginmanager
-    if node.config.stash[settings_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.stop_signal import StopSignal  # noqa: PLC0415
+    if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
+        from pytest_chatprompt.items.stop_signal import StopSignal  # noqa: PLC0415
 
         manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what a worker of pytest-xdist found out about snapshots."""
-    found = getattr(node, "workeroutput", {}).get("chatprompt")
-    if found is not None:
-        from pytest_chatprompt.session import EvalSession  # noqa: PLC0415
+    """In the controller of pytest-xdist, merge what a worker found about unused snapshots."""
+    output = getattr(node, "workeroutput", {}).get("chatprompt")
+    if output is not None:
+        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-        EvalSession.of(node.config).take_over(found)
+        EvalSession.get(node.config).merge_worker(output)

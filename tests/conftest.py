@@ -1,4 +1,4 @@
-"""What the tests share: a project folder in which cases are written as an author would write them."""
+"""Fixtures for all tests: a project folder with eval files in it, and the profiles of hypothesis."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from pytest_chatprompt.attachments import FileReader
-from pytest_chatprompt.case import EvalCase
-from pytest_chatprompt.eval_file import load_eval_file
-from pytest_chatprompt.requests import ProviderRequest, build_request
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.loader import load_eval_file
+from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 
-pytest_plugins = ["pytester", "tests.server", "tests.providers.agents"]
+pytest_plugins = ["pytester", "tests.server", "tests.providers.agents.fake_agents"]
 
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)
@@ -24,17 +24,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 @dataclass(frozen=True)
 class Project:
-    """A root folder for eval files and what they name."""
+    """A root folder for eval files and the files that they name."""
 
     root: Path
 
     def write(self, name: str, content: str | bytes) -> Path:
+        """Write a file below the root folder."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
     def cases(self, text: str, name: str = "evals/a.eval.yaml") -> tuple[EvalCase, ...]:
+        """Load the cases of an eval file; an invalid case raises its error."""
         cases = load_eval_file(self.write(name, text), self.root)
         for case in cases:
             if not isinstance(case, EvalCase):
@@ -42,11 +44,17 @@ class Project:
         return tuple(case for case in cases if isinstance(case, EvalCase))
 
     def case(self, body: str, head: str = "") -> EvalCase:
-        """The one case of a file; `body` is its keys but for the id."""
+        """Load an eval file with one case.
+
+        Args:
+            body: the keys of the case, without its id.
+            head: the keys of the file, without `evalcases`.
+        """
         indented = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
         return self.cases(f"{head}\nevalcases:\n  - id: a\n{indented}")[0]
 
     def request(self, body: str, head: str = "", project_system_prompt: str | None = None) -> ProviderRequest:
+        """The request that is built from an eval file with one case."""
         return build_request(self.case(body, head), FileReader(self.root), project_system_prompt=project_system_prompt)
 
 
@@ -58,7 +66,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def write_files(pytester: pytest.Pytester) -> Callable[[Mapping[str, str]], None]:
-    """Writes files into the folder of a pytest run."""
+    """Writes files, by their relative paths, into the folder in which pytester runs pytest."""
 
     def write(files: Mapping[str, str]) -> None:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""A local server that answers as it is told, well or badly, and remembers what it was sent."""
+"""A test server on loopback: it replies as a test tells it to, also with faults, and keeps the requests it received."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
-ANSWER = {
+CHAT_REPLY = {
     "choices": [{"message": {"content": "a real answer"}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 10, "completion_tokens": 3},
 }
@@ -21,18 +21,18 @@ Fault = Literal["", "drop before", "drop inside", "drop after", "drip"]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer.
+class Reply:
+    """One HTTP reply.
 
     Args:
-        data: the body, bytes or JSON data.
-        status: the status.
-        headers: beside the length.
-        delay_seconds: how long it takes.
-        fault: the connection is closed before, inside or after the reply, or the reply drips in.
+        data: the body, bytes or JSON data; by default a reply of chat completions.
+        status: the HTTP status.
+        headers: the headers beside `content-length`.
+        delay_seconds: how long the server waits before it replies.
+        fault: close the connection before, inside or after the reply, or send the reply byte by byte; `""` for none.
     """
 
-    data: Any = field(default_factory=lambda: ANSWER)
+    data: Any = field(default_factory=lambda: CHAT_REPLY)
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay_seconds: float = 0
@@ -49,117 +49,120 @@ class Server:
 
     Args:
         url: its address.
-        answer: what it answers.
-        script: what it answers to the n-th request (from 0) with this body, in place of `answer`.
-        headers: headers of its answers, beside the length and their own.
-        stall: answers wait for it, ten seconds at most.
-        requests: path, headers with lower-case names, and decoded body of what it got.
-        times: when each of them came, in seconds of the monotonic clock.
-        in_flight: how many it is answering.
-        most_in_flight: how many it was answering at once, at most.
+        reply: the reply to every request.
+        script: gives the reply to the n-th request (from 0) with this body, in place of `reply`.
+        headers: headers of every reply, beside its own.
+        stall: every reply waits for this event, one minute at most.
+        requests: path, headers with lower-case names, and decoded body of each request, in order of arrival.
+        times: when each request arrived, in seconds of the monotonic clock.
+        in_flight: how many requests wait for their reply now.
+        max_in_flight: the highest value that `in_flight` had.
     """
 
     url: str = ""
-    answer: Answer = field(default_factory=lambda: Answer({}))
-    script: Callable[[int, Any], Answer] | None = None
+    reply: Reply = field(default_factory=lambda: Reply({}))
+    script: Callable[[int, Any], Reply] | None = None
     headers: dict[str, str] = field(default_factory=dict)
     stall: threading.Event | None = None
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     in_flight: int = 0
-    most_in_flight: int = 0
+    max_in_flight: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answers(self, data: Any, status: int = 200) -> None:
-        self.answer = Answer(data, status)
+    def reply_with(self, data: Any, status: int = 200) -> None:
+        """Reply to every request with this body."""
+        self.reply = Reply(data, status)
 
     @property
-    def contents(self) -> list[str]:
-        """The last message of each request, in order."""
+    def last_contents(self) -> list[str]:
+        """The content of the last message of each request, in order of arrival."""
         return [body["messages"][-1]["content"] for _, _, body in self.requests]
 
-    def take(self, path: str, headers: dict[str, str], body: Any) -> Answer:
+    def receive(self, path: str, headers: dict[str, str], body: Any) -> Reply:
+        """Keep a request, and give the reply to it."""
         with self.lock:
             number = len(self.requests)
             self.requests.append((path, headers, body))
             self.times.append(time.monotonic())
             self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        return self.answer if self.script is None else self.script(number, body)
+            self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        return self.reply if self.script is None else self.script(number, body)
 
 
 class _HTTPServer(ThreadingHTTPServer):
-    # The default of 5 would refuse connections that come together.
+    # The default of 5 would refuse connections that arrive together.
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no error of the server's."""
+        """Ignore clients that have closed their connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    told: Server
+    # Not `server`: the base class has an attribute of that name.
+    test_server: Server
     protocol_version = "HTTP/1.1"
-    # Small answers are not to wait for an acknowledgement of their first half.
+    # Otherwise a small reply waits until its first half is acknowledged.
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.told.take(self.path, headers, json.loads(content))
+        reply = self.test_server.receive(self.path, headers, json.loads(content))
         try:
-            self.reply(answer)
+            self.send_reply(reply)
         finally:
-            with self.told.lock:
-                self.told.in_flight -= 1
+            with self.test_server.lock:
+                self.test_server.in_flight -= 1
 
-    def reply(self, answer: Answer) -> None:
-        if self.told.stall is not None:
-            self.told.stall.wait(60)
-        time.sleep(answer.delay_seconds)
-        if answer.fault == "drop before":
-            self.drop()
+    def send_reply(self, reply: Reply) -> None:
+        if self.test_server.stall is not None:
+            self.test_server.stall.wait(60)
+        time.sleep(reply.delay_seconds)
+        if reply.fault == "drop before":
+            self.drop_connection()
             return
-        self.send_response(answer.status)
-        named = {"content-length": str(len(answer.body)), **self.told.headers, **answer.headers}
-        for name, value in named.items():
+        self.send_response(reply.status)
+        headers = {"content-length": str(len(reply.body)), **self.test_server.headers, **reply.headers}
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.write(answer)
+        self.write_body(reply)
 
-    def write(self, answer: Answer) -> None:
-        match answer.fault:
+    def write_body(self, reply: Reply) -> None:
+        match reply.fault:
             case "drop inside":
-                self.wfile.write(answer.body[: len(answer.body) // 2])
-                self.drop()
+                self.wfile.write(reply.body[: len(reply.body) // 2])
+                self.drop_connection()
             case "drip":
-                for byte in answer.body:
+                for byte in reply.body:
                     self.wfile.write(bytes([byte]))
                     time.sleep(0.01)
             case fault:
-                self.wfile.write(answer.body)
+                self.wfile.write(reply.body)
                 if fault == "drop after":
-                    self.drop()
+                    self.drop_connection()
 
-    def drop(self) -> None:
+    def drop_connection(self) -> None:
         self.wfile.flush()
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     """A server on loopback, for one test."""
-    told = Server()
-    httpd = _HTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"told": told}))
-    told.url = f"http://127.0.0.1:{httpd.server_port}"
+    test_server = Server()
+    httpd = _HTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"test_server": test_server}))
+    test_server.url = f"http://127.0.0.1:{httpd.server_port}"
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield told
-    if told.stall is not None:
-        told.stall.set()
+    yield test_server
+    if test_server.stall is not None:
+        test_server.stall.set()
     httpd.shutdown()
     httpd.server_close()
     thread.join()

@@ -1,30 +1,79 @@
-"""The example project and every snippet of the README, run as a user would run them."""
+"""The example project, and the documents: every snippet runs, every link leads somewhere, every table is complete."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+import pytest_chatprompt
+from pytest_chatprompt.capture.redaction import is_secret_name
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.loader import EvalFileKeys
+from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.options import __file__ as options_file
-
-from .plugin.conftest import HELLO, Run, run
+from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
+from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
+from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
+from pytest_chatprompt.providers.registry import PROVIDERS
+from tests.items.conftest import HELLO, Run, run
+from tests.server import CHAT_REPLY, Server
 
 __all__ = ["run"]
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README = PAGES["README.md"]
+OTHERS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "example_project/README.md")
+}
+MOST_WORDS = 1800
+
+# The files that the eval file of the README names.
+ATTACHED = {
+    "evals/loop.py": "for i in range(len(xs) - 1):\n    print(xs[i])\n",
+    "guidelines/python.instructions.md": "Name things by what they are.\n",
+}
 
 
-def blocks(language: str, *, before: str = "", after: str = "") -> list[str]:
-    """The fenced blocks of a language between two texts of the README."""
-    part = README[README.index(after) :] if after else README
+def blocks(page: str, language: str, *, before: str = "", after: str = "") -> list[str]:
+    """The fenced blocks of a language on a page, between two texts of it."""
+    part = PAGES[page]
+    part = part[part.index(after) :] if after else part
     part = part[: part.index(before)] if before else part
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
     return [content for its_language, content in fenced if its_language == language]
+
+
+def table(page: str, *, after: str) -> list[list[str]]:
+    """The cells of the first table behind a text of a page, row by row, without its head."""
+    part = PAGES[page]
+    rows = re.search(r"(?:^\|.*\n)+", part[part.index(after) :], re.MULTILINE)
+    assert rows is not None
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[0].splitlines()[2:]]
+
+
+def quoted(cell: str) -> list[str]:
+    """The texts in backticks of a cell."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def without_blocks(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+# --- the example project
 
 
 @pytest.fixture
@@ -65,9 +114,16 @@ def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(exa
     )
 
 
+# --- what the README shows first
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= MOST_WORDS
+
+
 def test_the_first_screen_is_what_happens(run: Run) -> None:
-    eval_file, snapshot = blocks("yaml", before="## Install")
-    (failure,) = blocks("", before="## Install")
+    eval_file, snapshot = blocks("README.md", "yaml", before="## Install")
+    (failure,) = blocks("README.md", "", before="## Install")
     assert len(eval_file.splitlines()) == 6
     run.write({"greeting.eval.yaml": eval_file})
     run.update()
@@ -76,40 +132,350 @@ def test_the_first_screen_is_what_happens(run: Run) -> None:
     assert failure in run().stdout.str() + "\n"
 
 
-def test_the_eval_file_runs(run: Run) -> None:
-    (eval_file,) = blocks("yaml", after="## Eval files")
-    run.write({"evals/a.eval.yaml": eval_file, "evals/loop.py": "x", "guidelines/python.instructions.md": "y"})
+def test_the_targets_of_make_are_there() -> None:
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    named = {name for text in PAGES.values() for name in re.findall(r"^make (\w+)", text, re.MULTILINE)}
+    assert {"example", "test", "bench"} <= named <= set(targets)
+
+
+# --- snippets run
+
+
+def test_the_eval_file_of_the_readme_sends_what_the_conversion_shows(run: Run) -> None:
+    (eval_file,) = blocks("README.md", "yaml", after="## Eval files")
+    (snapshot,) = blocks("docs/conversion.md", "yaml")
+    run.write({"evals/review.eval.yaml": eval_file, **ATTACHED})
     run.update("-m", "smoke").assert_outcomes(passed=1)
+    path = run.path / "evals/__snapshots__/review.eval/review-loop[anthropic].yaml"
+    assert path.read_text(encoding="utf-8") == snapshot
+    (shown_path,) = blocks("docs/snapshots.md", "", before="## What they hold")
+    assert shown_path == path.relative_to(run.path).as_posix() + "\n"
+
+
+def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", before="## Errors")
+    run.write({"a.eval.yaml": f"provider: [azure, openai, anthropic, gemini]\n{eval_file}"})
+    run.update().assert_outcomes(passed=4)
+
+
+def test_the_errors_of_an_eval_file_are_what_happens(run: Run) -> None:
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", after="## Errors")
+    (errors,) = blocks("docs/eval-files.md", "", after="## Errors")
+    run.write({"evals/broken.eval.yaml": eval_file})
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=1, errors=2)
+    assert [line for line in result.outlines if line.startswith("evals/broken.eval.yaml:")] == errors.splitlines()
+
+
+def test_the_snapshot_of_escaped_text_is_what_happens(run: Run) -> None:
+    (snapshot,) = blocks("docs/snapshots.md", "yaml")
+    text = '"one \\n\\ttwo\\nthree"'
+    run.write({"a.eval.yaml": f"provider: openai{HELLO.replace('content: hello', f'content: {text}')}"})
+    run.update()
+    assert (run.path / "__snapshots__/a.eval/hello[openai].yaml").read_text(encoding="utf-8") == snapshot
+
+
+def test_the_snapshot_of_an_agent_is_what_happens(run: Run) -> None:
+    (snapshot,) = blocks("docs/agents.md", "yaml")
+    (conftest,) = [snippet for snippet in blocks("docs/agents.md", "python") if "def cli_provider" in snippet]
+    parts = "[{type: text, value: 'Rename `n` in this module:'}, {type: file, value: ./loop.py}]"
+    eval_file = f"provider: cli{HELLO.replace('content: hello', f'content: {parts}')}"
+    run.write({"conftest.py": conftest, "evals/a.eval.yaml": eval_file, "evals/loop.py": "n = 1\n"})
+    run.update()
+    assert (run.path / "evals/__snapshots__/a.eval/hello[cli].yaml").read_text(encoding="utf-8") == snapshot
+
+
+def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> None:
+    (recording,) = blocks("docs/live.md", "yaml")
+    server.reply_with(CHAT_REPLY)
+    conftest = blocks("README.md", "python")[0].replace("http://localhost:11434", server.url)
+    run.write({"a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
+    run.update("--chatprompt-live", "--chatprompt-record")
+    assert len(server.requests) == 1
+    path = run.path / "__snapshots__/a.eval/hello[openai].answer.yaml"
+    assert path.read_text(encoding="utf-8") == recording
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+
+
+ADJUSTED = """
+guideline_patterns: ["**/*.md"]
+evalcases:
+  - id: guideline
+    input_messages:
+      - {role: user, content: [{type: file, value: a.md}, {type: text, value: hi}]}
+  - id: parts
+    input_messages:
+      - {role: user, content: [{type: text, value: hi}, {type: text, value: " "}]}
+  - id: guideline-alone
+    input_messages:
+      - {role: user, content: [{type: file, value: a.md}]}
+      - {role: user, content: hi}
+  - id: blank
+    input_messages:
+      - {role: user, content: " "}
+      - {role: user, content: hi}
+  - id: system
+    input_messages:
+      - {role: user, content: hi}
+      - {role: system, content: one}
+      - {role: system, content: two}
+  - id: names
+    metadata: {systemPrompt: none of this}
+    input_messages:
+      - {role: system, name: ada, content: one}
+      - {role: user, name: ada, content: hi}
+      - {role: system, content: two}
+  - id: one-system
+    metadata: {systemPrompt: none of this}
+    input_messages:
+      - {role: system, content: one}
+      - {role: user, content: hi}
+  - id: calls
+    input_messages:
+      - {role: user, content: hi}
+      - role: assistant
+        content: ""
+        tool_calls: &calls
+          - {id: a, function: {name: f, arguments: "{}"}}
+          - {id: b, function: {name: f, arguments: "{}"}}
+      - {role: tool, tool_call_id: a, content: null}
+      - {role: tool, tool_call_id: b, content: "1"}
+  - id: blank-calls
+    input_messages:
+      - {role: user, content: hi}
+      - {role: assistant, content: " ", tool_calls: *calls}
+      - {role: tool, tool_call_id: a, content: "1"}
+      - {role: tool, tool_call_id: b, content: "1"}
+"""
+
+
+def test_the_table_of_adjustments_is_what_happens(run: Run) -> None:
+    run.write({"a.eval.yaml": f"provider: [openai, anthropic]{ADJUSTED}", "a.md": "x"})
+    run.update("-W", "ignore")
+    adjustments = {
+        adjustment
+        for name in run.snapshots()
+        for adjustment in cast("list[str]", run.snapshot(name).get("adjustments", []))
+    }
+    in_table = {quoted(row[0])[0] for row in table("docs/snapshots.md", after="## Adjustments")}
+    assert in_table == {text.replace("messages 1 and 3 stand", "message 1 stands") for text in adjustments}
+
+
+LOST = """
+evalcases:
+  - id: lost
+    input_messages:
+      - role: user
+        content: hi
+      - {role: tool, content: x}
+"""
 
 
 def test_the_warning_and_the_filter_of_preflight_are_what_happens(run: Run) -> None:
-    (warning,) = blocks("", after="### Preflight", before="### Agents")
-    (as_errors,) = blocks("ini", after="### Preflight")
-    lost = "\nevalcases:\n  - id: lost\n    input_messages:\n      - role: user\n        content: hi\n      - {role: tool, content: x}\n"
-    prefilled = lost.replace("lost", "prefilled").replace("role: tool", "role: assistant")
-    run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n", "evals/a.eval.yaml": "provider: openai" + lost})
+    (warning,) = blocks("docs/providers.md", "", after="## Preflight")
+    (as_errors,) = blocks("docs/providers.md", "ini", after="## Preflight")
+    prefilled = LOST.replace("lost", "prefilled").replace("role: tool", "role: assistant")
+    run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n", "evals/a.eval.yaml": "provider: openai" + LOST})
     shown = run.update().stdout.str().replace(str(run.path), "/project")
     assert warning in shown
     run.write({"pytest.ini": as_errors, "evals/b.eval.yaml": "provider: openai" + prefilled})
     run("--snapshot-update").assert_outcomes(passed=1, failed=1)
 
 
-@pytest.mark.parametrize("number", range(5))
-def test_each_conftest_runs(run: Run, number: int) -> None:
-    snippets = blocks("python")
-    assert len(snippets) == 5
-    (name,) = {name for name in ("gateway", "cli") if f"def {name}_provider" in snippets[number]} or {"openai"}
-    head = f"provider: {name}"
-    run.write({"a.eval.yaml": head + HELLO.replace("id: hello", "id: hard"), "conftest.py": snippets[number]})
-    run.update().assert_outcomes(passed=1)
+def test_the_error_of_a_payload_is_what_happens(run: Run) -> None:
+    (error,) = blocks("docs/providers.md", "", after="## What is sent", before="## Override a provider")
+    run.write({"evals/a.eval.yaml": "provider: anthropic" + LOST})
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    assert error in result.stdout.str()
 
 
-def test_every_fixture_and_option_is_in_the_readme() -> None:
+PYTHON_SNIPPETS = [
+    pytest.param(snippet, id=f"{page} {number}")
+    for page in PAGES
+    for number, snippet in enumerate(blocks(page, "python"), start=1)
+]
+
+
+@pytest.mark.parametrize("snippet", PYTHON_SNIPPETS)
+def test_each_python_snippet_runs(run: Run, snippet: str) -> None:
+    names = set(re.findall(r"^def (\w+)_provider\(", snippet, re.MULTILINE)) - {"eval"}
+    (name,) = names or {"openai"}
+    run.write({"a.eval.yaml": f"provider: {name}" + HELLO.replace("id: hello", "id: hard")})
+    is_test = "\ndef test_" in f"\n{snippet}"
+    run.write({"test_snippet.py" if is_test else "conftest.py": snippet})
+    items = 2 if is_test or "params=" in snippet else 1
+    run.update().assert_outcomes(passed=items)
+
+
+def test_no_snippet_is_without_a_test() -> None:
+    assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
+        "README.md": 2,
+        "docs/agents.md": 2,
+        "docs/live.md": 1,
+        "docs/providers.md": 7,
+        "docs/snapshots.md": 1,
+    }
+    # What else there is has a test of its own.
+    others = [(page, language) for page in PAGES for language in ("yaml", "ini", "json", "toml", "sh", "text")]
+    assert {(page, language): len(blocks(page, language)) for page, language in others if blocks(page, language)} == {
+        ("README.md", "yaml"): 3,
+        ("docs/agents.md", "yaml"): 1,
+        ("docs/conversion.md", "yaml"): 1,
+        ("docs/eval-files.md", "yaml"): 2,
+        ("docs/live.md", "yaml"): 1,
+        ("docs/providers.md", "ini"): 1,
+        ("docs/snapshots.md", "yaml"): 1,
+    }
+
+
+def test_a_parametrized_provider_is_named_as_the_page_says(run: Run) -> None:
+    (conftest,) = [snippet for snippet in blocks("docs/providers.md", "python") if "params=" in snippet]
+    run.write({"a.eval.yaml": "provider: openai" + HELLO, "conftest.py": conftest})
+    run.update().assert_outcomes(passed=2)
+    assert run.snapshots() == [f"__snapshots__/a.eval/hello[openai-{name}].yaml" for name in ("cold", "hot")]
+    result = run("--collect-only", "-q")
+    assert result.outlines[:2] == ["a.eval.yaml::hello[cold]", "a.eval.yaml::hello[hot]"]
+
+
+# --- tables are complete
+
+
+def test_the_tables_of_providers_are_the_registry() -> None:
+    in_full = {quoted(row[0])[0]: quoted(row[1])[0] for row in table("docs/providers.md", after="# Providers")}
+    assert in_full == {name: provider.__name__ for name, provider in PROVIDERS.items()}
+    assert {quoted(row[0])[0] for row in table("README.md", after="## Providers")} == set(PROVIDERS)
+
+
+def test_the_tables_of_providers_say_what_the_classes_say() -> None:
+    in_readme = {quoted(row[0])[0]: row[2] for row in table("README.md", after="## Providers")}
+    rows = {quoted(row[0])[0]: row for row in table("docs/providers.md", after="# Providers")}
+    for name, provider in PROVIDERS.items():
+        if issubclass(provider, ChatProvider):
+            assert quoted(rows[name][3]) == [provider.key_variable]
+            assert quoted(rows[name][4]) == [provider().model]  # type: ignore[call-arg]
+            assert quoted(in_readme[name])[0] == provider.key_variable
+
+
+def test_every_setting_of_a_provider_is_documented() -> None:
+    for provider in PROVIDERS.values():
+        page = "docs/agents.md" if issubclass(provider, AgentProvider) else "docs/providers.md"
+        shared = AgentSettings if issubclass(provider, AgentProvider) else ChatProviderArguments
+        own = set(inspect.signature(provider.__init__).parameters) - {"self", "settings"}
+        for name in (*own, *shared.__annotations__):
+            assert re.search(rf"^\|[^|]*\|? ?`{name}` \|", PAGES[page], re.MULTILINE), f"{provider.__name__}: {name}"
+
+
+def test_the_table_of_what_a_subclass_overrides_is_the_base_class() -> None:
+    in_table = {
+        name.partition("(")[0] for row in table("docs/providers.md", after="| to override |") for name in quoted(row[0])
+    }
+    functions = {name for name, value in vars(VendorAPI).items() if inspect.isfunction(value)}
+    assert in_table == {*VendorAPI.__annotations__, *functions}
+
+
+def test_every_placeholder_of_a_command_is_documented() -> None:
+    rows = table("docs/agents.md", after="| placeholder |")
+    assert [quoted(row[0])[0] for row in rows] == [f"{{{name}}}" for name in PLACEHOLDERS]
+
+
+def test_the_table_of_preflight_is_the_rules() -> None:
+    chat = [provider for provider in PROVIDERS.values() if issubclass(provider, ChatProvider)]
+    vendors: dict[str, set[str]] = {}
+    for provider in chat:
+        for rule in provider.rules:
+            vendors.setdefault(rule.name, set()).add(provider.vendor)
+    in_table = {quoted(row[0])[0]: set(row[1].split(", ")) for row in table("docs/providers.md", after="| rule |")}
+    # The page says that the rules for OpenAI apply to Azure too.
+    assert {name: who | ({"Azure OpenAI"} if "OpenAI" in who else set()) for name, who in in_table.items()} == vendors
+
+
+def test_every_key_of_an_eval_file_is_documented() -> None:
+    models = (EvalFileKeys, EvalCase, EvalMessage)
+    keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
+    assert len(keys) == 25
+    for key in keys:
+        assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
+
+
+def test_every_fixture_and_option_is_in_the_reference() -> None:
     fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     options_text = Path(options_file).read_text(encoding="utf-8")
     options = re.findall(r'"(--chatprompt-\w+)"|addini\(\s*"(\w+)"', options_text)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == 13
+    assert len(public) == len(PROVIDERS) + 6
     assert len(options) == 11
     for name in (*public, *("".join(found) for found in options)):
-        assert f"`{name}" in README
+        assert f"`{name}" in PAGES["docs/reference.md"]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    (errors,) = blocks("docs/reference.md", "")
+    named = set(re.findall(r"\w+(?:Error|Warning)\b", errors)) | {"PayloadWarning"}
+    for row in table("docs/reference.md", after="## Public names"):
+        named.update(quoted(row[0]))
+    assert named == set(pytest_chatprompt.__all__)
+
+
+def test_the_tree_of_errors_is_the_tree_of_classes() -> None:
+    (tree,) = blocks("docs/reference.md", "")
+    parents = ["ChatPromptError"]
+    for line in tree.splitlines()[1:]:
+        depth = (len(line) - len(line.lstrip("│├└─ "))) // 4
+        name = line.lstrip("│├└─ ").split()[0]
+        parents[depth:] = [name]
+        assert getattr(pytest_chatprompt, name).__base__.__name__ == parents[depth - 1]
+
+
+def test_what_the_page_on_live_runs_calls_secret_is_secret() -> None:
+    section = PAGES["docs/live.md"].partition("## Secrets")[2]
+    endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word)]
+    assert len(endings) == 7
+    for ending in endings:
+        assert is_secret_name(ending)
+        assert is_secret_name(f"my_{ending.lower()}")
+        assert not is_secret_name(f"MY{ending}X")
+
+
+def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:
+    rules = re.findall(r"^- \*\*([A-F]\d)\.\*\*", PAGES["docs/conversion.md"], re.MULTILINE)
+    assert rules == sorted(rules)
+    assert len(rules) == len(set(rules)) == 28
+    sources = [
+        path.read_text(encoding="utf-8")
+        for room in ("pytest_chatprompt", "tests")
+        for path in (ROOT / room).rglob("*.py")
+    ]
+    mentions = re.findall(r"\b[Rr]ules? ((?:[A-F]\d?\b(?:, | and | to )?)+)", "\n".join(sources))
+    named = set(re.findall(r"[A-F]\d", " ".join(mentions)))
+    assert len(named) > 5
+    assert named <= set(rules)
+
+
+# --- links
+
+
+def test_every_relative_link_leads_to_a_file_and_a_heading() -> None:
+    links = [(page, link) for page in (*PAGES, *OTHERS) for link in _links(page)]
+    assert len(links) > 50
+    for page, link in links:
+        path, _, heading = link.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), f"{page}: {link}"
+        if heading:
+            assert heading in _headings(file.read_text(encoding="utf-8")), f"{page}: {link}"
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    assert {page for page in PAGES if page != "README.md"} <= {link.partition("#")[0] for link in _links("README.md")}
+
+
+def _links(page: str) -> list[str]:
+    links = re.findall(r"\]\(([^)\s]+)\)", without_blocks({**PAGES, **OTHERS}[page]))
+    return [link for link in links if not link.startswith(("http://", "https://"))]
+
+
+def _headings(text: str) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", without_blocks(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""Eval files as nobody would write them: whatever they hold, it is read, or told at its line.
+"""Random eval files: each of them loads, or is reported with a line, and never crashes a run.
 
 `make test` tries some of them, `make fuzz` many.
 """
@@ -15,9 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_chatprompt import EvalCase, EvalFileError
-from pytest_chatprompt.eval_file import BrokenCase, load_eval_file
-
-from .plugin.conftest import Run, run
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from tests.items.conftest import Run, run
 
 __all__ = ["run"]
 
@@ -49,14 +48,14 @@ files = st.fixed_dictionaries(
 
 
 def nodes(data: Any) -> list[Any]:
-    """All lists and mappings of a value, itself included."""
+    """All lists and mappings in a value, the value itself included."""
     inner = list(data.values()) if isinstance(data, dict) else data if isinstance(data, list) else None
     return [] if inner is None else [data, *(node for value in inner for node in nodes(value))]
 
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """The text of an eval file, some of it replaced, removed or added."""
+    """The text of an eval file in which up to three values are replaced, removed or added."""
     data = copy.deepcopy(draw(files))
     for _ in range(draw(st.integers(0, 3))):
         node = draw(st.sampled_from(nodes(data)))
@@ -74,27 +73,27 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-def read(root: Path, content: bytes) -> list[str]:
-    """What is told of a file."""
+def check_loading(root: Path, content: bytes) -> None:
+    """Load a file, and check that all of its cases and problems are well formed."""
     path = root / "a.eval.yaml"
     path.write_bytes(content)
     try:
         loaded = load_eval_file(path, root)
     except EvalFileError as error:
-        problems = list(error.problems)
+        problems = list(error.diagnostics)
     else:
         assert len({case.id for case in loaded}) == len(loaded) > 0
-        assert all(isinstance(case, EvalCase | BrokenCase) for case in loaded)
-        problems = [problem for case in loaded if isinstance(case, BrokenCase) for problem in case.error.problems]
+        assert all(isinstance(case, EvalCase | InvalidCase) for case in loaded)
+        problems = [problem for case in loaded if isinstance(case, InvalidCase) for problem in case.error.diagnostics]
         assert all(problem.case_id is not None for problem in problems)
     lines = content.count(b"\n") + content.count(b"\r") + 2
     assert all(1 <= problem.line <= lines and problem.column >= 1 for problem in problems)
-    return [str(problem) for problem in problems]
+    assert all(str(problem) for problem in problems)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A root folder for all files of a test."""
+    """One root folder for all files of this module."""
     return tmp_path_factory.mktemp("root")
 
 
@@ -107,23 +106,23 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @example(b"%YAML 9.9\n--- a")
 @example(b"a: 0x_\nb: 1:99\nc: .5e\nd: 0b\n")
 @example(b"\x85a: b\xe2\x80\xa8c: d")
-def test_any_bytes_are_read_or_told(root: Path, content: bytes) -> None:
-    read(root, content)
+def test_any_bytes_load_or_are_reported(root: Path, content: bytes) -> None:
+    check_loading(root, content)
 
 
 @given(st.text(st.sampled_from("evalcases:id-[]{}&*!|>'\"%@`#,? \n\t\\<~"), max_size=60))
-def test_any_text_of_yamls_signs_is_read_or_told(root: Path, text: str) -> None:
-    read(root, text.encode())
+def test_any_text_of_yaml_syntax_characters_loads_or_is_reported(root: Path, text: str) -> None:
+    check_loading(root, text.encode())
 
 
 @given(mutated())
-def test_any_mutation_of_an_eval_file_is_read_or_told(root: Path, text: str) -> None:
-    read(root, text.encode(errors="surrogatepass"))
+def test_any_mutation_of_an_eval_file_loads_or_is_reported(root: Path, text: str) -> None:
+    check_loading(root, text.encode(errors="surrogatepass"))
 
 
 @settings(max_examples=settings().max_examples // 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mutated())
-def test_a_run_over_any_mutation_ends_as_runs_do(run: Run, text: str) -> None:
+def test_a_run_over_any_mutation_ends_normally(run: Run, text: str) -> None:
     for path in run.path.rglob("*.yaml"):
         path.unlink()
     (run.path / "x.py").write_text("x\n")
@@ -135,7 +134,7 @@ def test_a_run_over_any_mutation_ends_as_runs_do(run: Run, text: str) -> None:
     assert "INTERNALERROR" not in shown
     assert "Traceback" not in shown
     assert "pytest_chatprompt" not in shown
-    # A case that sends has a snapshot of its own, and passes again as it is.
+    # Each case that sends something has its own snapshot, and passes again without an update.
     assert len(run.snapshots()) == outcomes.get("passed", 0), shown
     again = run("-W", "ignore").parseoutcomes()
     assert again.get("passed", 0) == outcomes.get("passed", 0)

@@ -1,4 +1,4 @@
-"""Every scenario of the spec's first document, to the character, each named after its requirement."""
+"""The conversion and the providers, scenario by scenario: exact input, exact output, named after the requirement."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pytest_chatprompt import (
     ProviderRequest,
     convert_to_chat_prompt,
 )
-from pytest_chatprompt.attachments import FileReader, read_attachments
-
-from .conftest import Project
+from pytest_chatprompt.prompt.attachments import read_attachments
+from pytest_chatprompt.prompt.file_reader import FileReader
+from tests.conftest import Project
 
 INSTRUCTIONS = 'guideline_patterns: ["**/*.instructions.md"]'
 
@@ -166,7 +166,7 @@ input_messages:
 
 def test_system_message_merging_explicit_system_message_in_input(project: Project) -> None:
     project.write("evals/short.instructions.md", "Be concise")
-    # The scenario gives the guideline by itself; here a file brings it, in a message of its own.
+    # A message that holds only the guideline adds it to the system message and is not sent itself.
     body = """
 input_messages:
   - role: system

@@ -1,1 +1,1 @@
-"""What a case costs, beside the least that an eval item can cost. Run by `make bench`, never by `make test`."""
+"""Benchmarks: what a case costs, compared with the least that an eval item can cost. `make bench` runs them, no test does."""

@@ -1,7 +1,7 @@
 """The floor: the least that an eval item can cost.
 
-A plugin of pytest that makes an item of each case and provider of an eval file, and lets it compare one small dict with
-syrupy's single-file extension. It checks nothing and sends nothing.
+This plugin makes an item for each case and provider of an eval file. Each item compares one small dict with its
+snapshot, through syrupy's single-file extension. It validates nothing and sends nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FloorExtension(SingleFileSnapshotExtension):
         return repr(data)
 
 
-def check(request: pytest.FixtureRequest, snapshot: SnapshotAssertion) -> None:
+def run_case(request: pytest.FixtureRequest, snapshot: SnapshotAssertion) -> None:
     assert snapshot.use_extension(FloorExtension) == {"id": request.node.name}
 
 
@@ -40,7 +40,7 @@ class FloorFile(pytest.Module):
         for case in data["evalcases"]:
             for provider in case.get("provider", [""]):
                 name = f"{case['id']}[{provider}]" if provider else case["id"]
-                item = pytest.Function.from_parent(self, name=name, callobj=check)
+                item = pytest.Function.from_parent(self, name=name, callobj=run_case)
                 for tag in case.get("tags", ()):
                     item.add_marker(tag)
                 yield item

@@ -1,6 +1,6 @@
-"""The trivial cases of the floor, as other tools have them: one message, and one check that it comes back.
+"""Trivial cases for other tools: one message, and one check that the same text comes back.
 
-No model is called: each tool is given what it has for that, an echo.
+No tool calls a model: each uses its own way to echo the message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ async def echo(history):
 def llm_eval_agent():
     return echo
 """
-# Without `usage` the model would count tokens, and download what it takes for that.
+# Without `usage` the mock model would count tokens, and download a tokenizer for that.
 _TASK: Final = """
 from inspect_ai import Task, task
 from inspect_ai.dataset import json_dataset
@@ -44,7 +44,7 @@ def _question(number: int) -> str:
 
 
 def write_pytest_agent_eval(folder: Path, cases: int) -> None:
-    """A file for each case, as its documentation has it."""
+    """Write one file for each case, as in the tool's documentation."""
     (folder / "pyproject.toml").write_text('[tool.agent_eval]\nyaml_dirs = ["evals"]\n', encoding="utf-8")
     (folder / "conftest.py").write_text(_AGENT, encoding="utf-8")
     (folder / "evals").mkdir()
@@ -55,14 +55,14 @@ def write_pytest_agent_eval(folder: Path, cases: int) -> None:
 
 
 def write_inspect_ai(folder: Path, cases: int) -> None:
-    """A task over a file of lines."""
+    """Write one task, and its cases as lines of a JSON file."""
     (folder / "task.py").write_text(_TASK, encoding="utf-8")
-    asked = ({"id": number, "input": _question(number), "target": _question(number)} for number in range(cases))
-    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in asked), encoding="utf-8")
+    samples = ({"id": number, "input": _question(number), "target": _question(number)} for number in range(cases))
+    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(sample)}\n" for sample in samples), encoding="utf-8")
 
 
 def write_promptfoo(folder: Path, cases: int) -> None:
-    """One configuration with all cases."""
+    """Write one configuration with all cases."""
     tests = [
         {"vars": {"question": _question(number)}, "assert": [{"type": "contains", "value": _question(number)}]}
         for number in range(cases)

@@ -1,4 +1,4 @@
-"""One run of a command as a whole process: what it took, by the operating system's own accounting."""
+"""Measures one run of a command as a whole process, as the operating system accounts for it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _KIB: float = 1024.0
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a process took, with those that it started and waited for.
+class Measurement:
+    """The time and memory of a process and of the processes that it started and waited for.
 
     Args:
-        cpu_seconds: of the user and of the system.
+        cpu_seconds: user and system time.
         wall_seconds: from its start to its end.
-        peak_mib: resident memory at its highest, of the largest process.
+        peak_mib: the peak of resident memory, of the largest process.
     """
 
     cpu_seconds: float
@@ -28,34 +28,36 @@ class Taken:
     peak_mib: float
 
 
-def take(command: Sequence[str], folder: Path, environment: Mapping[str, str], expected: str) -> Taken:
-    """Run a command once.
+def measure_process(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], expected_output: str
+) -> Measurement:
+    """Run a command once and measure it.
 
     Args:
-        command: the words of it.
-        folder: where it runs.
-        environment: variables over those of this process.
-        expected: what its output must hold, so that a run that did something else is not measured.
+        command: the program and its arguments.
+        folder: the folder in which it runs.
+        environment: variables to add to those of this process.
+        expected_output: a text that its output must contain, so that no run of something else is measured.
 
     Raises:
-        RuntimeError: it ended with another exit code than 0, or its output does not hold what is expected.
+        RuntimeError: its exit code is not 0, or its output does not contain the expected text.
     """
     with tempfile.TemporaryFile() as output:
-        began = time.perf_counter()
+        started = time.perf_counter()
         with subprocess.Popen(
             command, cwd=folder, env=_environment(environment), stdout=output, stderr=subprocess.STDOUT
         ) as process:
             _, status, usage = os.wait4(process.pid, 0)
-            wall_seconds = time.perf_counter() - began
+            wall_seconds = time.perf_counter() - started
             process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        said = output.read().decode(errors="replace")
-    if process.returncode or expected not in said:
-        raise RuntimeError(f"{' '.join(command)} in {folder} ended with {process.returncode}:\n{said[-3000:]}")
-    return Taken(usage.ru_utime + usage.ru_stime, wall_seconds, usage.ru_maxrss / _KIB)
+        text = output.read().decode(errors="replace")
+    if process.returncode or expected_output not in text:
+        raise RuntimeError(f"{' '.join(command)} in {folder} ended with {process.returncode}:\n{text[-3000:]}")
+    return Measurement(usage.ru_utime + usage.ru_stime, wall_seconds, usage.ru_maxrss / _KIB)
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    # Python's own settings would make it compile every module in every run.
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "COV"))}
-    return {**plain, **more}
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    # Settings such as PYTHONDONTWRITEBYTECODE would make Python compile every module in every run.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "COV"))}
+    return {**inherited, **variables}

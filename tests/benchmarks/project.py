@@ -1,4 +1,4 @@
-"""A folder of eval files of a given size."""
+"""Writes a project with eval files of a given size."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Project:
-    """How much there is of what.
+    """The size of a project.
 
     Args:
-        cases: in all files together; 0 for a project with one ordinary test and no eval file.
-        files: how many eval files.
-        turns: messages of a case; user and assistant take turns, the user has the last, of an even number the system
-            has the first.
-        providers: what each case goes through; empty for the default.
-        attachment_bytes: the size of one text file that every case attaches; 0 for none.
+        cases: how many cases all files have together; 0 for a project with one ordinary test and no eval file.
+        files: how many eval files there are.
+        turns: how many messages a case has. User and assistant alternate, and the last message is the user's. An even
+            number of messages begins with a system message.
+        providers: the providers of each case; empty for the default.
+        attachment_bytes: the size of one text file that every case attaches; 0 for no file.
     """
 
     cases: int
@@ -29,11 +29,11 @@ class Project:
 
     @property
     def items(self) -> int:
-        """How many items pytest makes of it, its ordinary test included."""
+        """How many items pytest collects, the ordinary test included."""
         return self.cases * max(len(self.providers), 1) or 1
 
     def write(self, folder: Path) -> None:
-        """Write it into a folder that is there."""
+        """Write the project into a folder that exists."""
         (folder / "pytest.ini").write_text("[pytest]\nmarkers = half\n", encoding="utf-8")
         if not self.cases:
             (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
@@ -42,7 +42,7 @@ class Project:
             text = line * (self.attachment_bytes // len(line))
             (folder / "document.txt").write_text(text, encoding="utf-8")
         for file in range(self.files if self.cases else 0):
-            # JSON is YAML, and one line for each case is what a person would write for so small a one.
+            # JSON is YAML too, and for so small a case one line is enough.
             lines = (f"  - {json.dumps(self._case(number))}\n" for number in range(file, self.cases, self.files))
             path = folder / f"f{file}.eval.yaml"
             path.write_text(f"provider: openai\nevalcases:\n{''.join(lines)}", encoding="utf-8")
@@ -58,7 +58,7 @@ class Project:
         case: dict[str, Any] = {"id": f"c{number}"}
         if self.providers:
             case["provider"] = list(self.providers)
-        # Every second case of each file.
+        # Every second case of each file has this tag.
         if number // self.files % 2 == 0:
             case["tags"] = ["half"]
         return {**case, "input_messages": messages}

@@ -1,0 +1,37 @@
+"""The exchange: what a provider sent for a request, and what it gave back.
+
+`recorder` and `preview` make it; `snapshots` shows it, `live` compares it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentInvocation
+from pytest_chatprompt.providers.chat.payload import PreparedRequest
+from pytest_chatprompt.providers.response import ProviderResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a provider sent for a request, and what it gave back.
+
+    Args:
+        request: what the provider was asked to send.
+        response: what it gave back; offline, a placeholder.
+        sent: the HTTP requests that it sent, in order; empty if it sent none.
+        invocation: the command and the document that an agent was given.
+        prepared: the request that is ready to be sent, if the provider can prepare it without sending.
+    """
+
+    request: ProviderRequest
+    response: ProviderResponse
+    sent: tuple[SentRequest, ...]
+    invocation: AgentInvocation | None = None
+    prepared: PreparedRequest | None = None
+
+    def sends_the_same(self, other: Exchange) -> bool:
+        """Whether two exchanges send the same HTTP requests."""
+        return (self.sent, self.prepared) == (other.sent, other.prepared)

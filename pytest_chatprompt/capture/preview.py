@@ -1,0 +1,59 @@
+"""Preview: what a provider is going to send, without sending it beyond this machine.
+
+A provider and a request come in, an `Exchange` comes out. A live run compares it with the snapshot before anything is
+sent. `items` and `live` call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.recorder import OFFLINE_TEXT, capture_offline
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentProvider
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+
+
+def can_preview(provider: object) -> bool:
+    """Whether a provider's requests can be shown without calling `send`.
+
+    That holds for the built-in providers, and for subclasses that do not override how requests are sent.
+    """
+    if isinstance(provider, ChatProvider):
+        kind = type(provider)
+        return kind.send is ChatProvider.send and kind.send_prepared is ChatProvider.send_prepared
+    return isinstance(provider, AgentProvider)
+
+
+def preview(
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
+) -> Exchange:
+    """Show what a provider is going to send.
+
+    Args:
+        provider: an object with `send`, or a plain function.
+        request: what to send.
+        api: answers the requests of a provider that has to send in order to show what it sends.
+
+    Raises:
+        ProviderError, CaptureError: see `recorder.capture_offline`.
+    """
+    __tracebackhide__ = True
+    if not isinstance(provider, ChatProvider) or not can_preview(provider):
+        return capture_offline(provider, request, api)
+    return preview_prepared(provider, request)
+
+
+def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
+    """`preview` for a provider that prepares its requests. Safe between threads."""
+    prepared = provider.prepare(request)
+    post = httpx.Request("POST", prepared.url, content=prepared.content)
+    sent = SentRequest.from_httpx(post, provider.base_url)
+    response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
+    return Exchange(request, response, (sent,), prepared=prepared)

@@ -1,0 +1,63 @@
+"""The settings of AgentV that change what is sent: the guideline patterns of `.agentv/config.yaml`.
+
+In: the folder of an eval file. Out: the patterns. Everything else in those settings is ignored.
+Only `loader` calls it, for cases that have no patterns of their own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
+from pytest_chatprompt.evalfile.strict_model import TupleOf
+from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
+from pytest_chatprompt.wording import shown_path
+
+_KEY: Final = "guideline_patterns"
+
+
+@cache
+def _settings_adapter() -> TypeAdapter[dict[str, tuple[str, ...] | None]]:
+    # Built on first use, since few projects have these settings.
+    return TypeAdapter(dict[str, TupleOf[str] | None])
+
+
+def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
+    """Find the `guideline_patterns` of the nearest `.agentv/config.yaml`.
+
+    Args:
+        folder: where to look first; then each folder above it, up to the root folder.
+        root: pytest's root folder.
+
+    Returns:
+        The patterns; empty if there are no such settings, or no patterns in them.
+
+    Raises:
+        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
+    """
+    depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
+    for candidate in (folder, *folder.parents[:depth]):
+        path = candidate / ".agentv" / "config.yaml"
+        if path.is_file():
+            return _read_patterns(path, root)
+    return ()
+
+
+def _read_patterns(path: Path, root: Path) -> tuple[str, ...]:
+    document = read_yaml_file(path, root, shown_path(path, root)).document
+    data = document.data()
+    if not isinstance(data, dict) or _KEY not in data:
+        return ()
+    try:
+        settings = _settings_adapter().validate_python({_KEY: data[_KEY]})
+    except ValidationError as error:
+        raise EvalFileError(
+            Diagnostic(shown_path(path, root), position.line, position.column, text)
+            for position, text in explain_validation_error(error, document)
+        ) from error
+    return settings[_KEY] or ()

@@ -1,0 +1,117 @@
+"""The case: what an author wrote, with the file's defaults filled in, as frozen data.
+
+In: plain data of one entry of `evalcases`. Out: an `EvalCase` that knows its position in the file.
+`loader` makes them; every room, the fixtures and users' hooks read them, and nothing changes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import PrivateAttr
+
+from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.evalfile.message import EvalMessage
+from pytest_chatprompt.evalfile.shared_keys import SharedKeys
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
+from pytest_chatprompt.evalfile.yaml_parser import YamlSource
+from pytest_chatprompt.evalfile.yaml_tree import Position
+
+
+class Origin(NamedTuple):
+    """The file and the position that a case was read from.
+
+    Args:
+        path: the eval file, absolute.
+        shown_path: the eval file as messages show it: relative to the root folder, with `/`.
+        line: the 1-based line on which the case begins.
+        column: the 1-based column at which it begins.
+        source: the text of the file, for the positions of everything in it.
+        case_index: 0-based index of the case in `evalcases`.
+    """
+
+    path: Path
+    shown_path: str
+    # Two numbers instead of a `Position`: each case then keeps one object less for the garbage collector to visit.
+    line: int
+    column: int
+    source: YamlSource
+    case_index: int
+
+    @property
+    def position(self) -> Position:
+        """The line and column where the case begins."""
+        return Position(self.line, self.column)
+
+    def position_of(self, *location: str | int) -> Position:
+        """The position of a value in the case.
+
+        Args:
+            location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
+
+        Returns:
+            Its position, or that of the innermost value around it if there is no such value.
+        """
+        return self.source.root.find(("evalcases", self.case_index, *location)).position
+
+
+class EvalCase(SharedKeys):
+    """One case of an eval file, with the file's defaults filled in.
+
+    Attributes:
+        id: unique in the file.
+        outcome: what a good answer does, free text (AgentV: `expected_outcome`).
+        provider: the name of the provider, or several names; `None` for the default provider.
+        metadata: the file's metadata, overridden key by key by the case's own; `systemPrompt` is the system prompt.
+        guideline_patterns: the globs that make a file a guideline; empty for none.
+        tags: the file's tags, then the case's own, each once.
+        input_messages: the messages to send, at least one.
+        expected_messages: a reference answer, never sent.
+    """
+
+    id: NonEmptyString
+    outcome: str | None = None
+    input_messages: NonEmptyTupleOf[EvalMessage]
+    expected_messages: TupleOf[EvalMessage] = ()
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @property
+    def origin(self) -> Origin:
+        """The file and the position that the case was read from.
+
+        Raises:
+            AttributeError: the case was not read from a file.
+        """
+        if self._origin is None:
+            raise AttributeError(f"case {self.id!r} was not read from a file")
+        return self._origin
+
+    @property
+    def path(self) -> Path:
+        """The eval file, absolute."""
+        return self.origin.path
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return self.origin.line
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The author's `metadata.systemPrompt`: `""` to send none, `None` if it is not set."""
+        prompt: str | None = self.metadata.get("systemPrompt")
+        return prompt
+
+
+def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
+    """Report a problem at the position of a value in a case.
+
+    Args:
+        case: a case that was read from a file.
+        text: what is wrong and what to write instead.
+        location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
+    """
+    position = case.origin.position_of(*location)
+    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)

@@ -1,0 +1,51 @@
+"""The file's defaults: what a case takes over from its eval file.
+
+In: a case and the keys of its file. Out: the values that both of them contribute to. Pure; only `loader` calls it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.shared_keys import SharedKeys
+
+# AgentV's name for the default provider.
+_DEFAULT_TARGET: Final = "default"
+# One for all cases without metadata; nobody can change it.
+_NO_METADATA: Final = FrozenDict()
+
+
+def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
+    """Merge the values of a case with the defaults of its file.
+
+    Args:
+        case: as the author wrote it.
+        file: the keys of the file.
+
+    Returns:
+        The merged values by attribute: tags add up, metadata is merged key by key, otherwise the case's own value wins.
+        `guideline_patterns` is `None` if neither sets any.
+    """
+    # A system prompt of null is not set, so the file's shows through.
+    own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
+    metadata = {**file.metadata, **own_metadata}
+    return {
+        "provider": _provider(case, file),
+        "metadata": freeze(metadata) if metadata else _NO_METADATA,
+        "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
+        "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
+        "outcome": case.expected_outcome if case.outcome is None else case.outcome,
+    }
+
+
+def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
+    """The provider of the first level that names one, be it as AgentV's target; `None` for the default provider."""
+    for level in levels:
+        if level.provider is not None:
+            return level.provider
+        target = (level.execution and level.execution.target) or level.target
+        if target is not None:
+            return None if target == _DEFAULT_TARGET else target
+    return None

@@ -1,0 +1,121 @@
+"""Diagnostics: validation errors in the words of an eval file's author.
+
+In: pydantic's validation error, and the YAML node that was validated. Out: positions in the file, each with what is
+wrong there and what to write instead. Pure functions; `loader` and `agentv` call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic import ValidationError
+
+from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, FunctionCall, ToolCall
+from pytest_chatprompt.evalfile.strict_model import StrictModel
+from pytest_chatprompt.evalfile.yaml_tree import Node, Position
+from pytest_chatprompt.wording import did_you_mean
+
+# The models inside a case, by the last step of pydantic's location that leads to them.
+_INNER_MODELS: Final[dict[str, type[StrictModel]]] = {
+    "input_messages": EvalMessage,
+    "expected_messages": EvalMessage,
+    "tool_calls": ToolCall,
+    "function": FunctionCall,
+    **PART_MODELS,
+}
+# What was expected, by pydantic's type of the error.
+_EXPECTED: Final = {
+    "string_type": "a string",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "model_type": "a mapping",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+# Steps of pydantic's location that are not in the file: they name the member of a union that was tried.
+_UNION_TAGS: Final = frozenset({"string", "list", "null", *PART_MODELS})
+
+
+def explain_validation_error(
+    error: ValidationError, node: Node, model: type[StrictModel] = StrictModel
+) -> Iterator[tuple[Position, str]]:
+    """Say for each detail of a validation error where it is in the file, and what to write instead.
+
+    Args:
+        error: from validating the data of `node`.
+        node: the mapping that was validated.
+        model: the model that it was validated with; its keys are suggested for a mistyped one.
+    """
+    for detail in error.errors(include_url=False):
+        location = detail["loc"]
+        value = node.find(location)
+        match detail["type"]:
+            case "extra_forbidden":
+                mapping, key = node.find(location[:-1]), str(location[-1])
+                suggestion = did_you_mean(key, _known_keys(location[:-1], model))
+                yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
+            case "missing":
+                yield value.position, f"missing key {location[-1]!r}"
+            case "literal_error" if location[-1] == "role":
+                suggestion = did_you_mean(value.text, ROLES) or f"the roles are {', '.join(ROLES)}"
+                yield value.position, f"unknown role: {describe_value(value)}; {suggestion}"
+            case "union_tag_invalid" | "union_tag_not_found":
+                usages = " or ".join(part_model.usage for part_model in PART_MODELS.values())
+                yield value.position, f"a part must be {usages}"
+            case "too_short" | "string_too_short":
+                yield value.position, f"{_key_path(location)} is empty"
+            # Raised by the validators of our models: the message is already written for the author.
+            case "invalid_value":
+                yield value.position, detail["msg"]
+            case "invalid_metadata":
+                yield value.find(("metadata", detail["ctx"]["key"])).position, detail["msg"]
+            case error_type if error_type in _EXPECTED:
+                description = describe_value(value, with_hint=error_type == "string_type")
+                yield value.position, f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
+            case _:
+                yield value.position, f"{_key_path(location)}: {detail['msg']}"
+
+
+def describe_value(node: Node, *, with_hint: bool = False) -> str:
+    """Describe a value as YAML read it, such as `the number 3`, `'text'`, `a mapping` or `empty`.
+
+    Args:
+        node: the value.
+        with_hint: whether to add that quotes make it text, unless it is text, a mapping or a list.
+    """
+    hint = "; put it in quotes if you mean text" if with_hint and node.text and not isinstance(node.value, str) else ""
+    match node.value:
+        case None:
+            return f"null ({node.text}){hint}" if node.text else "empty"
+        case bool():
+            return f"the boolean {str(node.value).lower()} ({node.text}){hint}"
+        case int() | float():
+            return f"the number {node.text}{hint}"
+        case str():
+            return repr(node.value)
+        case dict():
+            return "a mapping"
+        case tuple():
+            return "a list"
+        case other:
+            return f"the {type(other).__name__} {node.text}{hint}"
+
+
+def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> list[str]:
+    """The keys that are valid at a location of a model."""
+    steps = [step for step in location if isinstance(step, str) and step in _INNER_MODELS]
+    owner = _INNER_MODELS[steps[-1]] if steps else model
+    return [field.alias or name for name, field in owner.model_fields.items()]
+
+
+def _key_path(location: tuple[str | int, ...]) -> str:
+    """A location as messages show it, without tags of unions: `('tool_calls', 0, 'id')` is `'tool_calls[0].id'`."""
+    path = ""
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step not in _UNION_TAGS:
+            path += f".{step}"
+    return repr(path.removeprefix("."))

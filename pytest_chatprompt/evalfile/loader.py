@@ -1,0 +1,180 @@
+"""The loader: the text of an eval file becomes cases, and every problem gets its position.
+
+In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file.
+A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
+Collection calls `load_eval_file`, once for each file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.evalfile import agentv
+from pytest_chatprompt.evalfile.case import EvalCase, Origin
+from pytest_chatprompt.evalfile.defaults import merge_with_file
+from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
+from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
+from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
+from pytest_chatprompt.evalfile.yaml_parser import YamlSource
+from pytest_chatprompt.evalfile.yaml_tree import Node, Position
+from pytest_chatprompt.wording import shown_path
+
+
+class EvalFileKeys(SharedKeys):
+    """The keys at the top of an eval file; the entries of `evalcases` are validated one by one."""
+
+    schema_: Any = Field(default=None, alias="$schema")
+    evalcases: NonEmptyTupleOf[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidCase:
+    """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
+
+    Args:
+        id: its id.
+        tags: the file's tags and its own valid ones, so that `-m` selects it as it would the valid case.
+        line: the 1-based line on which it begins.
+        error: all of its problems.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    line: int
+    error: EvalFileError
+
+
+def load_eval_file(
+    path: Path, root: Path, default_guideline_patterns: Sequence[str] | None = None
+) -> tuple[EvalCase | InvalidCase, ...]:
+    """Load the cases of an eval file.
+
+    Args:
+        path: the file, absolute.
+        root: pytest's root folder; messages show paths relative to it, and the search for `.agentv` ends there.
+        default_guideline_patterns: the globs of cases for which neither the file nor the case sets any;
+            `None` for those of `.agentv/config.yaml`.
+
+    Returns:
+        The cases in the order of the file, at least one.
+
+    Raises:
+        EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
+            usable id. It has all problems of the file, but not those inside its cases.
+    """
+    return _EvalFileLoader(path, root, default_guideline_patterns).load()
+
+
+class _EvalFileLoader:
+    """Loads one file, and collects the problems of the file to report all of them at once."""
+
+    def __init__(self, path: Path, root: Path, default_guideline_patterns: Sequence[str] | None) -> None:
+        self.path = path
+        self.root = root
+        self.shown_path = shown_path(path, root)
+        self.given_patterns = default_guideline_patterns
+        self.diagnostics: list[Diagnostic] = []
+
+    def load(self) -> tuple[EvalCase | InvalidCase, ...]:
+        text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
+        for position, reason in yaml_problems:
+            self.add_diagnostic(position, reason)
+        if not isinstance(document.value, dict):
+            self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
+            raise EvalFileError(self.diagnostics)
+        file_keys = self.validate_file_keys(document)
+        nodes = list(self.nodes_with_id(document))
+        if self.diagnostics or file_keys is None:
+            raise EvalFileError(sorted(set(self.diagnostics)))
+        source = YamlSource(text)
+        return tuple(
+            self.load_case(node, file_keys, Origin(self.path, self.shown_path, *node.position, source, index))
+            for index, node in nodes
+        )
+
+    def add_diagnostic(self, position: Position, text: str) -> None:
+        self.diagnostics.append(Diagnostic(self.shown_path, position.line, position.column, text))
+
+    def validate_file_keys(self, document: Node) -> EvalFileKeys | None:
+        # The cases are left as nodes: each becomes data only once, when it is validated itself.
+        data = {
+            key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
+        }
+        try:
+            return EvalFileKeys.model_validate(data)
+        except ValidationError as error:
+            for position, text in explain_validation_error(error, document, EvalFileKeys):
+                self.add_diagnostic(position, text)
+            return None
+
+    def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:
+        """The cases that have a unique id, each with its 0-based index; any other case is a problem of the file."""
+        nodes = document.find(("evalcases",)).value
+        first_lines: dict[str, int] = {}
+        for index, node in enumerate(nodes if isinstance(nodes, tuple) else ()):
+            if not isinstance(node.value, dict):
+                self.add_diagnostic(node.position, "a case must be a mapping with the keys 'id' and 'input_messages'")
+                continue
+            if "id" not in node.value:
+                self.add_diagnostic(node.position, "missing key 'id'; give the case an id that is unique in this file")
+                continue
+            case_id = node.find(("id",))
+            if not isinstance(case_id.value, str) or not case_id.value.strip():
+                description = describe_value(case_id, with_hint=True)
+                self.add_diagnostic(case_id.position, f"'id' must be a string that is not blank, but is {description}")
+            elif case_id.value in first_lines:
+                first_line = first_lines[case_id.value]
+                self.add_diagnostic(
+                    case_id.position, f"the id {case_id.value!r} is used twice, first on line {first_line}"
+                )
+            else:
+                first_lines[case_id.value] = case_id.position.line
+                yield index, node
+
+    def load_case(self, node: Node, file_keys: EvalFileKeys, origin: Origin) -> EvalCase | InvalidCase:
+        data = node.data()
+        try:
+            case = EvalCase.model_validate(data)
+        except ValidationError as error:
+            return self.invalid_case(error, node, data, file_keys)
+        merged = merge_with_file(case, file_keys)
+        if merged["guideline_patterns"] is None:
+            merged["guideline_patterns"] = self.default_patterns
+        # `model_copy` would do the same, but a copy costs half as much as validation, and nobody else has the case yet.
+        vars(case).update(merged)
+        case.model_fields_set.update(merged)
+        case._origin = origin
+        return case
+
+    def invalid_case(
+        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+    ) -> InvalidCase:
+        diagnostics = {
+            Diagnostic(self.shown_path, position.line, position.column, text, case_id=data["id"])
+            for position, text in explain_validation_error(error, node, EvalCase)
+        }
+        tags = data.get("tags")
+        valid_tags = (
+            [tag for tag in tags if isinstance(tag, str) and is_valid_tag(tag)] if isinstance(tags, list) else []
+        )
+        return InvalidCase(
+            id=data["id"],
+            tags=(*file_keys.tags, *valid_tags),
+            line=node.position.line,
+            error=EvalFileError(sorted(diagnostics)),
+        )
+
+    @cached_property
+    def default_patterns(self) -> tuple[str, ...]:
+        # Looked for only when a case needs them, so that settings of AgentV that nothing uses cannot fail a file.
+        if self.given_patterns is not None:
+            return tuple(self.given_patterns)
+        return agentv.find_guideline_patterns(self.path.parent, self.root)

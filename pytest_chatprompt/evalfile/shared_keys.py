@@ -1,0 +1,88 @@
+"""The keys that an eval file and each of its cases may both have.
+
+In: plain data from YAML. Out: `SharedKeys`, the base of `case.EvalCase` and of the loader's model of a file.
+Only those two use it. `defaults` merges what the file and the case say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, union_tag
+
+_VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
+
+
+def is_valid_tag(tag: str) -> bool:
+    """Whether pytest's `-m` can select a tag."""
+    return _VALID_TAG.fullmatch(tag) is not None
+
+
+def _check_tag(tag: str) -> str:
+    if not is_valid_tag(tag):
+        text = (
+            "the tag {tag} cannot be selected with -m; use letters, digits and _ - . / +, "
+            "and do not begin with an underscore"
+        )
+        raise PydanticCustomError("invalid_value", text, {"tag": repr(tag)})
+    return tag
+
+
+def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    if isinstance(names, tuple):
+        repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
+        if repeated is not None:
+            raise PydanticCustomError("invalid_value", "'provider' names {name} twice", {"name": repr(repeated)})
+    return names
+
+
+class Execution(BaseModel):
+    """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+    target: str | None = None
+
+
+class SharedKeys(StrictModel):
+    """The keys that an eval file and a case may both have."""
+
+    description: str | None = None
+    provider: Annotated[
+        Annotated[NonEmptyString, Tag("string")]
+        | Annotated[NonEmptyTupleOf[NonEmptyString], Tag("list")]
+        | Annotated[None, Tag("null")],
+        Discriminator(union_tag),
+        AfterValidator(_reject_repeated_provider),
+    ] = None
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    guideline_patterns: TupleOf[str] | None = None
+    tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
+
+    # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
+    expected_outcome: str | None = None
+    dataset: Any = None
+    conversation_id: Any = None
+    note: Any = None
+    rubrics: Any = None
+    evaluator: Any = None
+    evaluators: Any = None
+    execution: Execution | None = None
+    target: str | None = None
+
+    @model_validator(mode="after")
+    def _check_system_prompt(self) -> Self:
+        for key, value in self.metadata.items():
+            if re.sub(r"[^a-z]", "", key.lower()) == "systemprompt":
+                if key != "systemPrompt":
+                    text = "'metadata.{key}' has no effect; write 'systemPrompt'"
+                    raise PydanticCustomError("invalid_metadata", text, {"key": key})
+                if not isinstance(value, str | None):
+                    text = "'metadata.{key}' must be a string; put it in quotes"
+                    raise PydanticCustomError("invalid_metadata", text, {"key": key})
+        return self

@@ -1,0 +1,46 @@
+"""The base class of an eval file's models, and the types that their fields share.
+
+In: plain data from YAML. Out: frozen models, nothing converted.
+`message`, `shared_keys`, `case` and `loader` define their models with it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def _reject_empty_list(value: Any) -> Any:
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("too_short", "empty")
+    return value
+
+
+T = TypeVar("T")
+# YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
+TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
+# pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.
+NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list)]
+NonEmptyString = Annotated[str, Field(min_length=1)]
+
+
+def union_tag(value: Any) -> str:
+    """The tag of a value in a union of a string, a list and null: `string`, `list` or `null`."""
+    if value is None:
+        return "null"
+    return "list" if isinstance(value, list | tuple) else "string"
+
+
+class StrictModel(BaseModel):
+    """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_extension_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if not key.startswith("x-")}
+        return data

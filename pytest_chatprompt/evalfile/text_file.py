@@ -1,0 +1,90 @@
+"""Text files, read safely: every file that this package reads for a case goes through here.
+
+In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark.
+Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
+`yaml_file` and `prompt.file_reader` call it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+# More than any API accepts in one request, and small enough to be read at once.
+MAX_BYTES: Final = 20 * 1024 * 1024
+
+
+class TextFileError(Exception):
+    """A file cannot be read as text.
+
+    Args:
+        reason: why, to be put after the file's name, such as `is a folder`.
+        line: 1-based; 1 unless one position of the file is to blame.
+        column: 1-based, in bytes.
+    """
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        self.line = line
+        self.column = column
+        super().__init__(reason)
+
+
+def read_text(path: Path, root: Path) -> str:
+    """Read a text file.
+
+    Args:
+        path: the file. If it is inside the root folder, the target of its links must be inside too.
+        root: pytest's root folder.
+
+    Returns:
+        The text, without a byte-order mark.
+
+    Raises:
+        TextFileError: the file is a folder, a device or a pipe, is larger than `MAX_BYTES`, cannot be opened, is not
+            valid UTF-8, or is a link that leads out of the root folder.
+    """
+    if path.is_relative_to(root) and _links_outside(path, root):
+        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
+    try:
+        # Opening a pipe blocks until somebody writes to it, so open without waiting and look at the kind of file first.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise TextFileError(f"cannot be read: {error.strerror}") from error
+    try:
+        size = _checked_size(os.fstat(descriptor))
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(size + 1)
+            if len(content) > size:
+                # The file is growing, or reports no size, as the files in /proc do.
+                content += file.read(MAX_BYTES - size)
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_BYTES:
+        raise TextFileError(_too_large())
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        raise TextFileError(f"is not valid UTF-8 (byte 0x{content[error.start]:02X})", line, column) from error
+
+
+def _links_outside(path: Path, root: Path) -> bool:
+    real = os.path.realpath(path)
+    return real != str(path) and not Path(real).is_relative_to(os.path.realpath(root))
+
+
+def _checked_size(status: os.stat_result) -> int:
+    if stat.S_ISDIR(status.st_mode):
+        raise TextFileError("is a folder; name a file in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise TextFileError("is not a regular file")
+    if status.st_size > MAX_BYTES:
+        raise TextFileError(_too_large())
+    return status.st_size
+
+
+def _too_large() -> str:
+    return f"is larger than {MAX_BYTES // 1024**2} MiB"

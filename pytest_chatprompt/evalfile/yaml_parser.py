@@ -1,0 +1,219 @@
+"""A YAML parser that keeps the position of every value.
+
+In: the text of a YAML file. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a
+key that is not a string, a tag).
+`yaml_file` parses files with it; a case keeps a `YamlSource` to look up positions later.
+
+It builds the tree from PyYAML's events (of the C parser where available) without recursion. An alias shares its target
+instead of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
+
+from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position, mark_position
+
+MAX_DEPTH: Final = 100
+MAX_ALIASED_NODES: Final = 100_000
+_MERGE_TAG: Final = "tag:yaml.org,2002:merge"
+_STR_TAG: Final = "tag:yaml.org,2002:str"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
+
+
+class YamlProblem(NamedTuple):
+    """What is wrong at one position of a text."""
+
+    position: Position
+    text: str
+
+
+class YamlError(Exception):
+    """A text is not one valid YAML document; `problem` says where and why."""
+
+    def __init__(self, position: Position, text: str) -> None:
+        self.problem = YamlProblem(position, text)
+        super().__init__(text)
+
+
+@dataclass(slots=True)
+class _OpenCollection:
+    """A mapping or sequence whose end the parser has not reached yet."""
+
+    mark: Any
+    is_mapping: bool
+    anchor: str | None
+    nodes: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class YamlSource:
+    """A YAML text that is parsed again when somebody needs a position in it.
+
+    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
+
+    Args:
+        text: a text that `parse_yaml` has parsed without `YamlError`.
+    """
+
+    text: str
+
+    @cached_property
+    def root(self) -> Node:
+        """The root node of the text's tree; parsed on first use."""
+        return parse_yaml(self.text)[0]
+
+
+def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
+    """Parse the one YAML document of a text.
+
+    Args:
+        text: the whole text of a file.
+
+    Returns:
+        The root node, and the problems that did not stop the parser, in the order of the text.
+        For an empty text the value of the root node is `None`.
+
+    Raises:
+        YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
+    """
+    try:
+        return _Composer().compose(_Loader(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        position = mark_position(_START_MARK if mark is None else mark)
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        raise YamlError(position, f"not valid YAML: {reason}") from error
+    except yaml.reader.ReaderError as error:
+        # PyYAML's position counts bytes or characters, depending on the parser, so look for the character again.
+        forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        before = text[: forbidden.start()] if forbidden else ""
+        character = f"the character U+{ord(forbidden[0]):04X}" if forbidden else "a character"
+        position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise YamlError(position, f"not valid YAML: {character} is not allowed") from error
+
+
+class _Composer:
+    """Builds the tree of one text; "composing" is YAML's own word for it."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[YamlProblem] = []
+        self.anchors: dict[str, Node | None] = {}
+        self.open: list[_OpenCollection] = []
+        self.root: Node | None = None
+        self.aliased_nodes = 0
+        self.resolver: Any = Resolver()
+        self.constructor: Any = SafeConstructor()
+
+    def compose(self, loader: Any) -> tuple[Node, list[YamlProblem]]:
+        # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self.add(self.scalar(event), event.anchor)
+            elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
+                self.end_collection()
+            elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
+                self.begin_collection(event)
+            elif kind is yaml.AliasEvent:
+                self.add(self.alias(str(event.anchor), mark_position(event.start_mark)), None)
+            elif kind is yaml.DocumentStartEvent and self.root is not None:
+                reason = "a second YAML document begins here; only one is allowed in a file"
+                raise YamlError(mark_position(event.start_mark), reason)
+        self.diagnostics.sort()
+        return self.root or Node(_START_MARK, None), self.diagnostics
+
+    def add_problem(self, mark: Any, text: str) -> None:
+        self.diagnostics.append(YamlProblem(mark_position(mark), text))
+
+    def begin_collection(self, event: Any) -> None:
+        if len(self.open) >= MAX_DEPTH:
+            raise YamlError(mark_position(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
+        if event.tag is not None and not event.implicit:
+            self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
+        if event.anchor:
+            self.anchors[event.anchor] = None
+        self.open.append(_OpenCollection(event.start_mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
+
+    def end_collection(self) -> None:
+        closed = self.open.pop()
+        size = 1 + sum(node.size for node in closed.nodes)
+        value = self.mapping(closed.nodes) if closed.is_mapping else tuple(closed.nodes)
+        self.add(Node(closed.mark, value, size=size), closed.anchor)
+
+    def add(self, node: Node, anchor: str | None) -> None:
+        if anchor:
+            self.anchors[anchor] = node
+        if self.open:
+            self.open[-1].nodes.append(node)
+        else:
+            self.root = node
+
+    def alias(self, anchor: str, position: Position) -> Node:
+        if anchor not in self.anchors:
+            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it")
+        target = self.anchors[anchor]
+        if target is None:
+            raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
+        self.aliased_nodes += target.size
+        if self.aliased_nodes > MAX_ALIASED_NODES:
+            raise YamlError(position, f"the aliases up to here expand to more than {MAX_ALIASED_NODES:,} values")
+        return target
+
+    def scalar(self, event: Any) -> Node:
+        tag, mark = event.tag, event.start_mark
+        if tag is not None and tag not in ("!", _STR_TAG):
+            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here")
+        if tag is not None or not event.implicit[0]:
+            return Node(mark, event.value, event.value)
+        resolved = self.resolver.resolve(yaml.ScalarNode, event.value, (True, False))
+        if resolved in (_STR_TAG, _MERGE_TAG):
+            return Node(mark, event.value, event.value)
+        try:
+            value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))
+        except ValueError as error:
+            self.add_problem(mark, f"{event.value} is not a valid YAML value: {error}; put it in quotes")
+            value = event.value
+        return Node(mark, value, event.value)
+
+    def mapping(self, nodes: list[Node]) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
+        for key, value in zip(nodes[::2], nodes[1::2], strict=True):
+            if not isinstance(key.value, str):
+                self.add_problem(key.mark, _not_a_string(key))
+            elif key.value == "<<":
+                self.merge(value, merged)
+            elif key.value in entries:
+                first_line = entries[key.value].key.position.line
+                self.add_problem(key.mark, f"the key {key.value!r} appears twice, first on line {first_line}")
+            else:
+                entries[key.value] = Entry(key, value)
+        return merged | entries if merged else entries
+
+    def merge(self, value: Node, merged: dict[str, Entry]) -> None:
+        """Collect the entries that `<<` merges in; where two mappings have the same key, YAML lets the earlier win."""
+        for source in value.value if isinstance(value.value, tuple) else (value,):
+            if isinstance(source.value, dict):
+                for key, entry in source.value.items():
+                    merged.setdefault(key, entry)
+            else:
+                self.add_problem(source.mark, "the value of << must be a mapping or a list of mappings")
+
+
+def _not_a_string(key: Node) -> str:
+    if isinstance(key.value, dict | tuple):
+        return f"the key is a {'mapping' if isinstance(key.value, dict) else 'list'}; a key must be a string"
+    return f"the key {key.text} is not a string; put it in quotes"
+
+
+def _short_tag(tag: str) -> str:
+    prefix = "tag:yaml.org,2002:"
+    return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag

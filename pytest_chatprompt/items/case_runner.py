@@ -1,0 +1,178 @@
+"""The case runner: send one case, compare what was sent with its snapshot, and get the response.
+
+`test_function.run_case` hands over the fixtures of an eval item. Errors of this package come out, which `item` reports
+at the case's position. The fixture `eval_response` calls `get_response`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.preview import can_preview, preview
+from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
+from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from syrupy.assertion import AssertionResult, SnapshotAssertion
+
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.items.item import EvalItem
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider, ProviderResponse
+
+# What an item sends, once it was compared with its snapshot.
+_reviewed_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRunner:
+    """Runs one eval item.
+
+    Args:
+        request: the item's fixture request.
+        case: the fixture `eval_case`.
+        provider_request: the fixture `eval_request`.
+        provider: the fixture `eval_provider`.
+        api: the fixture `eval_api`.
+        snapshot: the fixture `eval_snapshot`.
+    """
+
+    request: pytest.FixtureRequest
+    case: EvalCase
+    provider_request: ProviderRequest
+    provider: Provider
+    api: EvalAPI
+    snapshot: SnapshotAssertion
+
+    def run(self) -> None:
+        """Send and compare; in live and replayed runs, get the response and let hooks and fixtures check it.
+
+        Raises:
+            SnapshotError: what was sent differs from the snapshot, there is none, or it would hold a secret.
+            ProviderError: the provider failed.
+            CaptureError: what it sent could not be captured.
+        """
+        __tracebackhide__ = True
+        item: EvalItem = self.request.node
+        options = item.config.stash[options_key]
+        with self._no_requests_in_flight():
+            send = preview if options.live else capture_offline
+            exchange = send(self.provider, self.provider_request, self.api)
+        for finding in exchange.response.findings:
+            item.warn(finding.to_warning())
+        self._compare(exchange)
+        if not options.live and not options.replay:
+            # Offline the response is a placeholder: there is nothing to check.
+            return
+        item.stash[_reviewed_key] = exchange
+        response: ProviderResponse = self.request.getfixturevalue("eval_response")
+        for grader in item.graders:
+            self.request.getfixturevalue(grader)
+        item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
+
+    def _no_requests_in_flight(self) -> AbstractContextManager[None]:
+        """Pause the requests of a live run while a provider sends offline: the stand-in would take them all."""
+        live: LiveRun | None = self.request.config.pluginmanager.get_plugin(LIVE_RUN)
+        return nullcontext() if live is None or can_preview(self.provider) else live.executor.pause()
+
+    def _compare(self, exchange: Exchange) -> None:
+        __tracebackhide__ = True
+        item: EvalItem = self.request.node
+        data = snapshot_data(exchange, item.provider_name, item.config.rootpath)
+        secret = self.api.redactor.find(data)
+        if secret is not None:
+            path, description = secret
+            raise SnapshotError(
+                f"what is sent to {item.provider_name} holds the value of {description}, under {path}; "
+                "take it out: a snapshot is committed for all to read"
+            )
+        is_equal = self.snapshot == data
+        result = self.snapshot.executions[self.snapshot.num_executions - 1]
+        try:
+            if result.exception is not None:
+                raise result.exception
+            if not is_equal:
+                raise SnapshotError(_mismatch_message(item, result))
+        finally:
+            # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
+            result.asserted_data = result.recalled_data = None
+
+
+def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:
+    """The response to what a case sends: from the API or, in a replayed run, from the recording.
+
+    Raises:
+        SnapshotError: the case was not compared with its snapshot yet, or something else was sent than then.
+        ProviderError: there is no response, or an empty one.
+        ReplayError: there is no recording of this very request.
+    """
+    __tracebackhide__ = True
+    # Offline runs, which most are, need neither.
+    from pytest_chatprompt.items.usage import add_usage  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256, save_recording  # noqa: PLC0415
+
+    config = item.config
+    options = config.stash[options_key]
+    reviewed = item.stash.get(_reviewed_key, None)
+    if reviewed is None:
+        raise SnapshotError(
+            "there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have "
+            "eval_response as an argument, or write the hook pytest_chatprompt_response"
+        )
+    sha256 = request_sha256(reviewed, config.rootpath) if options.replay or options.record else ""
+    if options.replay:
+        return load_recording(item.recording_path, config.rootpath, sha256)
+    try:
+        live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+        response = live.respond(item, provider, reviewed)
+    except ProviderError as error:
+        add_usage(item, item.provider_name, error)
+        raise
+    add_usage(item, item.provider_name, response)
+    if response.blocked is not None:
+        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+    if not response.text.strip() and not response.tool_calls:
+        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    if options.record:
+        save_recording(item.recording_path, item.provider_name, sha256, response, api.redactor)
+    return response
+
+
+def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:
+    path = shown_path(Path(result.snapshot_location), item.config.rootpath)
+    command = _accepting_command(item)
+    if result.recalled_data is None:
+        return (
+            f"what is sent to {item.provider_name} has no snapshot yet\n\n"
+            f"There is no {path}.\nTo write it, for review: {command}"
+        )
+    changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
+    return (
+        f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
+        f"{path}\n{changes}\n\nTo accept it: {command}"
+    )
+
+
+def _accepting_command(item: EvalItem) -> str:
+    """The command that writes the snapshot of an item, from the folder where pytest was started."""
+    options = item.config.stash[options_key]
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
+    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += [word for override in overrides for word in ("-o", override)]
+    words += ["--chatprompt-provider", options.provider] if options.provider else []
+    return shlex.join([*words, "--snapshot-update"])

@@ -1,0 +1,29 @@
+"""How an error of this package is shown: by its text only, without a traceback.
+
+Pytest shows an error with all code that led to it. Here that code is this package's, which tells a user nothing, and
+formatting it takes longer than the case itself. `item` and `report_hooks` call these functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadWarning
+
+OWN_ERRORS: Final = (ChatPromptError, PayloadWarning)
+
+
+def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest shows as this text only."""
+    try:
+        pytest.fail(text, pytrace=False)
+    except pytest.fail.Exception:
+        return pytest.ExceptionInfo.from_current()
+
+
+def first_line(error: BaseException) -> str:
+    """An error in one line, for pytest's short summary."""
+    text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
+    return text.partition("\n")[0]

@@ -1,0 +1,175 @@
+"""The eval file: a module of pytest, whose cases are function items.
+
+A path comes in from `plugin`; `EvalItem`s come out, one for each case, provider and parameter of a parametrized fixture
+that they use. So fixtures, marks, selection, reruns, xdist and reports work as they do for any test function.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders
+from pytest_chatprompt.items.test_function import run_case
+from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
+from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
+
+
+class EvalFile(pytest.Module):
+    """An eval file.
+
+    Attributes:
+        node_ids: the node ids of all items that it defines.
+        stems: the names of all snapshots that it defines.
+        is_complete: whether every case is valid.
+    """
+
+    node_ids: frozenset[str] = frozenset()
+    stems: tuple[str, ...] = ()
+    is_complete: bool = False
+
+    def _getobj(self) -> ModuleType:
+        # pytest documents this as the method to override. There is no Python module to import.
+        module = ModuleType(self.path.stem)
+        module.__file__ = str(self.path)
+        return module
+
+    @cached_property
+    def _shared(self) -> _SharedByFiles:
+        return self.config.stash.setdefault(_shared_key, _SharedByFiles())
+
+    @cached_property
+    def snapshot_folder(self) -> Path:
+        """The folder of its snapshots; need not exist."""
+        return self.path.parent / snapshot_dirname(self.config) / self.path.stem
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Make the items, in the order of the file.
+
+        Raises:
+            CollectError: the file is invalid, or another one would share its snapshots.
+        """
+        options = self.config.stash[options_key]
+        if not self.config.pluginmanager.hasplugin("syrupy"):
+            raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
+        self._refuse_shared_folder(options.file_patterns)
+        try:
+            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
+        except EvalFileError as error:
+            raise self.CollectError(str(error)) from None
+        reserved = _markers_with_arguments(self.config)
+        cases = [_check_tags(case, reserved) for case in loaded]
+        templates = ItemTemplates(self, run_case)
+        items = [item for case in cases for item in self._items(case, templates)]
+        for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
+            item.snapshot_stem = stem
+        self.node_ids = frozenset(item.nodeid for item in items)
+        self.stems = tuple(item.snapshot_stem for item in items)
+        self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
+        return items
+
+    def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
+        others = [
+            path.name
+            for path in self._files_of_same_stem()
+            if path != self.path and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi")) and path.is_file()
+        ]
+        if others:
+            raise self.CollectError(
+                f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
+                f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+            )
+
+    def _files_of_same_stem(self) -> list[Path]:
+        """The files of this folder that have this file's name but for the extension; each folder is listed once."""
+        folder, by_stem = self.path.parent, self._shared.files_by_stem
+        if folder not in by_stem:
+            by_stem[folder] = defaultdict(list)
+            for path in sorted(folder.iterdir()):
+                by_stem[folder][casefolded(path.stem)].append(path)
+        return by_stem[folder][casefolded(self.path.stem)]
+
+    def _items(self, case: EvalCase | InvalidCase, templates: ItemTemplates) -> Iterator[EvalItem]:
+        options = self.config.stash[options_key]
+        requested = case.provider if isinstance(case, EvalCase) else None
+        is_list = isinstance(requested, tuple) and options.provider is None
+        names = requested if isinstance(requested, tuple) else (requested,)
+        self._register_markers(case.tags)
+        for name in names if is_list else names[:1]:
+            provider_name = options.provider or name or options.default_provider
+            without_name = templates.get(provider_name, in_id=False)
+            # The label has the provider's name as it is, while pytest escapes it in ids.
+            for template, unnamed in zip(templates.get(provider_name, in_id=is_list), without_name, strict=True):
+                yield self._item(case, provider_name, template, parameters=callspec_id(unnamed))
+
+    def _register_markers(self, tags: Iterable[str]) -> None:
+        """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
+        for tag in tags:
+            if tag not in self._shared.markers:
+                self._shared.markers.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+
+    def _item(
+        self, case: EvalCase | InvalidCase, provider_name: str, template: pytest.Function, *, parameters: str
+    ) -> EvalItem:
+        base = node_name(case.id)
+        bracket = callspec_id(template)
+        item = EvalItem.from_parent(
+            self,
+            name=f"{base}[{bracket}]" if bracket else base,
+            originalname=base,
+            callobj=run_case,
+            callspec=getattr(template, "callspec", None),
+            fixtureinfo=fixture_info(template),
+            case=case,
+            provider_name=provider_name,
+            label="-".join(filter(None, (provider_name, parameters))),
+            graders=graders(template),
+            snapshot_folder=self.snapshot_folder,
+        )
+        for tag in case.tags:
+            item.add_marker(tag)
+        return item
+
+
+@dataclass(eq=False, slots=True)
+class _SharedByFiles:
+    """What the eval files of a run share, so that no file computes it again.
+
+    Args:
+        markers: the tags that are registered as markers.
+        files_by_stem: for each folder its files, by their names without extension.
+    """
+
+    markers: set[str] = field(default_factory=set)
+    files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
+
+
+_shared_key: Final = pytest.StashKey[_SharedByFiles]()
+
+
+def _markers_with_arguments(config: pytest.Config) -> set[str]:
+    """The markers registered with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without any."""
+    registered = (line.partition(":")[0] for line in config.getini("markers"))
+    return {line.partition("(")[0] for line in registered if "(" in line} - {"skip", "xfail"}
+
+
+def _check_tags(case: EvalCase | InvalidCase, reserved: set[str]) -> EvalCase | InvalidCase:
+    """The case; an invalid one if one of its tags is a marker that takes arguments."""
+    unusable = [tag for tag in case.tags if tag in reserved]
+    if not unusable or isinstance(case, InvalidCase):
+        return case
+    text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
+    error = EvalFileError([case_diagnostic(case, text, "tags")])
+    return InvalidCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)

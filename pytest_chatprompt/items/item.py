@@ -1,0 +1,122 @@
+"""The eval item: one case that is sent through one provider, as a function item of pytest.
+
+`file` makes the items. An item knows the files of its snapshot and its recording, and the position in the eval file
+that an error or a warning is about.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.loader import InvalidCase
+from pytest_chatprompt.evalfile.yaml_tree import Position
+from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
+
+RESPONSE_FIXTURE: Final = "eval_response"
+RECORDING_SUFFIX: Final = ".answer.yaml"
+
+
+class EvalItem(pytest.Function):
+    """One case that is sent through one provider.
+
+    Attributes:
+        case: the case, or what is wrong with it.
+        provider_name: the name by which the provider was asked for.
+        label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
+        graders: the project's own fixtures that use the response; they are set up once there is one.
+        snapshot_folder: the folder of its snapshot and its recording.
+        snapshot_stem: the file name of its snapshot, without extension.
+    """
+
+    snapshot_stem: str
+
+    def __init__(
+        self,
+        *,
+        case: EvalCase | InvalidCase,
+        provider_name: str,
+        label: str,
+        graders: tuple[str, ...],
+        snapshot_folder: Path,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.graders = graders
+        if graders:
+            self.fixturenames = [name for name in self.fixturenames if name not in (*graders, RESPONSE_FIXTURE)]
+        self.case = case
+        self.provider_name = provider_name
+        self.label = label
+        self.snapshot_folder = snapshot_folder
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return self.case.line
+
+    @property
+    def snapshot_path(self) -> Path:
+        """The file of its snapshot; need not exist."""
+        return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
+
+    @property
+    def recording_path(self) -> Path:
+        """The file of its recorded answer; need not exist."""
+        return self.snapshot_folder / f"{self.snapshot_stem}{RECORDING_SUFFIX}"
+
+    def valid_case(self) -> EvalCase:
+        """The case.
+
+        Raises:
+            EvalFileError: the case is invalid.
+        """
+        if isinstance(self.case, InvalidCase):
+            raise self.case.error
+        return self.case
+
+    def warn(self, warning: Warning) -> None:
+        """Issue a warning at the line of the message that it is about, else at that of the case."""
+        position = self._position_of(warning)
+        warnings.warn_explicit(
+            warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
+        )
+
+    def with_position(self, error: Exception) -> str:
+        """An error's text behind its position in the eval file: that of the message it names, else of the case."""
+        if isinstance(error, EvalFileError):
+            return str(error)
+        position = self._position_of(error)
+        if position is None or isinstance(self.case, InvalidCase):
+            # A fixture of the project went on although the case is invalid.
+            return f"{self.nodeid}: {error}"
+        path = self.case.origin.shown_path
+        return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.id))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
+        """Show an error of this package by its text at the position of the case; others as pytest does."""
+        error = excinfo.value
+        if not isinstance(error, OWN_ERRORS) or self.config.option.fulltrace:
+            return super().repr_failure(excinfo, *args, **kwargs)
+        representation: Any = super().repr_failure(text_failure(self.with_position(error)))
+        # The position of the case, not of the `raise`: `--tb=line`, JUnit and CI annotations show it.
+        representation.reprcrash.path, representation.reprcrash.lineno = str(self.path), self.line
+        representation.reprcrash.message = first_line(error)
+        return representation
+
+    def _position_of(self, error: Exception) -> Position | None:
+        """The position of the message that an error or a warning is about, else of the case; `None` if invalid."""
+        if isinstance(self.case, InvalidCase):
+            return None
+        origin = self.case.origin
+        number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
+        return origin.position if number is None else origin.position_of("input_messages", number - 1)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The position of the case, for reports: the file, its 0-based line, the name."""
+        return self.path, self.line - 1, self.name

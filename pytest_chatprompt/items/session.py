@@ -1,0 +1,188 @@
+"""The eval session: what the eval files of a run share, and what happens when the run ends.
+
+An `EvalSession` is registered as a plugin when the first eval file is collected, so that runs without one pay for none
+of its hooks. It owns the reader of attached files, the redactor and the stand-in of the APIs, and it reports or removes
+unused snapshots. `plugin` and `fixtures` call it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import pytest
+
+from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.items.file import EvalFile
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
+from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.options import options_key, provider_named_on_command_line
+from pytest_chatprompt.snapshots.files import remove_snapshot
+from pytest_chatprompt.snapshots.unused import unused_snapshots
+from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.capture.pass_through import PassThroughRouter
+    from pytest_chatprompt.prompt.file_reader import FileReader
+
+_NAME: Final = "chatprompt-session"
+
+
+@dataclass(eq=False)
+class EvalSession:
+    """What the eval files of a run share.
+
+    Args:
+        config: the run's configuration.
+        redactor: the secrets of the run.
+        unused: snapshots whose case or provider is no longer defined.
+        is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
+    """
+
+    config: pytest.Config
+    redactor: Redactor
+    unused: set[Path] = field(default_factory=set)
+    is_incomplete: bool = False
+    _reader: FileReader | None = None
+    _router: PassThroughRouter | None = None
+    _api: EvalAPI | None = None
+    _is_disabled_by_user: bool = False
+    _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _files: dict[Path, EvalFile] = field(default_factory=dict)
+
+    @classmethod
+    def get(cls, config: pytest.Config) -> Self:
+        """The session of a run; the first call makes and registers it."""
+        session: Self | None = config.pluginmanager.get_plugin(_NAME)
+        if session is None:
+            session = cls(config, Redactor(os.environ))
+            config.pluginmanager.register(session, _NAME)
+            config.pluginmanager.register(ReportHooks(config, session.redactor), "chatprompt-reports")
+            options = config.stash[options_key]
+            if options.live:
+                from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
+
+                live = LiveRun(
+                    config, options, reader=session.reader(), redactor=session.redactor, router=session.router()
+                )
+                config.pluginmanager.register(live, LIVE_RUN)
+        return session
+
+    # What only running a case needs is imported by the first case that runs. These are methods, because pytest looks at
+    # every attribute of a registered plugin, and pytest 8.2 asks properties for their values.
+
+    def reader(self) -> FileReader:
+        """The reader of attached files; it reads each file once in a run."""
+        from pytest_chatprompt.prompt.file_reader import FileReader  # noqa: PLC0415
+
+        if self._reader is None:
+            self._reader = FileReader(self.config.rootpath)
+        return self._reader
+
+    def router(self) -> PassThroughRouter:
+        """The router that captures requests of a live run."""
+        from pytest_chatprompt.capture.pass_through import PassThroughRouter  # noqa: PLC0415
+
+        if self._router is None:
+            self._router = PassThroughRouter(self.redactor)
+        return self._router
+
+    def new_eval_api(self) -> EvalAPI:
+        """A stand-in of the APIs without routes and calls: the last one again if it is still as good as new."""
+        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+
+        if self._api is None or self._api.routes or self._api.was_started:
+            self._api = EvalAPI(self.redactor)
+        self._api.reset()
+        self._api.clear_sent()
+        return self._api
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Put the provider of a case with several into the ids of its items, in front of all other parameters."""
+        name = getattr(metafunc.function, "provider_in_id", None)
+        if name is not None and isinstance(metafunc.definition.parent, EvalFile):
+            metafunc.parametrize(PROVIDER_PARAMETER, [name])
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which items were selected."""
+        # No test has run yet, so a failure is a file that could not be collected.
+        self.is_incomplete = session.testsfailed > 0
+        for item in session.items:
+            if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
+                self._files[item.path] = item.parent
+                self._selected[item.path].add(item.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
+        """Find the unused snapshots; an incomplete run has none, neither of ours nor of syrupy's.
+
+        After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
+        `--snapshot-update`.
+        """
+        option = self.config.option
+        ended_normally = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        runs_nothing = option.collectonly or option.setuponly or option.setupplan
+        stopped = session.shouldfail or session.shouldstop
+        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped)
+        self._is_disabled_by_user = option.disable_unused_snapshots
+        option.disable_unused_snapshots = self._is_disabled_by_user or self.is_incomplete
+        self.unused = set() if option.disable_unused_snapshots else self.unused | set(self._find_unused())
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput["chatprompt"] = {
+                "unused": [str(path) for path in self.unused],
+                "is_incomplete": self.is_incomplete,
+            }
+        elif self._removes_unused:
+            for path in self.unused:
+                remove_snapshot(path)
+        elif self.unused and not option.update_snapshots and not option.warn_unused_snapshots:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return (yield)
+
+    def merge_worker(self, output: dict[str, Any]) -> None:
+        """Add what a worker of pytest-xdist found at the end of its run.
+
+        Args:
+            output: what `pytest_sessionfinish` put into the worker's output.
+        """
+        self.unused.update(map(Path, output["unused"]))
+        self.is_incomplete = self.is_incomplete or output["is_incomplete"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Report which snapshots are unused, or were removed."""
+        # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
+        self.config.option.disable_unused_snapshots = self._is_disabled_by_user
+        if not self.unused:
+            return
+        count = len(self.unused)
+        noun = "eval snapshot" if count == 1 else "eval snapshots"
+        terminalreporter.write_sep("-", "eval snapshots")
+        state = "removed" if self._removes_unused else "unused"
+        terminalreporter.write_line(f"{count} {noun} {state}: the case or the provider is no longer defined.")
+        for path in sorted(self.unused):
+            terminalreporter.write_line(f"  {shown_path(path, self.config.rootpath)}")
+        if not self._removes_unused:
+            terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
+
+    @property
+    def _removes_unused(self) -> bool:
+        return bool(self.config.option.update_snapshots and not self.config.option.no_cleanup)
+
+    def _find_unused(self) -> list[Path]:
+        """The unused snapshots of the eval files whose cases are all valid and were all selected."""
+        if provider_named_on_command_line(self.config):
+            return []
+        return [
+            path
+            for file in self._files.values()
+            if file.is_complete and self._selected[file.path] == file.node_ids
+            for path in unused_snapshots(file.snapshot_folder, file.stems)
+        ]

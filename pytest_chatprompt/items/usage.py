@@ -1,0 +1,114 @@
+"""The usage of a live run: tokens, retries and latency of each provider.
+
+The numbers of a case go into its report as user properties, so that JUnit's XML and the controller of pytest-xdist get
+them. `plugin` registers a `UsageSummary` in live runs: it adds them up and shows a table at the end.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.errors import ProviderError
+from pytest_chatprompt.providers.response import ProviderResponse
+
+_PREFIX: Final = "chatprompt_"
+_UNKNOWN: Final = "unknown"
+_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
+
+
+def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse | ProviderError) -> None:
+    """Put the usage of a case into its user properties.
+
+    Args:
+        item: the case's item.
+        provider_name: the name by which the provider was asked for.
+        outcome: the response, or the error in place of one.
+    """
+    properties: dict[str, Any] = {"provider": provider_name, "retries": outcome.retries}
+    if isinstance(outcome, ProviderResponse):
+        usage, latency = outcome.usage, outcome.latency_seconds
+        properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
+        properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
+        properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
+    # A case that is run again has the numbers of its last run.
+    others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX)]
+    item.user_properties[:] = [*others, *((f"{_PREFIX}{name}", value) for name, value in properties.items())]
+
+
+@dataclass(eq=False)
+class UsageSummary:
+    """Adds up the usage of all cases of a run."""
+
+    _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Read the usage of a case from its report."""
+        if report.when != "teardown":
+            return
+        usage = {
+            name.removeprefix(_PREFIX): value for name, value in report.user_properties if name.startswith(_PREFIX)
+        }
+        if "provider" in usage:
+            self._cases[str(usage["provider"])].append({**usage, "nodeid": report.nodeid})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Add the totals to JUnit's XML, which pytest writes when the session finishes."""
+        # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
+        plugins = session.config.pluginmanager.get_plugins()
+        xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
+        for row in self._rows() if xml is not None else ():
+            for name, value in zip(_HEAD[1:], row[1:], strict=True):
+                xml.add_global_property(f"{_PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show a row for each provider."""
+        rows = list(self._rows())
+        if not rows:
+            return
+        terminalreporter.write_sep("-", "usage of the live run")
+        widths = [max(len(row[column]) for row in (_HEAD, *rows)) for column in range(len(_HEAD))]
+        for row in (_HEAD, *rows):
+            name, *numbers = (
+                cell.ljust(width) if column == 0 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            terminalreporter.write_line("  ".join((name, *numbers)).rstrip())
+        if terminalreporter.config.pluginmanager.hasplugin("dsession"):
+            terminalreporter.write_line(
+                "Under -n each worker has two requests in flight at most; without -n a live run is as fast or faster."
+            )
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for provider, cases in sorted(self._cases.items()):
+            latencies = [case["latency_seconds"] for case in cases if _is_number(case.get("latency_seconds"))]
+            yield (
+                provider,
+                # A case that ran twice is one case, but its tokens count twice.
+                str(len({case["nodeid"] for case in cases})),
+                _sum([case.get("input_tokens") for case in cases]),
+                _sum([case.get("output_tokens") for case in cases]),
+                str(sum(case["retries"] for case in cases)),
+                f"{statistics.median(latencies):.2f} s" if latencies else _UNKNOWN,
+                f"{max(latencies):.2f} s" if latencies else _UNKNOWN,
+            )
+
+
+def _sum(counts: list[Any]) -> str:
+    """A sum, and how many cases did not report a number: `1234`, `1234 + 2 unknown`, `unknown`."""
+    known = [count for count in counts if _is_number(count)]
+    unknown = len(counts) - len(known)
+    if not known:
+        return _UNKNOWN
+    return f"{sum(known)} + {unknown} {_UNKNOWN}" if unknown else str(sum(known))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)

@@ -1,0 +1,121 @@
+"""The request executor: up to N jobs at once, each in a thread, in the order of the run.
+
+Jobs (callables that send a request and return the response) come in, futures come out. The executor can be paused, so
+that no request is in flight for a while, and cancelled, so that no further job starts. `live.prefetch` and `items` call
+it.
+
+It is not a `ThreadPoolExecutor`, which joins its threads when the interpreter exits: one request that hangs would hold
+up Ctrl-C until its timeout. These threads are daemons.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class RequestExecutor:
+    """Runs jobs in threads.
+
+    Args:
+        concurrency: how many jobs may run at once, at least 1.
+
+    Attributes:
+        in_flight: how many jobs are running.
+        finished: how many jobs have ended.
+    """
+
+    def __init__(self, concurrency: int) -> None:
+        self.in_flight = 0
+        self.finished = 0
+        self._concurrency = concurrency
+        self._queue: list[tuple[int, int, Callable[[], Any], Future[Any]]] = []
+        self._tickets = itertools.count()
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+        self._pauses = 0
+        self._is_cancelled = False
+
+    def submit(self, order: int, job: Callable[[], T]) -> Future[T]:
+        """Run a job as soon as a thread is free.
+
+        Args:
+            order: jobs with a lower number start first.
+            job: what to run; what it raises becomes the future's exception.
+
+        Returns:
+            The job's future, cancelled if the executor is.
+        """
+        future: Future[T] = Future()
+        with self._changed:
+            if self._is_cancelled:
+                _cancel_future(future)
+                return future
+            heapq.heappush(self._queue, (order, next(self._tickets), job, future))
+            if len(self._threads) < self._concurrency and len(self._threads) < self.in_flight + len(self._queue):
+                thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+        return future
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Wait for the jobs that are running, and start no other until the block ends."""
+        with self._changed:
+            self._pauses += 1
+            self._changed.wait_for(lambda: self.in_flight == 0)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._pauses -= 1
+                self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """Start no further job, and cancel those that wait; running jobs end by themselves and are not waited for."""
+        with self._changed:
+            self._is_cancelled = True
+            for _, _, _, future in self._queue:
+                _cancel_future(future)
+            self._queue.clear()
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_cancelled or (self._queue and not self._pauses))
+                if self._is_cancelled:
+                    return
+                _, _, job, future = heapq.heappop(self._queue)
+                self.in_flight += 1
+            try:
+                if future.set_running_or_notify_cancel():
+                    self._run(job, future)
+            finally:
+                with self._changed:
+                    self.in_flight -= 1
+                    self.finished += 1
+                    self._changed.notify_all()
+
+    @staticmethod
+    def _run(job: Callable[[], Any], future: Future[Any]) -> None:
+        try:
+            result = job()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+
+def _cancel_future(future: Future[Any]) -> None:
+    """Cancel a future that has not started, and wake those who wait for it, which `cancel` alone does not."""
+    future.cancel()
+    future.set_running_or_notify_cancel()

@@ -1,0 +1,180 @@
+"""Prefetch: send the requests of upcoming cases while pytest runs the cases before them.
+
+An upcoming case and its provider come in. If what the case sends equals its snapshot, and nothing else is to be said
+about it, the request is sent in a thread of the `RequestExecutor`, and `take` gives its future when the case has its
+turn. Every other case is sent in its turn, after the usual checks. `items.live_run` calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.preview import preview_prepared
+from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.snapshots.files import read_snapshot
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+
+
+@dataclass(frozen=True, slots=True)
+class UpcomingCase:
+    """A case that has not had its turn yet.
+
+    Args:
+        node_id: its node id.
+        order: its place in the run; requests of lower numbers are sent first.
+        provider_name: the name by which its provider was asked for.
+        snapshot_path: the file of its snapshot; need not exist.
+        load: gives the case, or raises `EvalFileError`.
+    """
+
+    node_id: str
+    order: int
+    provider_name: str
+    snapshot_path: Path
+    load: Callable[[], EvalCase]
+
+
+class Prefetched(NamedTuple):
+    """A response that was prefetched, and the exchange that was compared with the snapshot before."""
+
+    reviewed: Exchange
+    response: ProviderResponse
+
+
+class _Entry(NamedTuple):
+    provider: Provider
+    # `None` where the case has to be sent in its turn.
+    future: Future[Prefetched | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotReview:
+    """Compares what an upcoming case sends with its snapshot.
+
+    Args:
+        root: pytest's root folder.
+        reader: the run's reader of attached files.
+        redactor: the secrets of the run.
+        system_prompt: the project's default system prompt; `None` for none.
+    """
+
+    root: Path
+    reader: FileReader
+    redactor: Redactor
+    system_prompt: str | None
+
+    def accept(self, case: UpcomingCase, capture: Callable[[ProviderRequest], Exchange]) -> Exchange | None:
+        """What a case sends, if it equals its snapshot and neither preflight nor the redactor objects; else `None`.
+
+        Args:
+            case: the case.
+            capture: shows what its provider sends for a request.
+        """
+        try:
+            request = build_request(case.load(), self.reader, project_system_prompt=self.system_prompt)
+            exchange = capture(request)
+            data = snapshot_data(exchange, case.provider_name, self.root)
+            is_equal = read_snapshot(case.snapshot_path) == dump(data)
+        except Exception:
+            # Whatever is wrong with the case is reported when it has its turn.
+            return None
+        if not is_equal or exchange.response.findings or self.redactor.find(data) is not None:
+            return None
+        return exchange
+
+
+class Prefetcher:
+    """Sends the requests of upcoming cases.
+
+    Args:
+        executor: runs the requests.
+        review: decides which requests may be sent before their turn.
+        router: captures the requests of providers that cannot prepare them.
+    """
+
+    def __init__(self, executor: RequestExecutor, review: SnapshotReview, router: PassThroughRouter) -> None:
+        self._executor = executor
+        self._review = review
+        self._router = router
+        self._entries: dict[str, _Entry] = {}
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self._entries
+
+    def prefetch(self, case: UpcomingCase, provider: ChatProvider) -> None:
+        """Prefetch a case whose provider prepares its requests; the comparison runs in the executor's thread too."""
+
+        def send() -> Prefetched | None:
+            reviewed = self._review.accept(case, partial(preview_prepared, provider))
+            return None if reviewed is None else Prefetched(reviewed, self.send(provider, reviewed))
+
+        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+
+    def prefetch_captured(self, cases: Iterable[UpcomingCase], provider: Provider, count: int) -> None:
+        """Prefetch the next cases of a provider that has to send, offline, in order to show what it sends.
+
+        No request may be in flight meanwhile, so these cases are compared with their snapshots together.
+
+        Args:
+            cases: upcoming cases of the provider, in their order.
+            provider: an object with `send`, or a plain function.
+            count: how many to prefetch at most.
+        """
+        accepted: list[tuple[UpcomingCase, Exchange]] = []
+        api = EvalAPI(self._review.redactor)
+        with self._executor.pause():
+            for case in cases:
+                if len(accepted) >= count:
+                    break
+                reviewed = self._review.accept(case, lambda request: capture_offline(provider, request, api))
+                if reviewed is not None:
+                    accepted.append((case, reviewed))
+        for case, reviewed in accepted:
+            send = partial(self._send_reviewed, provider, reviewed)
+            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+
+    def take(self, node_id: str, provider: Provider) -> Future[Prefetched | None] | None:
+        """Hand over the future of a case that has its turn; `None` if it was not prefetched through this provider."""
+        entry = self._entries.pop(node_id, None)
+        return entry.future if entry is not None and entry.provider is provider else None
+
+    def discard(self, node_id: str) -> None:
+        """Forget the future of a case."""
+        self._entries.pop(node_id, None)
+
+    def send(self, provider: Provider, reviewed: Exchange) -> ProviderResponse:
+        """Send the request that was compared with the snapshot, now and in the calling thread.
+
+        Raises:
+            ProviderError: there is no response.
+            SnapshotError: what was sent is not what was compared.
+        """
+        if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
+            return provider.send_prepared(reviewed.prepared)
+        exchange = capture_live(provider, reviewed.request, self._router)
+        if exchange.sent[:1] != reviewed.sent[:1] or exchange.invocation != reviewed.invocation:
+            raise SnapshotError(
+                "the live run sent something else than what was compared with the snapshot: "
+                "the provider sends something else each time"
+            )
+        return exchange.response
+
+    def _send_reviewed(self, provider: Provider, reviewed: Exchange) -> Prefetched:
+        return Prefetched(reviewed, self.send(provider, reviewed))

@@ -1,0 +1,58 @@
+"""Guideline patterns: the globs that decide which files are guidelines (rule B1).
+
+In: the paths of a file and the patterns of a case. Out: the pattern that matches. Pure functions over strings, matched
+with wcmatch; `attachments` asks about each file that a case names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+from wcmatch import glob
+
+from pytest_chatprompt.errors import ChatPromptError
+
+# FORCEUNIX: the same result on every platform. DOTMATCH: guidelines often are in `.github/instructions/`.
+_FLAGS: Final = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
+
+
+class InvalidPatternError(ChatPromptError):
+    """A guideline pattern is not a usable glob."""
+
+
+def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
+    """Find the pattern that makes a file a guideline.
+
+    Args:
+        paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
+        patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
+
+    Returns:
+        The first pattern that matches one of the paths, or `None` if the file is not a guideline: no pattern matches,
+        or an exclusion does.
+
+    Raises:
+        InvalidPatternError: the braces of a pattern expand to too many patterns.
+    """
+    names = tuple(paths)
+    including = [pattern for pattern in patterns if not _is_exclusion(pattern)]
+    excluding = [pattern[1:] for pattern in patterns if _is_exclusion(pattern)]
+    if any(_matches(name, pattern) for pattern in excluding for name in names):
+        return None
+    return next((pattern for pattern in including if any(_matches(name, pattern) for name in names)), None)
+
+
+def _is_exclusion(pattern: str) -> bool:
+    # `!(...)` is an extended glob.
+    return pattern.startswith("!") and not pattern.startswith("!(")
+
+
+@lru_cache(maxsize=4096)
+def _matches(name: str, pattern: str) -> bool:
+    try:
+        return glob.globmatch(name, pattern, flags=_FLAGS)
+    except Exception as error:
+        # wcmatch has no public name for the exception that it raises if braces expand to too many patterns.
+        raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error

@@ -1,0 +1,87 @@
+"""The request: everything that a provider gets for a case (rule E1).
+
+In: a case and the run's file reader. Out: a `ProviderRequest`, which every provider accepts.
+Fixtures and live runs call `build_request`; providers read the request, and users may make one themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.prompt.attachments import read_attachments
+from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
+from pytest_chatprompt.prompt.conversion import convert
+from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.rendering import render_messages
+from pytest_chatprompt.prompt.transcript import render_transcript
+
+
+class ProviderRequest(BaseModel):
+    """What a provider is asked to send; every field has a default.
+
+    Attributes:
+        question: the conversation as a transcript; agents send it, and so do chat providers without a `chat_prompt`.
+        chat_prompt: the messages for a chat API; `None` for a legacy request, which has only a `question`.
+        guidelines: the texts of the guidelines, in the order of first mention.
+        input_files: absolute paths of all files that the case names, guidelines included, each once.
+        guideline_files: those of `input_files` that are guidelines.
+        metadata: the case's metadata; `systemPrompt` is the system prompt.
+        eval_case_id: the id of the case; `None` if the request was not built from a case.
+        adjustments: how the chat prompt differs from the messages that the author wrote.
+        question_adjustments: those of `adjustments` that apply to the question too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str = ""
+    chat_prompt: tuple[ChatMessage, ...] | None = None
+    guidelines: tuple[str, ...] = ()
+    input_files: tuple[Path, ...] = ()
+    guideline_files: tuple[Path, ...] = ()
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    eval_case_id: str | None = None
+    adjustments: tuple[str, ...] = ()
+    question_adjustments: tuple[str, ...] = ()
+
+
+def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: str | None = None) -> ProviderRequest:
+    """Build the request of a case; this is where its files are read.
+
+    Args:
+        case: a case that was read from an eval file.
+        reader: the run's file reader.
+        project_system_prompt: the project's default system prompt; `""` for none at all, `None` if it is not set.
+
+    Returns:
+        The request, with every field filled in.
+
+    Raises:
+        EvalFileError: a file that the case names cannot be used, or every message is empty.
+    """
+    attachments = read_attachments(case, reader)
+    rendered = render_messages(case.input_messages, attachments)
+    if all(message.drop_reason for message in rendered):
+        text = "nothing to send: no message contains more than white space"
+        raise EvalFileError([case_diagnostic(case, text, "input_messages")])
+    default = DEFAULT_SYSTEM_PROMPT if project_system_prompt is None else project_system_prompt
+    conversion = convert(rendered, system_prompt=case.system_prompt, default_system_prompt=default)
+    metadata = dict(case.metadata)
+    if case.system_prompt is None and project_system_prompt is not None:
+        metadata["systemPrompt"] = project_system_prompt
+    return ProviderRequest(
+        question=render_transcript(rendered),
+        chat_prompt=conversion.chat_prompt,
+        guidelines=tuple(guideline.content for guideline in conversion.guidelines),
+        input_files=tuple(dict.fromkeys(attachment.path for attachment in attachments.values())),
+        guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
+        metadata=metadata,
+        eval_case_id=case.id,
+        adjustments=conversion.adjustments,
+        question_adjustments=tuple(text for message in rendered for text in message.adjustments),
+    )

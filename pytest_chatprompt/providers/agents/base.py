@@ -1,0 +1,236 @@
+"""`AgentProvider`: base class of the providers that hand a task to an agent as one document (rule E4).
+
+A `ProviderRequest` comes in; its `chat_prompt` is ignored, because agents read documents, not messages.
+`build_invocation` gives the command and the document without starting anything: offline runs capture this.
+`send` runs the command in a temporary folder, deletes the folder, and gives the `ProviderResponse`.
+The agent modules of this room subclass it, and users may; `capture` and `snapshots` call it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final, TypedDict, Unpack
+
+from pydantic import NonNegativeFloat
+
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
+from pytest_chatprompt.providers.arguments import check_setting, check_settings
+from pytest_chatprompt.providers.response import ProviderResponse
+
+# Agents work for minutes; this stops one that hangs.
+DEFAULT_TIMEOUT_SECONDS: Final = 900.0
+USER_QUERY_HEADING: Final = "[[ ## user_query ## ]]"
+# Stands for the temporary folder where no agent is started; it is never created.
+PLACEHOLDER_FOLDER: Final = Path(tempfile.gettempdir(), "chatprompt-folder")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInvocation:
+    """The command and the document that are handed to an agent.
+
+    Args:
+        argv: the executable and its arguments.
+        prompt: the document, as Markdown.
+        files: absolute paths of the files that the document links to.
+        stdin: the text of the agent's standard input; `None` for an empty one.
+    """
+
+    argv: tuple[str, ...]
+    prompt: str
+    files: tuple[Path, ...]
+    stdin: str | None = None
+
+
+class AgentSettings(TypedDict, total=False):
+    """The keyword arguments that every agent provider accepts.
+
+    Args:
+        cwd: the agent's working folder; `None`, the default, for a temporary folder that is deleted afterwards.
+        env: environment variables to set on top of those of this process; none by default.
+        timeout_seconds: how long the agent may run before it and its children are killed; 900 by default.
+    """
+
+    cwd: str | Path | None
+    env: Mapping[str, str] | None
+    timeout_seconds: NonNegativeFloat
+
+
+class AgentProvider(ABC):
+    """Base class of the agents: runs one on the `question` and the `input_files` of a request.
+
+    Args:
+        executable: the agent's program: a name on PATH, or a path.
+        settings: see `AgentSettings`.
+
+    Attributes:
+        executable_hint: how to choose another executable, for the error about a missing one.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    executable_hint: ClassVar[str] = "pass executable=..."
+
+    def __init__(
+        self,
+        *,
+        executable: str,
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        check_settings(self, settings, AgentSettings)
+        check_setting(self, "executable", executable, NonEmptyString)
+        cwd = settings.get("cwd")
+        self.executable = executable
+        self.cwd = None if cwd is None else Path(cwd)
+        self.env = dict(settings.get("env") or {})
+        self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+
+    @abstractmethod
+    def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
+        """Build the command and the document for a request; start and write nothing.
+
+        Args:
+            request: the `question` and the files that the case names.
+            folder: temporary folder for files that the command mentions; it need not exist yet.
+        """
+
+    @abstractmethod
+    def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
+        """Read the answer from a finished process and the files that it wrote.
+
+        Args:
+            result: exit status and output of the command.
+            folder: the temporary folder that the command was built for.
+
+        Raises:
+            AgentError: the agent failed, or gave no answer.
+        """
+
+    def check_health(self, folder: Path) -> None:  # noqa: B027 - most agents need no check
+        """Raise an error if the agent is not ready; called before each run. By default, check nothing.
+
+        Args:
+            folder: the temporary folder of the run.
+
+        Raises:
+            AgentError: the agent is not ready.
+        """
+
+    def write_files(self, invocation: AgentInvocation, folder: Path) -> None:  # noqa: B027 - most agents need no files
+        """Write the files that the command mentions; called before each run. By default, write nothing.
+
+        Args:
+            invocation: made by `build_invocation` for the same folder.
+            folder: the temporary folder of the run.
+        """
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        """Run the agent on a request and wait for its answer.
+
+        Raises:
+            AgentError: the agent could not be started, failed, did not finish in time, or gave no answer.
+        """
+        with self._temporary_folder() as folder:
+            invocation = self.build_invocation(request, folder)
+            self.check_health(folder)
+            self.write_files(invocation, folder)
+            return self.read_response(self.run(invocation.argv, folder, invocation.stdin), folder)
+
+    def run(self, argv: Sequence[str], folder: Path, stdin: str | None = None) -> ProcessResult:
+        """Run a command with this agent's working folder, environment and timeout.
+
+        Args:
+            argv: the executable and its arguments.
+            folder: the working folder if `cwd` is not set.
+            stdin: the text of its standard input; `None` for an empty one.
+
+        Raises:
+            AgentError: the command could not be started, or did not finish in time.
+        """
+        return run_process(
+            argv,
+            cwd=self.cwd or folder,
+            stdin=stdin,
+            env=self.env,
+            timeout_seconds=self.timeout_seconds,
+            hint=f"{self.executable_hint} to {type(self).__name__}",
+        )
+
+    @contextmanager
+    def _temporary_folder(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="chatprompt-", ignore_cleanup_errors=True) as name:
+            yield Path(name).resolve()
+
+
+def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
+    """Build the document that an agent reads: links to the files it must read first, then the question.
+
+    Args:
+        request: the `question` and the files; guidelines are linked before the other files.
+        instructions: a section to put between the links and the question; `""` for none.
+
+    Returns:
+        Markdown. Without files and instructions, it is the question under its heading.
+    """
+    sections = []
+    if request.input_files:
+        sections.append(
+            "Read all of these files before you do anything else. "
+            "If one of them is missing, stop with an error that names it."
+        )
+        others = [path for path in request.input_files if path not in request.guideline_files]
+        sections += [
+            _link_list(heading, paths)
+            for heading, paths in (("Guidelines", request.guideline_files), ("Files", others))
+            if paths
+        ]
+    if instructions:
+        sections.append(instructions)
+    return "\n\n".join((*sections, USER_QUERY_HEADING, request.question))
+
+
+def _link_list(heading: str, paths: Sequence[Path]) -> str:
+    return "\n".join((f"{heading}:", *(f"- [{path.name}]({path.as_uri()})" for path in paths)))
+
+
+def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
+    """Convert an invocation to JSON data that is the same on every machine.
+
+    Args:
+        invocation: built for `PLACEHOLDER_FOLDER`.
+        root: pytest's root folder.
+
+    Returns:
+        The keys `argv`, `prompt` and `files`. Paths are relative to the root folder, URIs start with
+        `file://{rootdir}`, the temporary folder is `{folder}`, and an executable outside the root folder is only
+        its name.
+    """
+    executable, *arguments = invocation.argv
+    if Path(executable).is_absolute() and not Path(executable).is_relative_to(root):
+        executable = Path(executable).name
+    replacements = {
+        PLACEHOLDER_FOLDER.as_uri(): "file://{folder}",
+        root.as_uri(): "file://{rootdir}",
+        str(PLACEHOLDER_FOLDER): "{folder}",
+        f"{root}{os.sep}": "",
+    }
+
+    def portable(text: str) -> str:
+        for absolute, replacement in replacements.items():
+            text = text.replace(absolute, replacement)
+        return text
+
+    return {
+        "argv": [portable(item) for item in (executable, *arguments)],
+        "prompt": portable(invocation.prompt),
+        "files": [portable(str(path)) for path in invocation.files],
+    }

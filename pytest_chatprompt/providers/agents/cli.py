@@ -1,0 +1,129 @@
+"""`CLIProvider`: run any agent that has a command line.
+
+You give the command, with placeholders for the document and the files; the output of the command, or a file that it
+writes, is the answer. Users and `providers.registry` import it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Unpack
+
+from pytest_chatprompt.errors import AgentError
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
+from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.response import ProviderResponse
+
+DEFAULT_COMMAND: Final = ("agent", "--prompt-file", "{prompt_file}", "--output-file", "{output_file}")
+PLACEHOLDERS: Final = ("prompt", "prompt_file", "guidelines", "files", "output_file", "eval_id")
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+_PROMPT_FILE: Final = "prompt.md"
+_OUTPUT_FILE: Final = "output.md"
+
+
+class CLIProvider(AgentProvider):
+    """Run an agent by a command of your own.
+
+    Each item of the command may contain placeholders:
+
+    - `{prompt}`: the document.
+    - `{prompt_file}`: path of a file that contains the document.
+    - `{guidelines}`: the texts of the guidelines, separated by empty lines.
+    - `{files}`: path of a file of the case; the item is repeated for each file, and left out if there is none.
+    - `{output_file}`: path of the file that the command writes its answer to.
+    - `{eval_id}`: the id of the case.
+
+    A command without `{prompt}` and `{prompt_file}` gets the document on its standard input. Without `{output_file}`,
+    its standard output is the answer.
+
+    Args:
+        command: the executable and its arguments; no shell is involved.
+        healthcheck: a command that must succeed once before the first case is sent; `None` for no check.
+        settings: see `AgentSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: the command is empty or contains an unknown placeholder, or a setting has an invalid value.
+    """
+
+    executable_hint = "pass another command"
+
+    def __init__(
+        self,
+        command: Sequence[str] = DEFAULT_COMMAND,
+        *,
+        healthcheck: Sequence[str] | None = None,
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        if isinstance(command, str) or not command:
+            raise ValueError("CLIProvider: command must be a list of the executable and its arguments")
+        unknown = sorted({name for item in command for name in _PLACEHOLDER.findall(item)} - set(PLACEHOLDERS))
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+            raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; the placeholders are {known}")
+        check_names(self, settings, AgentSettings)
+        super().__init__(executable=command[0], **settings)
+        self.command = tuple(command)
+        self.healthcheck = None if healthcheck is None else tuple(healthcheck)
+        self._is_healthy = healthcheck is None
+
+    def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
+        """Fill in the placeholders of the command."""
+        prompt = build_document(request)
+        values = {
+            "prompt": prompt,
+            "prompt_file": str(folder / _PROMPT_FILE),
+            "guidelines": "\n\n".join(request.guidelines),
+            "output_file": str(folder / _OUTPUT_FILE),
+            "eval_id": request.eval_case_id or "",
+        }
+        argv: list[str] = []
+        for item in self.command:
+            paths = request.input_files if "{files}" in item else (None,)
+            argv += [_fill(item, {**values, "files": str(path)}) for path in paths]
+        stdin = None if self._uses("prompt") or self._uses("prompt_file") else prompt
+        return AgentInvocation(tuple(argv), prompt, request.input_files, stdin=stdin)
+
+    def check_health(self, folder: Path) -> None:
+        """Run the healthcheck command before the first case; do nothing once it succeeded.
+
+        Raises:
+            AgentError: the healthcheck failed.
+        """
+        if not self._is_healthy and self.healthcheck is not None:
+            result = self.run(self.healthcheck, folder)
+            if result.returncode:
+                raise AgentError(f"the healthcheck failed: {result.exit_message(self.healthcheck[0])}")
+            self._is_healthy = True
+
+    def write_files(self, invocation: AgentInvocation, folder: Path) -> None:
+        """Write the document to the file that `{prompt_file}` stands for, if the command uses it."""
+        if self._uses("prompt_file"):
+            (folder / _PROMPT_FILE).write_bytes(invocation.prompt.encode(errors="surrogatepass"))
+
+    def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
+        """Read the answer from `{output_file}` if the command uses it, else from standard output.
+
+        Raises:
+            AgentError: the command failed, or wrote no output file.
+        """
+        if result.returncode:
+            raise AgentError(result.exit_message(self.executable))
+        if not self._uses("output_file"):
+            return ProviderResponse(text=result.stdout)
+        output_path = folder / _OUTPUT_FILE
+        if not output_path.is_file():
+            raise AgentError(f"{self.executable} wrote no output file{stderr_tail(result.stderr)}")
+        return ProviderResponse(text=output_path.read_text(encoding="utf-8", errors="replace"))
+
+    def _uses(self, placeholder: str) -> bool:
+        return any(f"{{{placeholder}}}" in item for item in self.command)
+
+
+def _fill(item: str, values: Mapping[str, str]) -> str:
+    """Fill in the placeholders of one item, in one pass: an inserted text may contain `{prompt}` too."""
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], item)

@@ -1,0 +1,117 @@
+"""`CodexProvider`: run OpenAI's Codex once, without a terminal.
+
+The document goes to the standard input of `codex exec`; the answer comes from the file of its last message, the token
+counts from the events that it prints. Users and `providers.registry` import it.
+Source: `codex exec --help` and the event lines of codex-cli 0.169.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Unpack
+
+from pytest_chatprompt.errors import AgentError
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
+from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+_LAST_MESSAGE: Final = "last-message.md"
+
+
+class CodexProvider(AgentProvider):
+    """Run `codex exec` with the document on its standard input.
+
+    Args:
+        executable: the program: a name on PATH, or a path.
+        model: the model; `None` for the one in Codex's own configuration.
+        sandbox: `read-only`, `workspace-write` or `danger-full-access`; `None` for Codex's default.
+        config: overrides of Codex's configuration, by dotted key; values are written as TOML.
+        extra_args: further arguments for the command line, put before the final `-`.
+        settings: see `AgentSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    def __init__(
+        self,
+        *,
+        executable: str = "codex",
+        model: str | None = None,
+        sandbox: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        extra_args: Sequence[str] = (),
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        super().__init__(executable=executable, **settings)
+        self.model = model
+        self.sandbox = sandbox
+        self.config = dict(config or {})
+        self.extra_args = tuple(extra_args)
+
+    def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
+        """Build `codex exec ... -`, which reads the document from standard input and writes its answer to a file."""
+        prompt = build_document(request)
+        argv = [self.executable, "exec", "--json", "--skip-git-repo-check", "--color", "never"]
+        argv += ["--output-last-message", str(folder / _LAST_MESSAGE)]
+        argv += ["--model", self.model] if self.model is not None else []
+        argv += ["--sandbox", self.sandbox] if self.sandbox is not None else []
+        for key, value in self.config.items():
+            # JSON strings, numbers, booleans and lists are valid TOML.
+            argv += ["-c", f"{key}={json.dumps(value, ensure_ascii=False)}"]
+        return AgentInvocation((*argv, *self.extra_args, "-"), prompt, request.input_files, stdin=prompt)
+
+    def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
+        """Read the last message from its file, and the token usage from the events on standard output.
+
+        Raises:
+            AgentError: Codex or one of its turns failed, or the last message is empty.
+        """
+        events = list(_parse_events(result.stdout))
+        failures = [_failure_message(event) for event in events if event.get("type") in ("turn.failed", "error")]
+        detail = f": {failures[-1]}" if failures else ""
+        if result.returncode:
+            raise AgentError(result.exit_message(self.executable, detail))
+        if any(event.get("type") == "turn.failed" for event in events):
+            raise AgentError(f"{self.executable} failed{detail}")
+        last_message = folder / _LAST_MESSAGE
+        text = last_message.read_text(encoding="utf-8", errors="replace") if last_message.is_file() else ""
+        if not text.strip():
+            raise AgentError(f"{self.executable} exited without a last message{stderr_tail(result.stderr)}")
+        completed = [event for event in events if event.get("type") == "turn.completed"]
+        return ProviderResponse(
+            text=text,
+            finish_reason="turn.completed" if completed else None,
+            usage=_total_usage([event["usage"] for event in completed if isinstance(event.get("usage"), dict)]),
+            raw=events,
+        )
+
+
+def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the lines of Codex's output; it prints other lines too."""
+    # Not `splitlines`: JSON strings may contain other line separators unescaped.
+    for line in stdout.split("\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _failure_message(event: Mapping[str, Any]) -> str:
+    """The message of a failure: `turn.failed` events have it under `error`, `error` events at the top level."""
+    error = event.get("error")
+    return str(error.get("message") if isinstance(error, dict) else event.get("message"))
+
+
+def _total_usage(usages: Sequence[Mapping[str, Any]]) -> TokenUsage:
+    def total(key: str) -> int | None:
+        counts = [usage[key] for usage in usages if isinstance(usage.get(key), int)]
+        return sum(counts) if counts else None
+
+    return TokenUsage(input_tokens=total("input_tokens"), output_tokens=total("output_tokens"))

@@ -1,0 +1,93 @@
+"""`VSCodeProvider`: run the agent of VS Code, through `code chat`.
+
+The document goes to the standard input of `code chat`; the answer comes from a file that the document asks the agent
+to write, because the command returns as soon as the window has the prompt, and prints no answer.
+Users and `providers.registry` import it.
+Source: VS Code's `src/vs/platform/environment/node/argv.ts` (the options of `chat`) and `src/vs/code/node/cli.ts`:
+with `-` the standard input is attached to the chat as a file, so the prompt has to point to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Unpack
+
+from pytest_chatprompt.errors import AgentError
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
+from pytest_chatprompt.providers.agents.process import ProcessResult
+from pytest_chatprompt.providers.response import ProviderResponse
+
+_PROMPT: Final = "Do what the attached document from standard input asks for."
+_RESPONSE: Final = "response.md"
+_UNFINISHED: Final = "response.unfinished.md"
+_POLL_SECONDS: Final = 0.1
+
+
+class VSCodeProvider(AgentProvider):
+    """Run `code chat` with the document on its standard input, and wait for the file that the agent writes.
+
+    Args:
+        executable: `code`, `code-insiders`, or a path.
+        mode: `agent`, `ask`, `edit`, or the name of your own chat mode.
+        profile: the profile to open the window with; `None` for the current one.
+        extra_args: further arguments for the command line, put before the prompt.
+        wait: whether to wait for the answer; if not, the text of the response is empty.
+        settings: see `AgentSettings`; `timeout_seconds` also limits how long to wait for the answer.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    def __init__(
+        self,
+        *,
+        executable: str = "code",
+        mode: str = "agent",
+        profile: str | None = None,
+        extra_args: Sequence[str] = (),
+        wait: bool = True,
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        super().__init__(executable=executable, **settings)
+        self.mode = mode
+        self.profile = profile
+        self.extra_args = tuple(extra_args)
+        self.wait = wait
+
+    def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
+        """Build `code chat --mode ... --add-file ... -`, which reads the document from standard input."""
+        prompt = build_document(request, instructions=_instructions(folder) if self.wait else "")
+        argv = [self.executable, "chat", "--mode", self.mode]
+        argv += ["--profile", self.profile] if self.profile is not None else []
+        for path in request.input_files:
+            argv += ["--add-file", str(path)]
+        return AgentInvocation((*argv, *self.extra_args, _PROMPT, "-"), prompt, request.input_files, stdin=prompt)
+
+    def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
+        """Wait for the file that the agent writes, and read the answer from it.
+
+        Raises:
+            AgentError: the command failed, or the agent did not write the file in time.
+        """
+        if result.returncode:
+            raise AgentError(result.exit_message(self.executable))
+        if not self.wait:
+            return ProviderResponse(text="")
+        response_path = folder / _RESPONSE
+        deadline = time.monotonic() + self.timeout_seconds
+        while not response_path.is_file():
+            if time.monotonic() >= deadline:
+                raise AgentError(f"{self.executable}: the agent wrote no answer within {self.timeout_seconds:g} s")
+            time.sleep(_POLL_SECONDS)
+        return ProviderResponse(text=response_path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _instructions(folder: Path) -> str:
+    return (
+        f"Write your whole answer to [{_UNFINISHED}]({(folder / _UNFINISHED).as_uri()}), "
+        f"and when it is complete rename that file to [{_RESPONSE}]({(folder / _RESPONSE).as_uri()})."
+    )

@@ -1,0 +1,117 @@
+"""Checks the keyword arguments of a provider when it is made, so that a typing error is found before a request is sent.
+
+Names and values come in, together with the annotations that they have to fit. Nothing goes out: an unknown name is a
+`TypeError`, an invalid value a `ValueError`, each with a text for the user. Values are never converted.
+The `__init__` methods of providers call it, and those of your own may.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from pytest_chatprompt.wording import did_you_mean
+
+# They hold secrets, so an error shows the type of their value and never the value.
+_SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
+
+
+def check_settings(provider: object, settings: Mapping[str, Any], settings_type: type) -> None:
+    """Refuse settings with an unknown name or an invalid value.
+
+    Args:
+        provider: the object that the settings were given to; errors name its class.
+        settings: the keyword arguments by name; an empty mapping is fine.
+        settings_type: the `TypedDict` that declares them, such as `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a value does not fit its annotation.
+    """
+    check_names(provider, settings, settings_type)
+    for name, value in settings.items():
+        _check(provider, name, value, _settings_adapter(settings_type, name))
+
+
+def check_names(provider: object, names: Iterable[str], settings_type: type) -> None:
+    """Refuse settings with an unknown name.
+
+    Args:
+        provider: the object that the settings were given to.
+        names: the names of the settings.
+        settings_type: the `TypedDict` that declares them.
+
+    Raises:
+        TypeError: there is no setting of that name.
+    """
+    for name in names:
+        if name not in settings_type.__annotations__:
+            known = sorted({*_own_arguments(type(provider)), *settings_type.__annotations__})
+            suggestion = did_you_mean(name, known)
+            hint = f" ({suggestion})" if suggestion else ""
+            raise TypeError(
+                f"{type(provider).__name__} has no setting {name!r}{hint}; its settings are {', '.join(known)}"
+            )
+
+
+def check_setting(provider: object, name: str, value: object, annotation: Any) -> None:
+    """Refuse a keyword argument with an invalid value.
+
+    Args:
+        provider: the object that it was given to.
+        name: the argument's name.
+        value: the argument's value.
+        annotation: the type that it must have, as pydantic reads it: `Literal["a", "b"]`, `NonNegativeInt | None`.
+
+    Raises:
+        ValueError: the value does not fit the annotation.
+    """
+    _check(provider, name, value, _adapter(annotation))
+
+
+def _check(provider: object, name: str, value: object, adapter: TypeAdapter[Any]) -> None:
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        problem = _first_problem(name, value, error)
+        # `from None`: pydantic's own text shows the value, which may be a key.
+        raise ValueError(f"{type(provider).__name__}: {problem}") from None
+
+
+def _first_problem(name: str, value: object, error: ValidationError) -> str:
+    """Say what a value must be and what it is, such as `temperature must be a valid number, but is 'hot'`."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    requirement = re.sub(r"^\w+ should ", "must ", first["msg"])
+    key = first["loc"][0] if first["loc"] else None
+    setting = f"{name}[{key!r}]" if isinstance(value, Mapping) and key in value else name
+    invalid = first["input"]
+    shown = f"of type {type(invalid).__name__}" if name in _SECRET_SETTINGS else repr(invalid)
+    return f"{setting} {requirement}, but is {shown}"
+
+
+# All three are cached: they take far longer than a check, and a run makes many providers.
+@cache
+def _settings_adapter(settings_type: type, name: str) -> TypeAdapter[Any]:
+    return _adapter(_annotations(settings_type)[name])
+
+
+@cache
+def _annotations(settings_type: type) -> dict[str, Any]:
+    return get_type_hints(settings_type, include_extras=True)
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    # Strict: neither "5" nor True is a number.
+    return TypeAdapter(annotation, config=ConfigDict(strict=True))
+
+
+def _own_arguments(provider: type) -> list[str]:
+    """The arguments that a class names in its signature, beside its `**settings`."""
+    parameters = inspect.signature(provider).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]

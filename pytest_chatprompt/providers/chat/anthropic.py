@@ -1,0 +1,142 @@
+"""Anthropic's messages API.
+
+A chat prompt comes in, the body of a request comes out, and the same for its reply. `registry` lists it; users may
+subclass it.
+Source: https://docs.anthropic.com/en/api/messages, and the package `anthropic`
+(`types/message_create_params.py`, `types/message.py`, `types/stop_reason.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Unpack
+
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
+from pytest_chatprompt.providers.preflight.models import ANTHROPIC_MODELS
+from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rules import ANTHROPIC_RULES
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+DEFAULT_MODEL: Final = "claude-sonnet-5-5"
+DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
+# The API demands a value. This one is large enough for an answer and small enough for a test.
+DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
+# The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
+DEFAULT_API_VERSION: Final = "2023-06-01"
+
+
+class AnthropicProvider(ChatProvider):
+    """Sends chat prompts to Anthropic, at `{base_url}/v1/messages`.
+
+    Args:
+        model: the model's name.
+        base_url: without the version, as in the vendor's SDK.
+        api_version: a date, sent in the header `anthropic-version`.
+        settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Anthropic"
+    key_variable = "ANTHROPIC_API_KEY"
+    offline_path = r"/v1/messages$"
+    offline_reply: ClassVar[Mapping[str, Any]] = {
+        "id": "msg_offline",
+        "type": "message",
+        "role": "assistant",
+        "model": "offline",
+        "content": [{"type": "text", "text": "(offline)"}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+    rules = ANTHROPIC_RULES
+    known_models = ANTHROPIC_MODELS
+    api_version: str
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str = DEFAULT_BASE_URL,
+        api_version: str = DEFAULT_API_VERSION,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
+
+    def endpoint_path(self) -> str:
+        """`/v1/messages`."""
+        return "/v1/messages"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in Anthropic's own header, and the API's version."""
+        headers = {"anthropic-version": self.api_version}
+        return {"x-api-key": key, **headers} if key else headers
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
+        body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
+        if split.system:
+            body["system"] = split.system
+        body["messages"] = [_message(turn) for turn in split.turns]
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        return Payload(body, split.adjustments)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model, the temperature, and `max_tokens`."""
+        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_tokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the text blocks, without the thinking; a refusal sets `blocked`."""
+        stop_reason = data.get("stop_reason")
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
+            finish_reason=stop_reason,
+            usage=TokenUsage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
+            raw=data,
+            tool_calls=tuple(
+                make_tool_call(block["id"], block["name"], block["input"])
+                for block in data["content"]
+                if block["type"] == "tool_use"
+            ),
+            blocked="refusal" if stop_reason == "refusal" else None,
+        )
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        blocks = [
+            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.content} for result in turn.results
+        ]
+        return {"role": "user", "content": blocks}
+    message = turn.message
+    return {"role": message.role, "content": _tool_blocks(message) if message.tool_calls else message.content}
+
+
+def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
+    # The API refuses empty text blocks.
+    text = [{"type": "text", "text": message.content}] if message.content else []
+    calls = [
+        {"type": "tool_use", "id": call.id, "name": call.function.name, "input": parse_arguments(call, message)}
+        for call in message.tool_calls
+    ]
+    return [*text, *calls]

@@ -1,0 +1,112 @@
+"""Azure OpenAI's chat completions: the path of a deployment or, without an API version, the v1 path.
+
+A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply. `registry` lists it; users
+may subclass it.
+Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the package `openai`
+(`lib/azure.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.chat.openai import MaxTokensParameter, OpenAIProvider
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.preflight.models import ModelLimits
+
+DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
+# The latest dated version that is generally available.
+DEFAULT_API_VERSION: Final = "2024-10-21"
+
+
+class AzureProvider(OpenAIProvider):
+    """Sends chat prompts to a deployment on Azure.
+
+    The URL is `{endpoint}/openai/deployments/{deployment}/chat/completions?api-version=...`.
+
+    Args:
+        deployment: the deployment's name.
+        endpoint: the URL of the resource; `None` reads it from the environment variable `AZURE_OPENAI_ENDPOINT`.
+        api_version: the API's version; `None` for the path `{endpoint}/openai/v1/chat/completions`, which has none.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; older deployments want `max_tokens`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Azure OpenAI"
+    key_variable = "AZURE_OPENAI_API_KEY"
+    endpoint_variable = "AZURE_OPENAI_ENDPOINT"
+    # Users choose the names of deployments, so these say nothing about the model.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
+
+    def __init__(
+        self,
+        *,
+        deployment: str = DEFAULT_DEPLOYMENT,
+        endpoint: str | None = None,
+        api_version: str | None = DEFAULT_API_VERSION,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        if "model" in settings or "base_url" in settings:
+            raise TypeError(f"{type(self).__name__} takes deployment and endpoint instead of model and base_url")
+        check_setting(self, "deployment", deployment, NonEmptyString)
+        super().__init__(
+            model=deployment,
+            base_url=endpoint,
+            max_tokens_parameter=max_tokens_parameter,
+            **settings,
+        )
+        self.deployment = deployment
+        self.api_version = api_version
+
+    @classmethod
+    def placeholders(cls) -> dict[str, str]:
+        """The key and the endpoint."""
+        return {**super().placeholders(), cls.endpoint_variable: "https://azure-openai.invalid"}
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint, without a slash at its end.
+
+        Raises:
+            MissingSettingError: neither `endpoint` nor the environment variable is set.
+        """
+        endpoint = self._base_url or self._variable(self.endpoint_variable)
+        if not endpoint:
+            raise MissingSettingError(
+                f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "
+                f"or pass endpoint to {type(self).__name__}"
+            )
+        return endpoint.rstrip("/")
+
+    @property
+    def target(self) -> str:
+        """What a request is sent to, in the words of an error: the deployment, the endpoint and the API version."""
+        version = "" if self.api_version is None else f" and the API version {self.api_version}"
+        return f"the deployment {self.deployment!r}, the endpoint {self.redacted_base_url}{version}"
+
+    def endpoint_path(self) -> str:
+        """The path of the deployment with the API version, or the v1 path."""
+        if self.api_version is None:
+            return "/openai/v1/chat/completions"
+        version = quote(self.api_version, safe="")
+        return f"/openai/deployments/{quote(self.deployment, safe='')}/chat/completions?api-version={version}"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in Azure's own header."""
+        return {"api-key": key} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """OpenAI's body; it names the deployment only if the path does not."""
+        return super().build_payload(prompt) if self.api_version is None else Payload(self.body_without_model(prompt))

@@ -1,0 +1,243 @@
+"""`ChatProvider`: base class of the providers that send a chat prompt to an LLM API over HTTP (rules E).
+
+A `ProviderRequest` comes in. `build_chat_prompt` decides which messages are sent, the subclass puts them into the shape
+of its API (see `vendor_api`), `prepare` makes the HTTP request without sending it, `send_prepared` sends it. A
+`ProviderResponse` comes out. The API modules of this room subclass it, and users may; `capture` and `live` call it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final, Unpack
+
+import httpx
+
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.arguments import check_settings
+from pytest_chatprompt.providers.chat.json_body import deep_merge, encode_json
+from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
+from pytest_chatprompt.providers.chat.payload import PreparedRequest
+from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
+from pytest_chatprompt.providers.chat.settings import DEFAULT_TIMEOUT_SECONDS, ChatProviderArguments, check_base_url
+from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.client import HTTPClient
+from pytest_chatprompt.providers.http.error_replies import ErrorContext
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
+from pytest_chatprompt.providers.preflight.finding import Finding
+from pytest_chatprompt.providers.preflight.models import ModelLimits, find_limits
+from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput, number_or_none
+from pytest_chatprompt.providers.preflight.rule import apply_rules
+from pytest_chatprompt.providers.response import ProviderResponse
+
+# Longer texts of an API are cut in errors.
+_MAX_SHOWN_CHARACTERS: Final = 500
+_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
+
+
+class ChatProvider(VendorAPI):
+    """Base class of the LLM APIs: sends the chat prompt of a request over HTTP, and reads the answer.
+
+    A subclass defines what `VendorAPI` declares.
+
+    Args:
+        base_url: http or https, with a host and without a query; a path in it is kept.
+        settings: see `ChatSettings`; a subclass may pass `model` and `api_version` too.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    def __init__(self, *, base_url: str | None, **settings: Unpack[ChatProviderArguments]) -> None:
+        check_settings(self, settings, ChatProviderArguments)
+        if base_url is not None:
+            check_base_url(self, base_url)
+        self.model = settings.get("model", "")
+        self.api_version = settings.get("api_version")
+        self.temperature = settings.get("temperature")
+        self.max_output_tokens = settings.get("max_output_tokens")
+        self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+        self.total_timeout_seconds = settings.get("total_timeout_seconds")
+        self.max_retries = settings.get("max_retries", DEFAULT_MAX_RETRIES)
+        self.extra_body = dict(settings.get("extra_body") or {})
+        self.model_limits = settings.get("model_limits") or ModelLimits()
+        self._base_url = base_url
+        self._api_key = settings.get("api_key")
+        self._http = HTTPClient(self.vendor, self.credentials, self._redact, type(self))
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without a slash at its end."""
+        return str(self._base_url).rstrip("/")
+
+    @property
+    def redacted_base_url(self) -> str:
+        """The base URL without the user name and password that it may contain."""
+        return str(httpx.URL(self.base_url).copy_with(userinfo=b""))
+
+    @property
+    def target(self) -> str:
+        """What a request is sent to, in the words of an error: `the model 'm' and the base URL https://...`."""
+        base_url = f"the base URL {self.redacted_base_url}"
+        return f"the model {self.model!r} and {base_url}" if self.model else base_url
+
+    def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
+        """Decide which messages are sent (rule E2).
+
+        Args:
+            request: with a `chat_prompt`, or a legacy request with only a `question`.
+
+        Returns:
+            The chat prompt, unchanged if it has a system message, else with the system prompt before it. For a legacy
+            request the system prompt with the guidelines, then the question.
+
+        Raises:
+            PayloadError: the chat prompt is an empty list, or there is neither a chat prompt nor a question.
+        """
+        return messages_to_send(request)
+
+    def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
+        """Find what the API will refuse or misread; nothing is sent.
+
+        Args:
+            request: the request to look at.
+
+        Returns:
+            The findings; empty if the request breaks no rule.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages.
+        """
+        return self._build_body(request)[2]
+
+    def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
+        """The body as it is sent, with its adjustments and findings."""
+        prompt = self.build_chat_prompt(request)
+        payload = self.build_payload(prompt)
+        body = deep_merge(payload.body, self.extra_body)
+        return body, payload.adjustments, self._findings(prompt, body)
+
+    def _findings(self, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
+        parameters = self.model_parameters(body)
+        preflight_input = PreflightInput(
+            vendor=self.vendor,
+            model=parameters.model,
+            prompt=prompt,
+            limits=find_limits(parameters.model, self.known_models).updated_with(self.model_limits),
+            api_version=self.api_version,
+            temperature=number_or_none(parameters.temperature),
+            max_output_tokens=number_or_none(parameters.max_output_tokens),
+        )
+        return apply_rules(preflight_input, self.rules)
+
+    def prepare(self, request: ProviderRequest) -> PreparedRequest:
+        """Make the HTTP request; nothing is sent.
+
+        Args:
+            request: the request to prepare.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages.
+            MissingSettingError: there is no base URL.
+        """
+        body, adjustments, findings = self._build_body(request)
+        return PreparedRequest(self.base_url + self.endpoint_path(), encode_json(body), adjustments, findings)
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        """Send a request, again after an error that may pass, and read the answer. Safe between threads.
+
+        Args:
+            request: the request to send.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages; nothing was sent.
+            MissingSettingError: there is no key or no base URL; nothing was sent.
+            APIConnectionError: no complete reply came.
+            APIStatusError: the reply is an error, or cannot be read; its subclasses say why.
+        """
+        return self.send_prepared(self.prepare(request))
+
+    def send_prepared(self, prepared: PreparedRequest) -> ProviderResponse:
+        """Do as `send` does, with a request that `prepare` made. Safe between threads.
+
+        Args:
+            prepared: the HTTP request.
+
+        Raises:
+            MissingSettingError, APIConnectionError, APIStatusError: see `send`.
+        """
+        started_at = time.monotonic()
+
+        def send_once() -> ProviderResponse:
+            timeout = self.timeout_seconds
+            if self.total_timeout_seconds is not None:
+                timeout = min(timeout, max(started_at + self.total_timeout_seconds - time.monotonic(), 0.0))
+            sent_at = time.monotonic()
+            reply = self._http.post(prepared.url, prepared.content, timeout)
+            response = read_http_reply(reply, self.read_reply, self._error_context, self._redact)
+            return response.model_copy(update={"latency_seconds": time.monotonic() - sent_at})
+
+        response, retries = send_with_retries(
+            send_once,
+            self._http.rate_limiter,
+            max_retries=self.max_retries,
+            total_timeout_seconds=self.total_timeout_seconds,
+        )
+        return response.model_copy(
+            update={"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
+        )
+
+    def cancel(self) -> None:
+        """End the requests in flight, in whatever thread, and refuse new ones until `close` is called."""
+        self._http.cancel()
+
+    def close(self) -> None:
+        """Close the connections; the provider can be used again."""
+        self._http.close()
+
+    def credentials(self) -> dict[str, str]:
+        """The headers that carry the key.
+
+        Raises:
+            MissingSettingError: there is no key, or a header cannot carry it.
+        """
+        return self.auth_headers(self._key())
+
+    @classmethod
+    def placeholders(cls) -> dict[str, str]:
+        """The environment variables that the provider reads, by name, each with the value that it has offline."""
+        return {cls.key_variable: "offline"}
+
+    def _variable(self, name: str) -> str | None:
+        """The value of an environment variable; `None` if it is not set. Offline it is the placeholder."""
+        # CI sets the variable of a secret that it does not have to an empty text: that counts as not set.
+        return self.placeholders()[name] if current_context().is_offline else os.environ.get(name) or None
+
+    def _key(self) -> str:
+        key = self._api_key if self._api_key is not None else self._variable(self.key_variable)
+        if key is None:
+            raise MissingSettingError(
+                f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
+                f"or pass api_key to {type(self).__name__}"
+            )
+        if not _HEADER_SAFE.fullmatch(key):
+            raise MissingSettingError(
+                f"the key for {self.vendor} holds a blank, a line break or another character that no header can carry: "
+                f"look at the environment variable {self.key_variable}, or at api_key"
+            )
+        return key
+
+    def _error_context(self) -> ErrorContext:
+        return ErrorContext(self.vendor, self.key_variable, self.target)
+
+    def _redact(self, text: str) -> str:
+        """Remove the key from a text of the API, which may echo it, and cut a long text."""
+        key = self._key()
+        text = text.replace(key, "[key]") if key else text
+        return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."

@@ -1,0 +1,178 @@
+"""Google's Gemini API.
+
+A chat prompt comes in, the body of a request comes out, and the same for its reply. `registry` lists it; users may
+subclass it.
+Source: https://ai.google.dev/api/generate-content, and the package `google-genai` (`types.py`,
+`models.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
+from pytest_chatprompt.providers.preflight.models import GEMINI_MODELS
+from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rules import GEMINI_RULES
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+DEFAULT_MODEL: Final = "gemini-3.8-flash"
+# The version of the reference and its examples. The SDK uses `v1` by now (google-genai 3.4).
+DEFAULT_API_VERSION: Final = "v1beta"
+DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
+# The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
+_BLOCKING_REASONS: Final = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+    }
+)
+
+
+class GeminiProvider(ChatProvider):
+    """Sends chat prompts to Gemini, at `{base_url}/{api_version}/models/{model}:generateContent`.
+
+    Args:
+        model: the model's name, or its whole resource name (`tunedModels/...`).
+        base_url: without the version, as in the vendor's SDK.
+        api_version: the API's version, `v1beta` or `v1`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Gemini"
+    key_variable = "GEMINI_API_KEY"
+    offline_path = r":generateContent$"
+    offline_reply: ClassVar[Mapping[str, Any]] = {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"text": "(offline)"}]},
+                "finishReason": "STOP",
+                "index": 0,
+            }
+        ],
+        "usageMetadata": {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0},
+    }
+
+    rules = GEMINI_RULES
+    known_models = GEMINI_MODELS
+    api_version: str
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str = DEFAULT_BASE_URL,
+        api_version: str = DEFAULT_API_VERSION,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
+
+    def endpoint_path(self) -> str:
+        """The path of the model, which only the path names."""
+        resource = self.model if "/" in self.model else f"models/{self.model}"
+        return f"/{quote(self.api_version, safe='')}/{quote(resource)}:generateContent"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in a header, never in the URL."""
+        return {"x-goog-api-key": key} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        body: dict[str, Any] = {}
+        if split.system:
+            body["systemInstruction"] = {"parts": [{"text": split.system}]}
+        body["contents"] = [_content(turn) for turn in split.turns]
+        config: dict[str, Any] = {}
+        if self.temperature is not None:
+            config["temperature"] = self.temperature
+        if self.max_output_tokens is not None:
+            config["maxOutputTokens"] = self.max_output_tokens
+        if config:
+            body["generationConfig"] = config
+        return Payload(body, split.adjustments)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model that the path names, and the parameters in `generationConfig`."""
+        config = body.get("generationConfig")
+        config = config if isinstance(config, dict) else {}
+        return ModelParameters(self.model.rpartition("/")[2], config.get("temperature"), config.get("maxOutputTokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first candidate, without its thoughts; a blocked prompt or answer sets `blocked`."""
+        block_reason = (data.get("promptFeedback") or {}).get("blockReason")
+        candidate = {} if block_reason else data["candidates"][0]
+        parts = (candidate.get("content") or {}).get("parts") or []
+        finish_reason = candidate.get("finishReason")
+        usage = data.get("usageMetadata") or {}
+        return ProviderResponse(
+            text="".join(part.get("text", "") for part in parts if not part.get("thought")),
+            finish_reason=finish_reason,
+            usage=TokenUsage(input_tokens=usage.get("promptTokenCount"), output_tokens=_output_tokens(usage)),
+            raw=data,
+            tool_calls=tuple(
+                # Older models send no id with a call.
+                make_tool_call(call.get("id") or call["name"], call["name"], call.get("args") or {})
+                for part in parts
+                if (call := part.get("functionCall"))
+            ),
+            blocked=block_reason or (finish_reason if finish_reason in _BLOCKING_REASONS else None),
+        )
+
+
+def _output_tokens(usage: Mapping[str, Any]) -> int | None:
+    """Candidates and thoughts together: both are billed as output."""
+    counts = [usage[key] for key in ("candidatesTokenCount", "thoughtsTokenCount") if usage.get(key) is not None]
+    return sum(counts) if counts else None
+
+
+def _content(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        return {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "id": result.call_id,
+                        "name": result.function_name,
+                        "response": {"result": result.content},
+                    }
+                }
+                for result in turn.results
+            ],
+        }
+    role = "model" if turn.message.role == "assistant" else "user"
+    return {"role": role, "parts": _parts(turn.message)}
+
+
+def _parts(message: ChatMessage) -> list[dict[str, Any]]:
+    text = [{"text": message.content}] if message.content else []
+    calls = [
+        {"functionCall": {"id": call.id, "name": call.function.name, "args": parse_arguments(call, message)}}
+        for call in message.tool_calls
+    ]
+    return [*text, *calls]

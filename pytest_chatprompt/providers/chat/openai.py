@@ -1,0 +1,122 @@
+"""OpenAI's chat completions, and every server that has the same API (Ollama, vLLM, OpenRouter, a gateway).
+
+A chat prompt comes in, the body of a request comes out, and the same for its reply. `registry` lists it; `azure`
+builds on it, and users may subclass it.
+Source: https://platform.openai.com/docs/api-reference/chat/create, and the package `openai`
+(`types/chat/completion_create_params.py`, `types/chat/chat_completion.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal, Unpack
+
+from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS
+from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rules import OPENAI_RULES
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+DEFAULT_MODEL: Final = "gpt-5.5"
+DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
+
+MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
+
+
+class OpenAIProvider(ChatProvider):
+    """Sends chat prompts to OpenAI, or to a compatible server, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name.
+        base_url: including the version, as in the vendor's SDK.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "OpenAI"
+    key_variable = "OPENAI_API_KEY"
+    offline_path = r"/chat/completions$"
+    offline_reply: ClassVar[Mapping[str, Any]] = {
+        "id": "chatcmpl-offline",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "offline",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "(offline)"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
+
+    rules = OPENAI_RULES
+    known_models = OPENAI_MODELS
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = DEFAULT_BASE_URL,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        # `ChatProvider` would accept an `api_version` too, and this API has none.
+        check_names(self, settings, ChatSettings)
+        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter)
+        super().__init__(model=model, base_url=base_url, **settings)
+        self.max_tokens_parameter = max_tokens_parameter
+
+    def endpoint_path(self) -> str:
+        """`/chat/completions`."""
+        return "/chat/completions"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The model's name, the messages unchanged, and the settings."""
+        return Payload({"model": self.model, **self.body_without_model(prompt)})
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model, which Azure has in the path, the temperature, and the token limit under either of its names."""
+        max_output_tokens = body.get("max_completion_tokens", body.get("max_tokens"))
+        return ModelParameters(str(body.get("model", self.model)), body.get("temperature"), max_output_tokens)
+
+    def body_without_model(self, prompt: ChatPrompt) -> dict[str, Any]:
+        """The messages and the settings, for a path that names the model already."""
+        body: dict[str, Any] = {"messages": [message.as_dict() for message in prompt]}
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if self.max_output_tokens is not None:
+            body[self.max_tokens_parameter] = self.max_output_tokens
+        return body
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first choice; a refusal or a filtered answer sets `blocked`."""
+        choice = data["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        if isinstance(content, list):
+            content = "".join(part["text"] for part in content if part.get("type") == "text")
+        finish_reason = choice.get("finish_reason")
+        blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text=content or "",
+            finish_reason=finish_reason,
+            usage=TokenUsage(input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")),
+            raw=data,
+            tool_calls=tuple(_tool_call(call) for call in message.get("tool_calls") or () if "function" in call),
+            blocked=blocked,
+        )
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    function = call["function"]
+    return ToolCall(id=call["id"], function=FunctionCall(name=function["name"], arguments=function["arguments"]))

@@ -1,0 +1,77 @@
+"""The keyword arguments of chat providers, their defaults, and the check of a base URL.
+
+A user's arguments come in through `ChatSettings`; `ChatProvider` checks them and keeps them as attributes. The modules
+of this room call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypedDict
+
+import httpx
+from pydantic import InstanceOf, NonNegativeFloat, NonNegativeInt
+
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.providers.http.client import parsed_url
+from pytest_chatprompt.providers.preflight.models import ModelLimits
+
+# The vendors' own SDKs wait as long by default.
+DEFAULT_TIMEOUT_SECONDS: Final = 600.0
+
+
+class ChatSettings(TypedDict, total=False):
+    """The keyword arguments that every chat provider takes, beside its own such as `model`.
+
+    Args:
+        api_key: the key; `None`, the default, reads it from the environment; `""` sends none.
+        temperature: from 0; `None`, the default, leaves it out. 0 is sent.
+        max_output_tokens: the largest number of tokens in the answer; `None`, the default, leaves it out, except
+            for Anthropic, whose API demands one.
+        timeout_seconds: how long one try may take: each step of the network, and the whole reply. 600 by default.
+        total_timeout_seconds: how long all tries and the waits between them may take; `None`, the default: no limit.
+        max_retries: how many times a request is sent again after an error that may pass; 5 by default, 0 for never.
+        extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
+        model_limits: what you know about the model; overrides what preflight knows about it.
+    """
+
+    api_key: str | None
+    temperature: NonNegativeFloat | None
+    max_output_tokens: NonNegativeInt | None
+    timeout_seconds: NonNegativeFloat
+    total_timeout_seconds: NonNegativeFloat | None
+    max_retries: NonNegativeInt
+    extra_body: InstanceOf[Mapping[str, Any]] | None
+    model_limits: InstanceOf[ModelLimits] | None
+
+
+class ChatProviderArguments(ChatSettings, total=False):
+    """What a subclass passes to `ChatProvider`: the user's settings, and values of arguments of its own.
+
+    Args:
+        model: the model's name; leave it out for an API that has no models.
+        api_version: the API's version; leave it out for an API that has none.
+    """
+
+    model: NonEmptyString
+    api_version: NonEmptyString
+
+
+def check_base_url(provider: object, base_url: str) -> None:
+    """Refuse a base URL that no request can be sent to.
+
+    Args:
+        provider: the provider that it was given to; errors name its class.
+        base_url: must be http or https, with a host and without a query; a path is fine.
+
+    Raises:
+        ValueError: it is not such a URL.
+    """
+    try:
+        url = parsed_url(base_url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{type(provider).__name__}: {base_url!r} is not a valid URL: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+        raise ValueError(
+            f"{type(provider).__name__}: {base_url!r} is not an http or https URL with a host and without a query"
+        )

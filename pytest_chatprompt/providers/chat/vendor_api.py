@@ -1,0 +1,85 @@
+"""`VendorAPI`: all that differs from one LLM API to another.
+
+A chat prompt comes in, its payload comes out; the data of a reply comes in, a `ProviderResponse` comes out. Nothing
+here sends anything. `ChatProvider` calls it; to add an API, define these names in a subclass of `ChatProvider`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.preflight.models import ModelLimits
+from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rule import Rule
+from pytest_chatprompt.providers.response import ProviderResponse
+
+
+class VendorAPI(ABC):
+    """What a subclass of `ChatProvider` has to say about its API.
+
+    Attributes:
+        vendor: the API's name, for errors.
+        key_variable: the environment variable of its key.
+        offline_path: a regular expression for the paths of requests that `eval_api` answers offline.
+        offline_reply: the JSON body that it answers with; empty for none, and then a test needs a route of its own.
+        rules: the preflight rules.
+        known_models: what preflight knows about the API's models, by glob for their names.
+        model: the model's name; `""` for an API that has no models.
+        api_version: the API's version; `None` for an API that has none.
+    """
+
+    vendor: ClassVar[str]
+    key_variable: ClassVar[str]
+    offline_path: ClassVar[str] = ""
+    offline_reply: ClassVar[Mapping[str, Any]] = {}
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
+    model: str
+    api_version: str | None
+
+    @abstractmethod
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """Put a chat prompt into the shape of the API.
+
+        Args:
+            prompt: the messages to send, the system message included.
+
+        Raises:
+            PayloadError: the API's shape cannot hold the messages.
+        """
+
+    @abstractmethod
+    def endpoint_path(self) -> str:
+        """The path of the endpoint below the base URL, with its query: `/v1/messages`."""
+
+    @abstractmethod
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key, and any others that the API demands.
+
+        Args:
+            key: the key; without a header for it if it is `""`.
+        """
+
+    @abstractmethod
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the body of a successful reply.
+
+        Args:
+            data: the body, decoded from JSON.
+
+        Raises:
+            LookupError, TypeError, AttributeError, ValueError: the body has another shape; `send` raises an
+                `UnreadableReplyError` then.
+        """
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """Read the model and its parameters out of a finished body, for preflight.
+
+        Args:
+            body: the body as it is sent, `extra_body` included: values may be of any type.
+        """
+        return ModelParameters(str(body.get("model", self.model)))

@@ -1,0 +1,50 @@
+"""The context in which providers send: offline or not, and what answers their requests.
+
+The default is the real network. `capture` enters another context while a case is sent offline. Providers, their HTTP
+client and their retries ask `current_context()` and look nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass(frozen=True, slots=True)
+class SendContext:
+    """How the providers that a thread calls send their requests.
+
+    Args:
+        is_offline: keys and endpoints are placeholders, whatever the environment holds, and nothing is retried: an
+            error is one that a test has asked for.
+        handler: answers requests in place of the network; `None` for the network.
+    """
+
+    is_offline: bool = False
+    handler: Handler | None = None
+
+
+_LIVE: Final = SendContext()
+_context: Final[ContextVar[SendContext]] = ContextVar("_context", default=_LIVE)
+
+
+def current_context() -> SendContext:
+    """The context of the calling thread."""
+    return _context.get()
+
+
+@contextmanager
+def use_context(context: SendContext) -> Iterator[None]:
+    """Let the providers that the calling thread calls send in another context."""
+    token = _context.set(context)
+    try:
+        yield
+    finally:
+        _context.reset(token)

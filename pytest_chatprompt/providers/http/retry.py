@@ -1,0 +1,141 @@
+"""Retries and the rate limiter: whether and when a request is sent again.
+
+A function that sends once comes in; its result comes out, or the error of the last try. tenacity does the backoff and
+the stopping. This module knows which errors may pass and how long APIs ask to wait, and shares that wait between all
+requests of a provider. Safe between threads. `ChatProvider` and `HTTPClient` call it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import tenacity
+
+from pytest_chatprompt.errors import APIConnectionError, APIStatusError, ProviderError, QuotaError, RateLimitError
+from pytest_chatprompt.providers.context import current_context
+
+DEFAULT_MAX_RETRIES: Final = 5
+# An API that asks for more than this says "not now", and an answer is not worth the wait (openai-python agrees).
+MAX_WAIT_SECONDS: Final = 120.0
+_FIRST_WAIT_SECONDS: Final = 0.5
+_MAX_BACKOFF_SECONDS: Final = 30.0
+_RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
+_FIRST_SERVER_ERROR: Final = 500
+
+T = TypeVar("T")
+
+
+class RequestCancelledError(APIConnectionError):
+    """The run was stopped before the request was answered."""
+
+
+@dataclass(eq=False)
+class RateLimiter:
+    """Delays all requests of a provider for as long as the API asked one of them to wait. Safe between threads.
+
+    Attributes:
+        cancelled: set it to end every wait and to refuse every further request.
+    """
+
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    # In seconds of the monotonic clock.
+    _paused_until: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def pause_for(self, seconds: float) -> None:
+        """Start no request for this long; a longer pause that has begun stays."""
+        with self._lock:
+            self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+
+    def wait(self, deadline: float = math.inf) -> None:
+        """Wait until the next request may start.
+
+        Args:
+            deadline: when waiting is no longer worth it, in seconds of the monotonic clock; never by default.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+            APIConnectionError: the pause ends after the deadline.
+        """
+        while (remaining := self._paused_until - time.monotonic()) > 0:
+            if self._paused_until > deadline:
+                raise APIConnectionError(
+                    f"the API asked for a pause that lasts another {remaining:.3g} s, "
+                    "longer than total_timeout_seconds allows"
+                )
+            # Jitter, so that the requests that waited do not all start at once.
+            if self.cancelled.wait(remaining + random.uniform(0, min(remaining, 1.0)) / 4):  # noqa: S311 - no secret
+                break
+        if self.cancelled.is_set():
+            raise RequestCancelledError("the run was stopped")
+
+
+def send_with_retries(
+    send_once: Callable[[], T],
+    rate_limiter: RateLimiter,
+    *,
+    max_retries: int,
+    total_timeout_seconds: float | None,
+) -> tuple[T, int]:
+    """Send a request, and send it again after each error that may pass. Offline nothing is sent again.
+
+    Args:
+        send_once: sends the request; raises a `ProviderError`.
+        rate_limiter: the provider's.
+        max_retries: how many times it may be sent again; 0 for never.
+        total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
+
+    Returns:
+        The result of `send_once`, and how many times the request was sent again.
+
+    Raises:
+        ProviderError: the error of the last try, with `retries` set.
+    """
+    if current_context().is_offline:
+        return send_once(), 0
+    deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
+
+    def attempt() -> T:
+        rate_limiter.wait(deadline)
+        return send_once()
+
+    def wait_seconds(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        retry_after = error.retry_after_seconds if isinstance(error, APIStatusError) else None
+        backoff = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_MAX_BACKOFF_SECONDS)
+        seconds = backoff(state) if retry_after is None else retry_after
+        if isinstance(error, RateLimitError):
+            rate_limiter.pause_for(seconds)
+        return seconds
+
+    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(max_retries + 1)
+    if total_timeout_seconds is not None:
+        stop = stop | tenacity.stop_before_delay(total_timeout_seconds)
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(is_retryable),
+        wait=wait_seconds,
+        stop=stop | tenacity.stop_when_event_set(rate_limiter.cancelled),
+        sleep=tenacity.sleep_using_event(rate_limiter.cancelled),
+        reraise=True,
+    )
+    try:
+        result = retrying(attempt)
+    except ProviderError as error:
+        error.retries = retrying.statistics["attempt_number"] - 1
+        raise
+    return result, retrying.statistics["attempt_number"] - 1
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether the same request may succeed if it is sent again a little later."""
+    if isinstance(error, APIStatusError):
+        may_pass = error.status in _RETRYABLE_STATUSES or error.status >= _FIRST_SERVER_ERROR
+        retry_after = error.retry_after_seconds or 0.0
+        return may_pass and not isinstance(error, QuotaError) and retry_after <= MAX_WAIT_SECONDS
+    return isinstance(error, APIConnectionError) and not isinstance(error, RequestCancelledError)

@@ -1,0 +1,33 @@
+"""A finding: one place where a request breaks a preflight rule.
+
+Rules make them; they travel with the `ProviderResponse`, and `items` shows them as warnings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_chatprompt.errors import PayloadWarning
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place where a request breaks a preflight rule.
+
+    Args:
+        rule: the rule's name.
+        text: what the API will do, and what to change.
+        source: the URL of the vendor's document.
+        message_number: 1-based number of the message in the case's `input_messages`; `None` if it is not one message.
+    """
+
+    rule: str
+    text: str
+    source: str
+    message_number: int | None = None
+
+    def to_warning(self) -> PayloadWarning:
+        """Make a warning of it; the text ends with the rule and its source."""
+        place = "" if self.message_number is None else f"message {self.message_number}: "
+        text = f"{place}{self.text} [{self.rule}, {self.source}]"
+        return PayloadWarning(text, rule=self.rule, message_number=self.message_number)

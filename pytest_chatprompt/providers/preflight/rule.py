@@ -1,0 +1,53 @@
+"""`Rule`: something that an API is known to refuse or to misread, and how to find it in a request.
+
+A `PreflightInput` and the rules of its API come in; the `Finding`s come out, before anything is sent. Pure;
+`ChatProvider` calls `apply_rules`. What an API's shape cannot hold at all is not a finding but a `PayloadError`,
+raised where the payload is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.providers.preflight.finding import Finding
+from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
+
+# One place that breaks a rule: the message (`None` if it is not one message), and the finding's text.
+Violation = tuple[ChatMessage | None, str]
+RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Something that an API is known to refuse, or to read in another way than it is written.
+
+    Args:
+        name: a short name, which warning filters can match.
+        source: the URL of the vendor's document that says so.
+        find_violations: gives each message that breaks the rule (`None` if it is not one message), with a text that
+            says what the API will do and what to change.
+    """
+
+    name: str
+    source: str
+    find_violations: RuleFunction
+
+    def findings(self, request: PreflightInput) -> Iterator[Finding]:
+        """Find the places where a request breaks the rule, in the order of the messages."""
+        for message, text in self.find_violations(request):
+            yield Finding(self.name, text, self.source, None if message is None else message.number)
+
+
+def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:
+    """Find what an API will refuse or misread.
+
+    Args:
+        request: what is about to be sent.
+        rules: the rules of its API.
+
+    Returns:
+        The findings, rule by rule; empty if the request breaks none.
+    """
+    return tuple(finding for rule in rules for finding in rule.findings(request))

@@ -1,0 +1,95 @@
+"""The preflight rules of each API, one table for each vendor.
+
+To add a rule, write its function in `tool_rules`, `turn_rules` or `setting_rules`, and add one line here: the rule's
+name, the vendor's document, the function. Provider classes name their table in `rules`. What differs from model to
+model is data in `models`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_chatprompt.providers.preflight import setting_rules, tool_rules, turn_rules
+from pytest_chatprompt.providers.preflight.rule import Rule
+
+_OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
+_OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
+_OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
+_ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
+_ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
+_ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
+_ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
+_ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
+_ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
+_ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
+_ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
+_GEMINI: Final = "https://ai.google.dev/api/generate-content"
+_GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
+_GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
+
+OPENAI_RULES: Final = (
+    Rule("tool-call-id", _OPENAI, tool_rules.results_without_id),
+    Rule("tool-result-content", _OPENAI, tool_rules.results_without_content),
+    Rule("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
+    Rule("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
+    Rule("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
+    Rule(
+        "function-name", _OPENAI, tool_rules.function_names(r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+    ),
+    Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
+    Rule(
+        "prefill",
+        _OPENAI,
+        turn_rules.assistant_message_last(
+            "{vendor} does not continue a final assistant message but answers after it; "
+            "end the case with a user message"
+        ),
+    ),
+    Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
+    Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
+)
+
+ANTHROPIC_RULES: Final = (
+    Rule("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
+    Rule("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
+    Rule("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
+    Rule(
+        "function-name",
+        _ANTHROPIC_TOOL_NAMES,
+        tool_rules.function_names(r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -"),
+    ),
+    Rule("first-turn", _ANTHROPIC_ERRORS, turn_rules.first_turn_not_the_users),
+    Rule("merged-turns", _ANTHROPIC, turn_rules.merged_turns),
+    Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
+    Rule("prefill-blanks", _ANTHROPIC_BLANKS, turn_rules.trailing_blanks_in_prefill),
+    Rule("output-cap", _ANTHROPIC_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _ANTHROPIC, setting_rules.temperature_range(1)),
+    Rule("temperature-fixed", _ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
+    Rule("temperature-removed", _ANTHROPIC_SAMPLING, setting_rules.temperature_removed),
+)
+
+GEMINI_RULES: Final = (
+    Rule("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
+    Rule("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
+    Rule("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
+    Rule("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
+    Rule("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
+    Rule(
+        "function-name",
+        _GEMINI,
+        tool_rules.function_names(
+            r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -"
+        ),
+    ),
+    Rule(
+        "last-turn",
+        _GEMINI,
+        turn_rules.assistant_message_last(
+            "{vendor} expects the last turn from the user or a tool; end the case with a user message"
+        ),
+    ),
+    Rule("output-cap", _GEMINI_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _GEMINI, setting_rules.temperature_range(2)),
+)

@@ -1,0 +1,62 @@
+"""`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns.
+
+Providers make responses; `capture`, `live`, `snapshots`, `items` and users read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.preflight.finding import Finding
+
+
+class TokenUsage(BaseModel):
+    """How many tokens a request used; `None` where the API does not say."""
+
+    model_config = ConfigDict(frozen=True)
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class ProviderResponse(BaseModel):
+    """The answer of a model or an agent.
+
+    Attributes:
+        text: the text, its blocks joined, without the thinking; `""` for none.
+        finish_reason: why the model stopped, in the API's words; `None` if it does not say.
+        usage: how many tokens were used.
+        raw: the body of the API's reply, decoded from JSON; the events of an agent that reports them, else `None`.
+        tool_calls: the tool calls in the answer, in the shape of OpenAI's chat completions.
+        latency_seconds: from the first byte of the request to the last byte of the reply; retries do not count.
+        retries: how many times the request was sent again before this answer.
+        blocked: why the API withheld the answer although the status is 200, in its words; `None` if it did not.
+        adjustments: what the provider changed in the messages to fit the API's shape.
+        findings: what preflight found in the request.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    finish_reason: str | None = None
+    usage: TokenUsage = TokenUsage()
+    raw: Any = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    latency_seconds: float | None = None
+    retries: int = 0
+    blocked: str | None = None
+    adjustments: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """Any object that can send a request and return the answer."""
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        """Send a request, and wait for the answer."""
+        ...

@@ -1,0 +1,82 @@
+"""The syrupy extension of this plugin: each assertion is one YAML file.
+
+The data of `snapshot_data` comes in; syrupy reads and writes the files through this class. The folder and the name of a
+file are those that an eval item gives, or syrupy's own for an ordinary test. The fixture `eval_snapshot` uses it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from syrupy.data import SnapshotCollection, SnapshotCollections
+from syrupy.extensions.base import AbstractSyrupyExtension
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+from syrupy.location import PyTestLocation
+from syrupy.types import SnapshotIndex
+
+from pytest_chatprompt.snapshots.files import atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.serializer import dump
+
+
+class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
+    """Store each assertion as exact and readable YAML in a file of its own."""
+
+    file_extension = "yaml"
+
+    def serialize(self, data: Any, **_: Any) -> str:
+        """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
+        return dump(data) if isinstance(data, dict) else dump({"value": data})
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        """The name of a snapshot in syrupy's report: the name of the test, not of the file."""
+        return AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder of a test's snapshots: given by the eval item, or syrupy's own for an ordinary test."""
+        folder = getattr(test_location.item, "snapshot_folder", None)
+        return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    @classmethod
+    def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The file name without extension: given by the eval item, or syrupy's own for an ordinary test."""
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if stem is None:
+            return str(super().get_snapshot_name(test_location=test_location, index=index))
+        suffix = f"[{index}]" if isinstance(index, str) else f".{index}" if index else ""
+        return f"{stem}{suffix}"
+
+    @classmethod
+    def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
+        """Whether a file is a snapshot of a test, by its name."""
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if stem is None:
+            return super().matches_test_location(test_location=test_location, snapshot_location=snapshot_location)
+        return Path(snapshot_location).name.startswith(stem)
+
+    def discover_snapshots(
+        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
+    ) -> SnapshotCollections:
+        """Report no files, so that syrupy finds none of them unused.
+
+        Syrupy matches file names to tests by rules for Python identifiers; `unused` decides for these snapshots.
+        """
+        del test_location, ignore_extensions
+        return SnapshotCollections()
+
+    def read_snapshot_data_from_location(
+        self, *, snapshot_location: str, snapshot_name: str, session_id: str
+    ) -> str | None:
+        """The text of a snapshot, with LF line breaks; `None` if there is no file."""
+        del snapshot_name, session_id
+        return read_snapshot(Path(snapshot_location))
+
+    @classmethod
+    def write_snapshot_collection(
+        cls, *, snapshot_collection: SnapshotCollection, name_order: dict[str, int] | None = None
+    ) -> None:
+        """Write a snapshot, replacing its file as a whole."""
+        del name_order
+        atomic_write(Path(snapshot_collection.location), str(next(iter(snapshot_collection)).data))

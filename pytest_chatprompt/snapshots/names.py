@@ -1,0 +1,85 @@
+"""Names made from case ids: the name in pytest's node id, and the file name of the snapshot.
+
+Strings come in, strings come out. A name is the id itself where possible; characters that are not allowed are
+percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items.file` and `unused` call it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+# `::` separates the parts of a node id; control characters would break its line.
+_NOT_IN_NODE_ID: Final = re.compile(r"%|:(?=:)|(?<=:):|[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Characters that some file systems refuse, and brackets, which enclose the provider; a leading dot would hide the file.
+_NOT_IN_FILE_NAME: Final = re.compile(r'[%<>:"/\\|?*\[\]\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^\.')
+# Common file systems allow 255 bytes; this leaves room for a suffix and for the prefix of a temporary file.
+_LONGEST_STEM_BYTES: Final = 200
+_DIGEST_CHARACTERS: Final = 12
+
+
+def node_name(case_id: str) -> str:
+    """The name of a case in pytest's node ids.
+
+    Args:
+        case_id: the id as written in the eval file.
+    """
+    return _NOT_IN_NODE_ID.sub(_percent_encode, case_id)
+
+
+def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The file names, without extension, of the snapshots of one eval file.
+
+    Args:
+        names: pairs of a case id and the text for the brackets (`anthropic`, `anthropic-hot`), all different.
+
+    Returns:
+        One stem for each pair, in the same order. They are different even on a file system that ignores case or
+        the encoding of accents.
+    """
+    stems = [_stem(case_id, label) for case_id, label in names]
+    # Compare ids, not whole stems, so that a snapshot has the same name whichever providers a run uses.
+    sharing_ids = Counter(casefolded(case_id) for case_id in {case_id for case_id, _ in names})
+    sharing_stems = Counter(map(casefolded, stems))
+    return tuple(
+        _with_digest(stem, case_id, label)
+        if (sharing_ids[casefolded(case_id)] > 1 and case_id != casefolded(case_id))
+        or (sharing_stems[casefolded(stem)] > 1 and stem != casefolded(stem))
+        else stem
+        for stem, (case_id, label) in zip(stems, names, strict=True)
+    )
+
+
+def _stem(case_id: str, label: str) -> str:
+    stem = f"{_NOT_IN_FILE_NAME.sub(_percent_encode, case_id)}[{_NOT_IN_FILE_NAME.sub(_percent_encode, label)}]"
+    return stem if len(stem.encode()) <= _LONGEST_STEM_BYTES else _with_digest(stem, case_id, label)
+
+
+def _with_digest(stem: str, case_id: str, label: str) -> str:
+    """Make a stem unique and short enough: truncate it, and put a digest of the id and label before the bracket."""
+    digest = hashlib.sha256(f"{case_id}\0{label}".encode(errors="surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
+    case_part, _, label_part = stem.rpartition("[")
+    bracket = _truncate(f"[{label_part.removesuffix(']')}", _LONGEST_STEM_BYTES // 2) + "]"
+    case_part_bytes = _LONGEST_STEM_BYTES - len(bracket.encode()) - _DIGEST_CHARACTERS - 1
+    return f"{_truncate(case_part, case_part_bytes)}~{digest}{bracket}"
+
+
+def _truncate(text: str, size_bytes: int) -> str:
+    return text.encode()[:size_bytes].decode(errors="ignore")
+
+
+def casefolded(name: str) -> str:
+    """The form of a name that is equal for all names that some file system takes for the same.
+
+    Args:
+        name: a file name; upper and lower case, and the two encodings of an accent, count as equal.
+    """
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _percent_encode(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))

@@ -1,0 +1,194 @@
+r"""Write the text of a snapshot: JSON data as exact and readable YAML.
+
+JSON data comes in; a YAML text comes out, and loading it gives back exactly the same data. Pure; the extension, the
+diff and the recordings of this room call it, and `live`.
+
+One line of a string is one line of the text. A string of several lines is a literal block if all of it is visible;
+else it is a double-quoted scalar with a line break after every `\n`, in which every invisible character is escaped.
+YAML libraries fold, wrap or quote long strings by rules of their own. Here each line of the text depends on one line of
+the string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import yaml
+from yaml.resolver import Resolver
+
+_STR_TAG: Final = "tag:yaml.org,2002:str"
+_RESOLVER: Final[Any] = Resolver()
+
+# Control and format characters, blanks other than the space, line separators, fillers, lone surrogates and
+# noncharacters. A list, because the tables of `unicodedata` differ between Python versions.
+_INVISIBLE: Final = (
+    "\x7f-\xa0\xad\u034f\u061c\u070f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
+    "\u205f-\u206f\u3000\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_INVISIBLE_IN_LINE: Final = re.compile(f"[\x00-\x1f{_INVISIBLE}]")
+_INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{_INVISIBLE}]")
+_NEEDS_ESCAPE: Final = re.compile(f'[\x00-\x1f{_INVISIBLE}"\\\\]')
+_SHORT_ESCAPES: Final = {
+    "\0": r"\0", "\a": r"\a", "\b": r"\b", "\t": r"\t", "\n": r"\n", "\v": r"\v", "\f": r"\f", "\r": r"\r",
+    "\x1b": r"\e", '"': r"\"", "\\": r"\\",
+}  # fmt: skip
+# A plain string may begin with a dash if no blank follows, as in `--json`.
+_NOT_PLAIN_START: Final = re.compile(r"[?:,\[\]{}#&*!|>'\"%@`]|-(?:\s|$)|---|\.\.\.")
+_NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
+_INDENT: Final = "  "
+
+
+def dump(data: Mapping[str, Any], *, escape_blocks: bool = False) -> str:
+    """Write JSON data as YAML.
+
+    Args:
+        data: mappings with string keys, sequences, strings, numbers, booleans and `None`; their order is kept.
+        escape_blocks: write every string of several lines with escapes, even if all of it is visible.
+
+    Returns:
+        The text, with a line break at its end; `""` for an empty mapping.
+
+    Raises:
+        TypeError: the data contains a value of another type.
+    """
+    return "".join(f"{line}\n" for line in _lines(data, "", escape_blocks))
+
+
+def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, escape_blocks: bool) -> Iterator[str]:
+    """The lines of a mapping or sequence that is not empty."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _entry(f"{indent}{_inline(key)}:", inner, indent, escape_blocks, is_item=False)
+    else:
+        for inner in value:
+            yield from _entry(f"{indent}-", inner, indent, escape_blocks, is_item=True)
+
+
+def _entry(prefix: str, value: Any, indent: str, escape_blocks: bool, *, is_item: bool) -> Iterator[str]:
+    """The lines of a mapping's value or a sequence's item, beginning with its key or dash."""
+    deeper = indent + _INDENT
+    match value:
+        case str() if "\n" in value:
+            yield from _block(prefix, value, deeper, escape_blocks)
+        case Mapping() if value:
+            if is_item:
+                # The first key follows the dash on its line, the others stand below.
+                lines = _lines(value, deeper, escape_blocks)
+                yield f"{prefix} {next(lines).removeprefix(deeper)}"
+                yield from lines
+            else:
+                yield prefix
+                yield from _lines(value, deeper, escape_blocks)
+        case list() | tuple() if value:
+            yield prefix
+            yield from _lines(value, deeper if is_item else indent, escape_blocks)
+        case _:
+            yield f"{prefix} {_inline(value)}"
+
+
+def _block(prefix: str, text: str, indent: str, escape_blocks: bool) -> Iterator[str]:
+    """The lines of a string of several lines."""
+    if escape_blocks or text.endswith("\n\n") or text == "\n" or not _is_all_visible(text):
+        yield f'{prefix} "\\'
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+            breaks = [r"\n"] * len(lines)
+        else:
+            breaks = [*[r"\n"] * (len(lines) - 1), ""]
+        for number, (line, line_break) in enumerate(zip(lines, breaks, strict=True), start=1):
+            # YAML would drop leading blanks as indentation; escaping the first one keeps them all.
+            backslash = "\\" if line.startswith(" ") else ""
+            yield f"{indent}{backslash}{_escape(line)}{line_break}" + ('"' if number == len(lines) else "\\")
+        return
+    # Without this number YAML takes the indentation from the first line that is not empty.
+    indentation = "2" if text.lstrip("\n").startswith(" ") else ""
+    yield f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-")
+    # Yield all lines at once: for a document of a megabyte, one by one takes longer than everything else together.
+    yield "\n".join([f"{indent}{line}" if line else "" for line in text.removesuffix("\n").split("\n")])
+
+
+def _is_all_visible(text: str) -> bool:
+    """Whether a string of several lines has neither invisible characters nor blanks at the end of a line."""
+    if text.endswith(" ") or " \n" in text:
+        return False
+    if text.isascii():
+        # In ASCII the pattern matches exactly what Python calls not printable; this takes a fifth of the time.
+        return text.replace("\n", "").isprintable()
+    return _INVISIBLE_IN_BLOCK.search(text) is None
+
+
+def _inline(value: Any) -> str:
+    """A scalar, or an empty collection, on one line."""
+    match value:
+        case str():
+            return value if _is_plain(value) else _quoted(value)
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return _float(value)
+        case Mapping():
+            return "{}"
+        case list() | tuple():
+            return "[]"
+    raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return ".nan"
+    if math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    text = repr(value)
+    # YAML 1.1 requires a point in a float: 1e+16 would be a string.
+    return text if "." in text else text.replace("e", ".0e")
+
+
+@lru_cache(maxsize=1024)
+def _is_plain(text: str) -> bool:
+    """Whether a string of one line needs no quotes: every YAML reader loads it unquoted as the same string."""
+    return (
+        bool(text)
+        and not _NOT_PLAIN_START.match(text)
+        and text == text.strip(" ")
+        and ": " not in text
+        and " #" not in text
+        and not text.endswith(":")
+        and not _INVISIBLE_IN_LINE.search(text)
+        and not _NUMBER_LIKE.fullmatch(text)
+        and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
+    )
+
+
+def _quoted(text: str) -> str:
+    """A string of one line in the kind of quotes that needs fewer escapes."""
+    if ('"' in text or "\\" in text) and not _INVISIBLE_IN_LINE.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    return f'"{_escape(text)}"'
+
+
+def _escape(text: str) -> str:
+    return _NEEDS_ESCAPE.sub(_escape_character, text)
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    character = match[0]
+    short = _SHORT_ESCAPES.get(character)
+    if short is not None:
+        return short
+    code = ord(character)
+    hexadecimal = f"{code:X}"
+    # The shortest of YAML's three forms that fits: \xFF, \uFFFF, \UFFFFFFFF.
+    letter, width = next(
+        (letter, width) for letter, width in (("x", 2), ("u", 4), ("U", 8)) if width >= len(hexadecimal)
+    )
+    return f"\\{letter}{hexadecimal:0>{width}}"

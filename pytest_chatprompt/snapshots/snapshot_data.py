@@ -1,0 +1,66 @@
+"""What a snapshot shows of an `Exchange`, as JSON data.
+
+An `Exchange` comes in; the data that `serializer` writes comes out. HTTP bodies are as decoded from the bytes sent.
+Pure functions: `items` and `live` compare the data with the snapshot, `recordings` hashes what was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.providers.agents.base import portable_invocation
+
+
+def sent_data(exchange: Exchange, root: Path) -> Any:
+    """Only what was sent, as JSON data: a recorded answer is valid for exactly this.
+
+    Args:
+        exchange: what a provider sent, as captured.
+        root: pytest's root folder; the paths of an agent become relative to it.
+
+    Returns:
+        A list of endpoint and body for each HTTP request. For an agent, its invocation; if a provider sent nothing,
+        the chat prompt that it was given.
+    """
+    if exchange.invocation is not None:
+        return portable_invocation(exchange.invocation, root)
+    if not exchange.sent:
+        return [message.as_dict() for message in exchange.request.chat_prompt or ()]
+    return [[sent.endpoint, sent.body] for sent in exchange.sent]
+
+
+def snapshot_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:
+    """Everything that the snapshot of an exchange shows, as JSON data in the order of the file.
+
+    Args:
+        exchange: what a provider sent, as captured.
+        provider_name: the name that the case, the file or the option gives.
+        root: pytest's root folder; the paths of an agent become relative to it.
+
+    Returns:
+        The keys `provider`, `endpoint`, `question`, `request`, and `adjustments` if there are any. Instead of
+        `endpoint` and `request` there are `requests`, each with its endpoint, if the provider sent several;
+        `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent.
+    """
+    data: dict[str, Any] = {"provider": provider_name}
+    if exchange.invocation is not None:
+        data |= {"question": exchange.request.question, **portable_invocation(exchange.invocation, root)}
+        return data | _adjustments(exchange.request.question_adjustments)
+    match exchange.sent:
+        case []:
+            prompt = exchange.request.chat_prompt or ()
+            data["question"] = exchange.request.question
+            data["messages"] = [message.as_dict() for message in prompt]
+        case [sent]:
+            data |= {"endpoint": sent.endpoint, "question": exchange.request.question, "request": sent.body}
+        case requests:
+            data["question"] = exchange.request.question
+            data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in requests]
+    return data | _adjustments((*exchange.request.adjustments, *exchange.response.adjustments))
+
+
+def _adjustments(adjustments: Sequence[str]) -> dict[str, Any]:
+    return {"adjustments": list(adjustments)} if adjustments else {}

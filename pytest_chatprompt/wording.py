@@ -1,0 +1,41 @@
+"""Phrases that the messages to users share: paths, suggestions, numbers of messages.
+
+Strings in, strings out. Every room may call it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """A path as messages show it: relative to the root folder where it is inside, with `/` on every platform.
+
+    Args:
+        path: absolute.
+        root: pytest's root folder.
+    """
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A suggestion for a mistyped word, such as `did you mean 'content'?`; `""` if no known word is close.
+
+    Args:
+        word: as the user wrote it.
+        known: the words that are valid there.
+    """
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def message_numbers(numbers: Sequence[int]) -> str:
+    """Messages by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`.
+
+    Args:
+        numbers: 1-based, at least one.
+    """
+    *first, last = map(str, numbers)
+    return f"messages {', '.join(first)} and {last}" if first else f"message {last}"

@@ -1,0 +1,302 @@
+"""The recorder: what a provider sends, and what a snapshot shows of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from pytest_chatprompt import (
+    AnthropicProvider,
+    AzureProvider,
+    CaptureError,
+    ChatMessage,
+    EvalAPI,
+    GeminiProvider,
+    OpenAIProvider,
+    ProviderError,
+    ProviderRequest,
+    ProviderResponse,
+)
+from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+
+REQUEST = ProviderRequest(
+    question="hi", chat_prompt=(ChatMessage("user", "hi"),), metadata={"systemPrompt": ""}, adjustments=("one",)
+)
+OK = ProviderResponse(text="ok")
+
+
+def captured(provider: Any, request: ProviderRequest = REQUEST, api: EvalAPI | None = None) -> dict[str, Any]:
+    return snapshot_data(capture_offline(provider, request, api or EvalAPI()), "it", Path("/root"))
+
+
+def sending(*urls: str, **arguments: Any) -> Callable[[ProviderRequest], ProviderResponse]:
+    def send(_: ProviderRequest) -> ProviderResponse:
+        with httpx.Client() as client:
+            for url in urls:
+                client.post(url, **arguments)
+        return OK
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("provider", "endpoint"),
+    [
+        pytest.param(
+            AzureProvider(), "POST /openai/deployments/gpt-5.5/chat/completions?api-version=2024-10-21", id="azure"
+        ),
+        pytest.param(
+            AzureProvider(endpoint="https://gw.example/a/b", api_version=None),
+            "POST /openai/v1/chat/completions",
+            id="azure v1 behind a gateway",
+        ),
+        pytest.param(OpenAIProvider(), "POST /chat/completions", id="openai"),
+        pytest.param(
+            OpenAIProvider(base_url="http://localhost:11434/v1"), "POST /chat/completions", id="a compatible server"
+        ),
+        pytest.param(AnthropicProvider(), "POST /v1/messages", id="anthropic"),
+        pytest.param(GeminiProvider(model="m"), "POST /v1beta/models/m:generateContent", id="gemini"),
+    ],
+)
+def test_the_built_in_providers_work_with_nothing_set(
+    provider: Any, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in (
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_ENDPOINT",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+    ):
+        monkeypatch.delenv(variable, raising=False)
+    data = captured(provider)
+    provider.close()
+    assert list(data) == ["provider", "endpoint", "question", "request", "adjustments"]
+    assert (data["provider"], data["endpoint"], data["question"], data["adjustments"]) == (
+        "it",
+        endpoint,
+        "hi",
+        ["one"],
+    )
+
+
+BUILT_IN = list(CHAT_PROVIDERS)
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_a_built_in_provider_is_captured_like_a_subclass_of_it(kind: type[Any]) -> None:
+    def seen(provider: Any, api: EvalAPI) -> list[Any]:
+        with contextlib.closing(provider):
+            exchange = capture_offline(provider, REQUEST, api)
+        response = exchange.response.model_copy(update={"latency_seconds": 0.0})
+        sent = [(one.method, one.url, one.headers.raw, one.content) for one in api.sent]
+        return [exchange.sent, response, sent, [call.response.json() for call in api.calls]]
+
+    own = type("Own", (kind,), {})
+    with_route = EvalAPI()
+    with_route.get("https://elsewhere.example/").respond(200)
+    exchanges = [seen(kind(), EvalAPI()), seen(own(), EvalAPI()), seen(kind(), with_route)]
+    assert exchanges[0] == exchanges[1] == exchanges[2]
+    assert exchanges[0][2]
+
+
+def test_each_capture_starts_with_no_requests() -> None:
+    api = EvalAPI()
+    with contextlib.closing(OpenAIProvider()) as provider:
+        for _ in range(3):
+            capture_offline(provider, REQUEST, api)
+    assert (len(api.sent), len(api.calls)) == (1, 3)
+
+
+def test_capturing_a_built_in_provider_patches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(_: httpx.Request) -> httpx.Response:
+        seen.append((dict(os.environ), vars(httpx.Client)["_transport_for_url"]))
+        return httpx.Response(200, json=OpenAIProvider.offline_reply)
+
+    seen: list[Any] = []
+    api = EvalAPI()
+    monkeypatch.setattr(api, "_answer", look)
+    look(httpx.Request("GET", "https://x.example/"))
+    with contextlib.closing(OpenAIProvider()) as provider:
+        capture_offline(provider, REQUEST, api)
+    assert seen[0] == seen[1]
+
+
+def test_a_replaced_send_of_a_built_in_provider_is_captured_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = sending("https://x.example/v1/messages", json={"a": 1})
+    with contextlib.closing(OpenAIProvider()) as one, contextlib.closing(OpenAIProvider()) as another:
+        monkeypatch.setattr(one, "send", send)
+        assert captured(one)["endpoint"] == "POST /v1/messages"
+        monkeypatch.setattr(OpenAIProvider, "send", staticmethod(send))
+        assert captured(another)["endpoint"] == "POST /v1/messages"
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_a_built_in_provider_cannot_reach_the_network_in_another_way(
+    kind: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_key(*_: object) -> str:
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+        return "key"
+
+    monkeypatch.setattr(kind, "_key", read_key)
+    with (
+        contextlib.closing(kind()) as provider,
+        pytest.raises(CaptureError, match=r"the provider connected to 192\.0\.2\.1"),
+    ):
+        capture_offline(provider, REQUEST, EvalAPI())
+
+
+def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = captured(AzureProvider())
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "not a url")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
+    assert captured(AzureProvider()) == plain
+
+
+def test_adjustments_of_the_provider_follow_those_of_the_conversion() -> None:
+    request = REQUEST.model_copy(update={"chat_prompt": (ChatMessage("user", "hi", name="bob", number=1),)})
+    provider = AnthropicProvider()
+    assert captured(provider, request)["adjustments"] == ["one", "message 1: name 'bob' left out, Anthropic has none"]
+    provider.close()
+
+
+def test_several_requests_are_listed_with_their_endpoints() -> None:
+    api = EvalAPI()
+    api.post("https://x.example/prepare").respond(204)
+    send = sending("https://x.example/prepare", "https://x.example/v1/messages", json={"a": 1})
+    assert captured(send, api=api) == {
+        "provider": "it",
+        "question": "hi",
+        "requests": [
+            {"endpoint": "POST /prepare", "request": {"a": 1}},
+            {"endpoint": "POST /v1/messages", "request": {"a": 1}},
+        ],
+        "adjustments": ["one"],
+    }
+
+
+def test_of_a_plain_function_the_messages_are_captured() -> None:
+    plain = REQUEST.model_copy(update={"adjustments": ()})
+    assert captured(lambda _: OK, plain) == {
+        "provider": "it",
+        "question": "hi",
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+
+
+def test_a_legacy_request_to_a_plain_function_has_no_messages() -> None:
+    assert captured(lambda _: OK, ProviderRequest(question="q")) == {"provider": "it", "question": "q", "messages": []}
+
+
+def test_the_body_is_decoded_from_the_bytes_sent() -> None:
+    send = sending("https://x.example/v1/messages", content=b'{"b": 1.0, "a": [1e3, "\\u00e4"]}')
+    data = captured(send)["request"]
+    assert list(data) == ["b", "a"]
+    assert data == {"b": 1.0, "a": [1000.0, "ä"]}
+
+
+def test_an_unanswered_request_is_an_error_even_if_the_provider_swallows_it() -> None:
+    def send(_: ProviderRequest) -> ProviderResponse:
+        with contextlib.suppress(Exception):
+            httpx.get("https://x.example/models")
+        return OK
+
+    with pytest.raises(CaptureError, match=r"nothing answers GET https://x\.example/models offline"):
+        captured(send)
+
+
+def test_a_client_other_than_httpx_is_an_error_that_names_the_address() -> None:
+    def send(_: ProviderRequest) -> ProviderResponse:
+        with contextlib.suppress(urllib.error.URLError):
+            urllib.request.urlopen("https://api.example/v1/chat/completions", b"{}")
+        return OK
+
+    with pytest.raises(CaptureError) as caught:
+        captured(send)
+    assert str(caught.value) == (
+        "the provider connected to api.example:443 with a client other than httpx, and offline runs send nothing to the "
+        "network; send through an httpx client, so that eval_api can answer it"
+    )
+
+
+def test_a_client_other_than_httpx_is_an_error_on_loopback_too() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.handle_request)
+        thread.start()
+
+        def send(_: ProviderRequest) -> ProviderResponse:
+            urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/", b"{}").close()
+            return OK
+
+        with pytest.raises(CaptureError, match=r"with a client other than httpx, and what it sent cannot be captured"):
+            captured(send)
+        thread.join()
+
+
+def test_a_loopback_connection_beside_an_httpx_request_is_allowed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def send(request: ProviderRequest) -> ProviderResponse:
+            with socket.create_connection(listener.getsockname()):
+                return sending("https://x.example/v1/messages", json={})(request)
+
+        assert captured(send)["endpoint"] == "POST /v1/messages"
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        pytest.param("gpt", "the provider is str 'gpt', which has no send(request)", id="not a provider"),
+        pytest.param(lambda _: "text", "the provider returned str, not a ProviderResponse", id="a string"),
+        pytest.param(
+            type("Mine", (), {"send": lambda *_: None})(),
+            "Mine.send returned NoneType, not a ProviderResponse",
+            id="nothing",
+        ),
+    ],
+)
+def test_what_is_not_a_provider_is_an_error(provider: Any, message: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        captured(provider)
+    assert str(caught.value) == message
+
+
+def test_an_async_provider_is_an_error() -> None:
+    class Mine:
+        async def send(self, _: ProviderRequest) -> ProviderResponse:
+            return OK
+
+    with pytest.raises(ProviderError, match=r"Mine\.send is async; make it a plain function"):
+        captured(Mine())
+
+
+def test_an_error_of_the_provider_is_raised_unchanged() -> None:
+    def send(_: ProviderRequest) -> ProviderResponse:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        captured(send)

@@ -1,0 +1,64 @@
+"""Sent requests: endpoint and body."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Any
+
+import httpx
+import pytest
+
+from pytest_chatprompt.capture.sent_request import SentRequest
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        pytest.param(b"", None, id="none"),
+        pytest.param(b'{"a": 1}', {"a": 1}, id="JSON"),
+        pytest.param(b"a=1&b=2", "a=1&b=2", id="a form"),
+        pytest.param(b"\xff\x00", {"base64": "/wA="}, id="bytes"),
+    ],
+)
+def test_a_body_is_json_else_text_else_base64(content: bytes, body: Any) -> None:
+    assert SentRequest.from_httpx(httpx.Request("POST", "https://x.example/", content=content), None).body == body
+
+
+@pytest.mark.parametrize(
+    ("url", "base_url", "endpoint"),
+    [
+        pytest.param("https://x.example/a/b?c=d%2F", None, "GET /a/b?c=d%2F", id="no base URL"),
+        pytest.param("https://x.example/a/b", "https://x.example", "GET /a/b", id="a base URL without path"),
+        pytest.param("https://x.example/a/b", "https://x.example/a/", "GET /b", id="a base URL with a path"),
+        pytest.param("https://x.example/a?b", "https://x.example/a", "GET ?b", id="only a query"),
+        pytest.param("https://x.example/ab", "https://x.example/a", "GET /ab", id="part of a segment is not a base"),
+        pytest.param("https://y.example/a/b", "https://x.example/a", "GET /a/b", id="another host"),
+        pytest.param("https://y.example/a/b", 5, "GET /a/b", id="a base URL of another type"),
+    ],
+)
+def test_the_endpoint_is_relative_to_the_base_url(url: str, base_url: Any, endpoint: str) -> None:
+    assert SentRequest.from_httpx(httpx.Request("GET", url), base_url).endpoint == endpoint
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_compressed_body_is_decompressed(encoding: str) -> None:
+    content = gzip.compress(b'{"a": 1}') if encoding == "gzip" else zlib.compress(b'{"a": 1}')
+    request = httpx.Request("POST", "https://x.example/", content=content, headers={"content-encoding": encoding})
+    assert SentRequest.from_httpx(request, None).body == {"a": 1}
+
+
+def test_a_body_that_is_not_compressed_despite_its_header_is_kept() -> None:
+    request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": "gzip"})
+    assert SentRequest.from_httpx(request, None).body == "plain"
+
+
+def test_a_body_in_an_unknown_encoding_is_kept() -> None:
+    for encoding in ("identity", "br"):
+        request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": encoding})
+        assert SentRequest.from_httpx(request, None).body == "plain"
+
+
+def test_a_key_in_the_query_is_hidden() -> None:
+    request = httpx.Request("GET", "https://x.example/ask?q=a%20b&api_key=s3cret&token=t")
+    assert SentRequest.from_httpx(request, None).endpoint == "GET /ask?q=a%20b&api_key=hidden&token=hidden"

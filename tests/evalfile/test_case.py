@@ -1,0 +1,54 @@
+"""The case as frozen data."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import EvalCase
+from pytest_chatprompt.evalfile.loader import load_eval_file
+from tests.conftest import Project
+
+HELLO = "    input_messages: [{role: user, content: hello}]\n"
+
+
+def test_a_case_is_frozen(project: Project) -> None:
+    case = project.case("input_messages: [{role: user, content: hi}]")
+    with pytest.raises(ValueError, match="frozen"):
+        case.id = "b"
+
+
+def test_a_case_that_was_not_read_from_a_file_has_no_position() -> None:
+    case = EvalCase.model_validate({"id": "a", "input_messages": [{"role": "user", "content": "hi"}]})
+    with pytest.raises(AttributeError, match="case 'a' was not read from a file"):
+        _ = case.path
+
+
+def test_metadata_cannot_be_changed_but_can_be_serialized_and_copied(project: Project) -> None:
+    (case,) = load_eval_file(
+        project.write("a.eval.yaml", f"metadata: {{a: {{b: [1]}}}}\nevalcases:\n  - id: a\n{HELLO}"), project.root
+    )
+    assert isinstance(case, EvalCase)
+    change: Any
+    for change in (
+        lambda data: data.update(c=1),
+        lambda data: data.pop("a"),
+        lambda data: data.__setitem__("c", 1),
+        lambda data: data.__ior__({"c": 1}),
+        lambda data: data["a"].clear(),
+        lambda data: data["a"].setdefault("c", 1),
+        lambda data: data["a"]["b"].append(1),
+    ):
+        with pytest.raises((TypeError, AttributeError)):
+            change(case.metadata)
+    assert case.metadata == {"a": {"b": (1,)}}
+    assert json.dumps(case.metadata) == '{"a": {"b": [1]}}'
+    for copied in (case.model_copy(deep=True), copy.deepcopy(case), pickle.loads(pickle.dumps(case))):
+        assert copied == case
+        assert type(copied.metadata) is type(case.metadata)
+        assert copied.line == case.line
+    assert json.loads(case.model_dump_json())["metadata"] == {"a": {"b": [1]}}

@@ -1,0 +1,192 @@
+"""Problems inside a case: each with its position and its whole message."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from tests.conftest import Project
+
+
+def case_problems(project: Project, body: str) -> list[str]:
+    """The problems of a file's only case; its body begins on line 3."""
+    indented = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+    path = project.write("a.eval.yaml", f"evalcases:\n  - id: a\n{indented}")
+    (case,) = load_eval_file(path, project.root)
+    assert isinstance(case, InvalidCase)
+    assert case.id == "a"
+    assert case.line == 2
+    return str(case.error).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        pytest.param("outcome: x", ["2:5: case 'a': missing key 'input_messages'"], id="no messages"),
+        pytest.param("input_messages: []", ["3:21: case 'a': 'input_messages' is empty"], id="an empty list"),
+        pytest.param(
+            "input_messages: hi",
+            ["3:21: case 'a': 'input_messages' must be a list, but is 'hi'"],
+            id="messages that are not a list",
+        ),
+        pytest.param(
+            "input_messages: [hi]",
+            ["3:22: case 'a': 'input_messages[0]' must be a mapping, but is 'hi'"],
+            id="a message that is not a mapping",
+        ),
+        pytest.param(
+            "input_message: [{role: user, content: x}]",
+            [
+                "2:5: case 'a': missing key 'input_messages'",
+                "3:5: case 'a': unknown key 'input_message'; did you mean 'input_messages'?",
+            ],
+            id="a misspelled key",
+        ),
+        pytest.param(
+            "zzz: 1\ninput_messages: [{role: user, content: x}]",
+            ["3:5: case 'a': unknown key 'zzz'"],
+            id="an unknown key without a similar one",
+        ),
+        pytest.param(
+            "input_messages: [{role: usr, content: x}]",
+            ["3:29: case 'a': unknown role: 'usr'; did you mean 'user'?"],
+            id="a misspelled role",
+        ),
+        pytest.param(
+            "input_messages: [{role: 1, content: x}]",
+            ["3:29: case 'a': unknown role: the number 1; the roles are system, user, assistant, tool"],
+            id="a role that is not a string",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, contnet: x}]",
+            ["3:35: case 'a': unknown key 'contnet'; did you mean 'content'?"],
+            id="misspelled content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user}]",
+            ["3:22: case 'a': missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it"],
+            id="no content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: 3.12}]",
+            [
+                "3:44: case 'a': 'input_messages[0].content' must be a string, but is the number 3.12; put it in quotes if you mean text"
+            ],
+            id="a number for content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: no}]",
+            [
+                "3:44: case 'a': 'input_messages[0].content' must be a string, but is the boolean false (no); put it in quotes if you mean text"
+            ],
+            id="a boolean for content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: 2024-01-02}]",
+            [
+                "3:44: case 'a': 'input_messages[0].content' must be a string, but is the date 2024-01-02; put it in quotes if you mean text"
+            ],
+            id="a date for content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: {a: b}}]",
+            ["3:44: case 'a': 'input_messages[0].content' must be a string, but is a mapping"],
+            id="a mapping for content",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: text, value: ~}]}]",
+            [
+                "3:65: case 'a': 'input_messages[0].content[0].value' must be a string, but is null (~); put it in quotes if you mean text"
+            ],
+            id="null for text",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: text, value: [x]}]}]",
+            ["3:65: case 'a': 'input_messages[0].content[0].value' must be a string, but is a list"],
+            id="a list for text",
+        ),
+        pytest.param(
+            "input_messages:\n  - role: user\n    content:\n      - type: text\n        value:",
+            ["7:19: case 'a': 'input_messages[0].content[0].value' must be a string, but is empty"],
+            id="a text part without a value",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: fiel, value: x}]}]",
+            ["3:45: case 'a': a part must be {type: text, value: ...} or {type: file, value: PATH}"],
+            id="a misspelled type of part",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{value: x}]}]",
+            ["3:45: case 'a': a part must be {type: text, value: ...} or {type: file, value: PATH}"],
+            id="a part without type",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: file, valeu: x}]}]",
+            ["3:45: case 'a': missing key 'value'", "3:58: case 'a': unknown key 'valeu'; did you mean 'value'?"],
+            id="a misspelled key of a part",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: file, value: ''}]}]",
+            ["3:65: case 'a': 'input_messages[0].content[0].value' is empty"],
+            id="an empty path",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: x, tool_calls: [{id: c, function: {name: f, arguments: '{}'}}]}]",
+            ["3:22: case 'a': 'tool_calls' belongs in an assistant message, but the role is 'user'"],
+            id="tool calls of a user",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: x, tool_call_id: c}]",
+            ["3:22: case 'a': 'tool_call_id' belongs in a tool message, but the role is 'user'"],
+            id="a tool result of a user",
+        ),
+        pytest.param(
+            "input_messages: [{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: {a: 1}, nam: x}}]}]",
+            [
+                "3:92: case 'a': 'input_messages[0].tool_calls[0].function.arguments' must be a string, but is a mapping",
+                "3:100: case 'a': unknown key 'nam'; did you mean 'name'?",
+            ],
+            id="arguments that are a mapping",
+        ),
+        pytest.param(
+            "input_messages: [{role: assistant, tool_calls: [{id: c, type: x, function: {name: f, arguments: '{}'}}]}]",
+            ["3:67: case 'a': 'input_messages[0].tool_calls[0].type': Input should be 'function'"],
+            id="a tool call that is not a function",
+        ),
+        pytest.param(
+            "metadata: {systemPrompt: 3}\ninput_messages: [{role: user, content: x}]",
+            ["3:30: case 'a': 'metadata.systemPrompt' must be a string; put it in quotes"],
+            id="a system prompt that is not a string",
+        ),
+        pytest.param(
+            "metadata: {a: b, system_prompt: Be kind.}\ninput_messages: [{role: user, content: x}]",
+            ["3:37: case 'a': 'metadata.system_prompt' has no effect; write 'systemPrompt'"],
+            id="a misspelled system prompt",
+        ),
+        pytest.param(
+            "provider: []\ninput_messages: [{role: user, content: x}]",
+            ["3:15: case 'a': 'provider' is empty"],
+            id="an empty list of providers",
+        ),
+        pytest.param(
+            "provider: [azure, azure]\ninput_messages: [{role: user, content: x}]",
+            ["3:15: case 'a': 'provider' names 'azure' twice"],
+            id="a provider named twice",
+        ),
+        pytest.param(
+            "tags: ['a b', _x]\ninput_messages: [{role: user, content: x}]",
+            [
+                "3:12: case 'a': the tag 'a b' cannot be selected with -m; use letters, digits and _ - . / +, and do not begin with an underscore",
+                "3:19: case 'a': the tag '_x' cannot be selected with -m; use letters, digits and _ - . / +, and do not begin with an underscore",
+            ],
+            id="tags that -m cannot select",
+        ),
+        pytest.param(
+            "expected_messages: [{role: robot, content: x}]\ninput_messages: [{role: user, content: x}]",
+            ["3:32: case 'a': unknown role: 'robot'; the roles are system, user, assistant, tool"],
+            id="a role in expected_messages",
+        ),
+    ],
+)
+def test_a_problem_in_a_case_is_reported_at_its_position(project: Project, body: str, lines: list[str]) -> None:
+    assert case_problems(project, body) == [f"a.eval.yaml:{line}" for line in lines]

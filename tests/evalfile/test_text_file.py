@@ -1,0 +1,91 @@
+"""Text files: what is read, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_text
+
+
+def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffä\r\n".encode())
+    assert read_text(path, Path("/")) == "ä\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        pytest.param("/dev/zero", "is not a regular file", id="an endless device"),
+        pytest.param("/dev/null", "is not a regular file", id="an empty device"),
+        pytest.param("/", "is a folder; name a file in it", id="a folder"),
+        pytest.param("/nowhere", "cannot be read: No such file or directory", id="a missing file"),
+    ],
+)
+def test_a_path_that_is_not_a_regular_file_is_refused(path: str, reason: str) -> None:
+    with pytest.raises(TextFileError, match=re.escape(reason)):
+        read_text(Path(path), Path("/"))
+
+
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TextFileError, match="is not a regular file"):
+        read_text(tmp_path / "pipe", Path("/"))
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(TextFileError, match="is larger than 20 MiB"):
+        read_text(path, Path("/"))
+
+
+def test_a_file_without_a_size_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The files in /proc report no size; the limit is lowered below the length of one of them.
+    monkeypatch.setattr("pytest_chatprompt.evalfile.text_file.MAX_BYTES", 10)
+    with pytest.raises(TextFileError, match="is larger than"):
+        read_text(Path("/proc/self/status"), Path("/"))
+
+
+def test_an_invalid_byte_is_reported_at_its_position(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"ab\ncd\xff")
+    with pytest.raises(TextFileError, match="byte 0xFF") as caught:
+        read_text(tmp_path / "x", Path("/"))
+    assert (caught.value.line, caught.value.column) == (2, 3)
+
+
+def test_a_link_that_leads_out_of_the_root_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to("../secret")
+    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
+        read_text(tmp_path / "root" / "link", tmp_path / "root")
+    assert read_text(tmp_path / "root" / "link", tmp_path) == "x"
+    assert read_text(tmp_path / "secret", tmp_path / "root") == "x"
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(TextFileError, match="cannot be read: Too many levels of symbolic links"):
+        read_text(tmp_path / "link", tmp_path)
+
+
+def test_a_file_without_a_size_is_read_completely() -> None:
+    assert read_text(Path("/proc/self/cmdline"), Path("/")).split("\0")[0]
+
+
+def test_a_root_folder_that_is_a_link_contains_its_files(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x").write_text("x")
+    (tmp_path / "real" / "out").symlink_to("../secret")
+    (tmp_path / "secret").write_text("x")
+    root = tmp_path / "root"
+    root.symlink_to("real")
+    assert read_text(root / "x", root) == "x"
+    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
+        read_text(root / "out", root)

@@ -1,0 +1,140 @@
+"""The YAML parser: values, their positions, problems, and which texts are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_tree import Position
+
+
+def refusal(text: str) -> tuple[int, int, str]:
+    with pytest.raises(YamlError) as caught:
+        parse_yaml(text)
+    position, reason = caught.value.problem
+    return position.line, position.column, reason
+
+
+def problems_of(text: str) -> list[tuple[int, int, str]]:
+    return [(position.line, position.column, reason) for position, reason in parse_yaml(text)[1]]
+
+
+def test_values_are_read_as_yaml_defines_them() -> None:
+    root, problems = parse_yaml("a: [1, 2.5, yes, null, ~, '3', \"4\", x]\nb: {c: 2024-01-02}\nd: !!str 5\n")
+    assert problems == []
+    data = root.data()
+    assert data["a"] == [1, 2.5, True, None, None, "3", "4", "x"]
+    assert str(data["b"]["c"]) == "2024-01-02"
+    assert data["d"] == "5"
+
+
+def test_the_value_of_an_empty_text_is_none() -> None:
+    assert parse_yaml("")[0].data() is None
+    assert parse_yaml("# only a comment\n")[0].data() is None
+
+
+def test_every_value_has_its_position() -> None:
+    root, _ = parse_yaml("a:\n  - b: x\n    c: y\n")
+    assert root.find(("a", 0, "c")).position == Position(3, 8)
+    assert root.find(("a", 0)).key_position("c") == Position(3, 5)
+    assert root.find(("a", 0)).key_position("nope") == Position(2, 5)
+    assert root.find(("a",)).key_position("b") == Position(2, 3)
+
+
+def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:
+    root, _ = parse_yaml("a: [x]\n")
+    assert root.find(("string", "a", "parts", 0, 3, "b")).data() == "x"
+
+
+def test_columns_count_characters() -> None:
+    root, _ = parse_yaml("ä: {ö: ü}\n")
+    assert root.find(("ä", "ö")).position == Position(1, 8)
+
+
+def test_an_alias_has_the_value_of_its_anchor() -> None:
+    root, problems = parse_yaml("a: &x {k: v}\nb: *x\n")
+    assert problems == []
+    assert root.data() == {"a": {"k": "v"}, "b": {"k": "v"}}
+
+
+def test_a_mappings_own_keys_override_merged_ones() -> None:
+    text = "base: &b {x: 1, y: 1}\nmore: &m {y: 2, z: 2}\nc: {<<: [*b, *m], x: 0}\nd: {<<: *b}\n"
+    data = parse_yaml(text)[0].data()
+    assert data["c"] == {"x": 0, "y": 1, "z": 2}
+    assert data["d"] == {"x": 1, "y": 1}
+
+
+def test_merging_a_value_that_is_not_a_mapping_is_a_problem() -> None:
+    assert problems_of("a: {<<: x}\n") == [(1, 9, "the value of << must be a mapping or a list of mappings")]
+
+
+def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
+    assert problems_of("a:\n  - b: 1\n    c: 2\n    b: 3\n") == [(4, 5, "the key 'b' appears twice, first on line 2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("yes: 1", "the key yes is not a string; put it in quotes", id="a boolean"),
+        pytest.param("12: 1", "the key 12 is not a string; put it in quotes", id="a number"),
+        pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
+        pytest.param("? {a: b}\n: 1", "the key is a mapping; a key must be a string", id="a mapping"),
+    ],
+)
+def test_a_key_that_is_not_a_string_is_a_problem(text: str, reason: str) -> None:
+    assert [problem[2] for problem in problems_of(text)] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a: !!python/object/apply:os.system [x]", "!!python/object/apply:os.system", id="python"),
+        pytest.param("a: !include x.yaml", "!include", id="local"),
+        pytest.param("a: !!binary eA==", "!!binary", id="binary"),
+        pytest.param("a: !!set {x}", "!!set", id="a tagged mapping"),
+    ],
+)
+def test_a_tag_is_a_problem(text: str, shown: str) -> None:
+    assert [problem[2] for problem in problems_of(text)] == [f"the YAML tag {shown} is not allowed here"]
+
+
+def test_a_scalar_that_looks_like_a_date_but_is_not_one_is_a_problem() -> None:
+    assert problems_of("a: 2024-13-45\n") == [
+        (1, 4, "2024-13-45 is not a valid YAML value: month must be in 1..12; put it in quotes")
+    ]
+
+
+def test_invalid_yaml_is_reported_at_its_position() -> None:
+    line, column, reason = refusal("a: [1, 2\nb: 3\n")
+    assert (line, column) == (2, 2)
+    assert reason.startswith("not valid YAML: while parsing a flow sequence, ")
+
+
+def test_a_character_that_yaml_does_not_allow_is_reported_at_its_position() -> None:
+    assert refusal("ä: x\nb: y\x00z\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+
+
+def test_a_second_document_is_refused() -> None:
+    assert refusal("a: 1\n---\nb: 2\n") == (2, 1, "a second YAML document begins here; only one is allowed in a file")
+
+
+def test_an_alias_without_anchor_is_refused() -> None:
+    assert refusal("a: *x\n") == (1, 4, "the alias *x has no anchor &x before it")
+
+
+def test_an_alias_inside_its_own_anchor_is_refused() -> None:
+    assert refusal("a: &x [*x]\n") == (1, 8, "the alias *x is inside the value that it refers to")
+
+
+def test_depth_is_limited() -> None:
+    assert parse_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)[1] == []
+    assert refusal("[" * 100_000) == (1, 101, "nested more than 100 levels deep")
+
+
+def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [
+        f"{later}: &{later} [{', '.join([f'*{earlier}'] * 10)}]"
+        for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"

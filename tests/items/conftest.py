@@ -1,0 +1,126 @@
+"""Project folders for the tests of this folder, and runs of pytest in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.server import Reply, Server
+
+WriteFiles = Callable[[Mapping[str, str]], None]
+
+HELLO = """
+evalcases:
+  - id: hello
+    input_messages: [{role: user, content: hello}]
+"""
+
+
+class Run:
+    """A project folder, and runs of pytest in it."""
+
+    def __init__(self, pytester: pytest.Pytester, write_files: WriteFiles) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        self.write = write_files
+
+    def __call__(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest."""
+        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+    def update(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest with `--snapshot-update`, successfully."""
+        result = self("--snapshot-update", *arguments)
+        assert result.ret == 0
+        return result
+
+    def append(self, name: str, content: str) -> None:
+        """Add text at the end of a file."""
+        self.write({name: (self.path / name).read_text(encoding="utf-8") + content})
+
+    def snapshots(self) -> list[str]:
+        """The paths of all files in snapshot folders."""
+        return sorted(
+            path.relative_to(self.path).as_posix()
+            for path in self.path.rglob("*")
+            if "__snapshots__" in path.parts and path.is_file()
+        )
+
+    def snapshot(self, name: str) -> dict[str, object]:
+        """The data of a snapshot."""
+        data: dict[str, object] = yaml.safe_load((self.path / name).read_text(encoding="utf-8"))
+        return data
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs pytest in an empty project, without any key in the environment."""
+    for variable in (
+        # These tests may run in a worker of pytest-xdist, but their runs of pytest do not.
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_ENDPOINT",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+    ):
+        monkeypatch.delenv(variable, raising=False)
+    write_files({"pytest.ini": "[pytest]\nfilterwarnings = error\n"})
+    return Run(pytester, write_files)
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+# --- live runs of several cases
+
+LIVE_CONFTEST = """
+import pytest
+from pytest_chatprompt import OpenAIProvider, ProviderResponse
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    provider = OpenAIProvider(base_url="{url}", api_key="sk-live-0123456789", {settings})
+    yield provider
+    provider.close()
+"""
+
+# Called with a number of cases, and optionally `conftest` (code to append), `settings` (arguments of the provider) and
+# further files.
+MakeLiveProject = Callable[..., Run]
+
+
+def case_ids(count: int) -> list[str]:
+    """`c0`, `c1`, ..."""
+    return [f"c{number}" for number in range(count)]
+
+
+def eval_file(ids: Sequence[str], provider: str = "openai") -> str:
+    """An eval file whose cases send their own ids."""
+    cases = [f"  - id: {name}\n    input_messages: [{{role: user, content: {name}}}]" for name in ids]
+    return "\n".join([f"provider: {provider}", "evalcases:", *cases, ""])
+
+
+@pytest.fixture
+def live_project(run: Run, server: Server) -> MakeLiveProject:
+    """Makes a project whose cases go to the test server, with their snapshots written."""
+
+    def make(count: int = 8, *, conftest: str = "", settings: str = "max_retries=0", **files: str) -> Run:
+        run.write(
+            {
+                "a.eval.yaml": eval_file(case_ids(count)),
+                "conftest.py": LIVE_CONFTEST.format(url=server.url, settings=settings) + conftest,
+                **files,
+            }
+        )
+        run.update()
+        assert server.requests == []
+        return run
+
+    server.reply = Reply()
+    return make

@@ -1,0 +1,114 @@
+"""Agents in whole pytest runs: captured offline, started in live runs."""
+
+from __future__ import annotations
+
+from tests.items.conftest import HELLO, Run
+from tests.providers.agents.fake_agents import agent_command
+
+FILES = """
+guideline_patterns: ["**/*.guide.md"]
+evalcases:
+  - id: hello
+    input_messages:
+      - role: user
+        content: [{type: text, value: hello}, {type: file, value: x.py}, {type: file, value: ../a.guide.md}]
+"""
+
+
+def test_offline_no_agent_is_started_and_the_snapshot_shows_the_invocation(run: Run) -> None:
+    run.write({"evals/a.eval.yaml": "provider: [codex, vscode, cli]" + FILES, "evals/x.py": "1", "a.guide.md": "A"})
+    run.update("-W", "error").assert_outcomes(passed=3)
+    assert (
+        (run.path / "evals/__snapshots__/a.eval/hello[codex].yaml").read_text()
+        == """\
+provider: codex
+question: |-
+  hello
+  === x.py ===
+  1
+  <Attached: ../a.guide.md>
+argv:
+- codex
+- exec
+- --json
+- --skip-git-repo-check
+- --color
+- never
+- --output-last-message
+- "{folder}/last-message.md"
+- "-"
+prompt: |-
+  Read all of these files before you do anything else. If one of them is missing, stop with an error that names it.
+
+  Guidelines:
+  - [a.guide.md](file://{rootdir}/a.guide.md)
+
+  Files:
+  - [x.py](file://{rootdir}/evals/x.py)
+
+  [[ ## user_query ## ]]
+
+  hello
+  === x.py ===
+  1
+  <Attached: ../a.guide.md>
+files:
+- evals/x.py
+- a.guide.md
+"""
+    )
+    data = run.snapshot("evals/__snapshots__/a.eval/hello[vscode].yaml")
+    assert data["argv"] == [
+        "code", "chat", "--mode", "agent", "--add-file", "evals/x.py", "--add-file", "a.guide.md",
+        "Do what the attached document from standard input asks for.", "-",
+    ]  # fmt: skip
+    assert "file://{folder}/response.md" in str(data["prompt"])
+    data = run.snapshot("evals/__snapshots__/a.eval/hello[cli].yaml")
+    assert data["argv"] == ["agent", "--prompt-file", "{folder}/prompt.md", "--output-file", "{folder}/output.md"]
+    run().assert_outcomes(passed=3)
+
+
+def test_the_snapshot_of_an_agent_lists_only_adjustments_of_the_question(run: Run) -> None:
+    case = FILES + "      - {role: user, content: ' '}\n      - {role: system, content: late}\n"
+    run.write({"evals/a.eval.yaml": "provider: [codex, azure]" + case, "evals/x.py": "1", "a.guide.md": "A"})
+    run.update()
+    dropped = "message 2: dropped, nothing left in it"
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[codex].yaml")["adjustments"] == [dropped]
+    assert run.snapshot("evals/__snapshots__/a.eval/hello[azure].yaml")["adjustments"] == [
+        "message 1: guideline ../a.guide.md moved to the system message (matched **/*.guide.md)",
+        dropped,
+        "message 3: system message moved to the start",
+    ]
+
+
+CONFTEST = """
+import pytest
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def cli_provider():
+    return CLIProvider({command!r})
+"""
+
+
+def test_a_live_run_starts_the_agent_only_if_the_snapshot_matches(run: Run) -> None:
+    command = agent_command(f"open({str(run.path / 'started')!r}, 'a').write('x'); print('answer')")
+    run.write({"a.eval.yaml": "provider: cli" + HELLO, "conftest.py": CONFTEST.format(command=command)})
+    run("--chatprompt-live").assert_outcomes(failed=1)
+    assert not (run.path / "started").exists()
+    run.update("--chatprompt-live").assert_outcomes(passed=1)
+    run("--chatprompt-live").assert_outcomes(passed=1)
+    assert (run.path / "started").read_text() == "xx"
+
+
+def test_a_failing_agent_fails_its_case(run: Run) -> None:
+    run.write({"a.eval.yaml": "provider: cli" + HELLO, "conftest.py": CONFTEST.format(command=["no-agent"])})
+    run.update()
+    result = run("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml:3:5: case 'hello': executable 'no-agent' not found on PATH; install it,"
+            " or pass another command to CLIProvider"
+        ]
+    )

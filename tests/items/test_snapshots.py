@@ -1,0 +1,314 @@
+"""From eval file to snapshot, and what a failure shows when they differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.items.conftest import HELLO, Run, lines
+
+REVIEW = """
+guideline_patterns: ["**/*.instructions.md"]
+metadata:
+  systemPrompt: You review code.
+provider: anthropic
+evalcases:
+  - id: review-loop
+    input_messages:
+      - role: user
+        content:
+          - {type: text, value: "Review this:"}
+          - {type: file, value: ./loop.py}
+          - {type: file, value: ../guidelines/python.instructions.md}
+      - role: assistant
+        content: Which Python version?
+      - role: user
+        content: "3.12"
+  - id: plain
+    input_messages: [{role: user, content: hello}]
+"""
+FILES = {
+    "evals/review.eval.yaml": REVIEW,
+    "evals/loop.py": "for i in range(len(xs) - 1): ...\n",
+    "guidelines/python.instructions.md": "Be concise.\nBe kind.\n",
+}
+SNAPSHOT = "evals/__snapshots__/review.eval/review-loop[anthropic].yaml"
+
+
+def test_an_update_writes_one_readable_file_for_each_case_and_provider(run: Run) -> None:
+    run.write(FILES)
+    run.update().assert_outcomes(passed=2)
+    assert run.snapshots() == ["evals/__snapshots__/review.eval/plain[anthropic].yaml", SNAPSHOT]
+    assert (
+        (run.path / SNAPSHOT).read_text()
+        == """\
+provider: anthropic
+endpoint: POST /v1/messages
+question: |-
+  [User]:
+  Review this:
+  === ./loop.py ===
+  for i in range(len(xs) - 1): ...
+  <Attached: ../guidelines/python.instructions.md>
+  [Assistant]: Which Python version?
+  [User]: 3.12
+request:
+  model: claude-sonnet-5-5
+  max_tokens: 4096
+  system: |-
+    You review code.
+
+    [[ ## Guidelines ## ]]
+
+    Be concise.
+    Be kind.
+  messages:
+  - role: user
+    content: |-
+      Review this:
+      === ./loop.py ===
+      for i in range(len(xs) - 1): ...
+      <Attached: ../guidelines/python.instructions.md>
+  - role: assistant
+    content: Which Python version?
+  - role: user
+    content: "3.12"
+adjustments:
+- "message 1: guideline ../guidelines/python.instructions.md moved to the system message (matched **/*.instructions.md)"
+"""
+    )
+
+
+def test_without_changes_all_cases_pass_and_no_file_is_written(run: Run) -> None:
+    run.write(FILES)
+    run.update()
+    before = {name: (run.path / name).stat().st_mtime_ns for name in run.snapshots()}
+    result = run()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["2 snapshots passed."])
+    run.update()
+    assert {name: (run.path / name).stat().st_mtime_ns for name in run.snapshots()} == before
+
+
+def test_an_edited_guideline_fails_the_cases_that_use_it_with_a_diff_of_one_line(run: Run) -> None:
+    run.write(FILES)
+    run.update()
+    run.write({"guidelines/python.instructions.md": "Be concise.\nBe very kind.\n"})
+    result = run()
+    result.assert_outcomes(passed=1, failed=1)
+    start = result.outlines.index(
+        "evals/review.eval.yaml:7:5: case 'review-loop': what is sent to anthropic is not what its snapshot says"
+    )
+    assert result.outlines[start + 1 : start + 10] == [
+        "",
+        SNAPSHOT,
+        "@@ request.system @@",
+        "      Be concise.",
+        "-     Be kind.",
+        "+     Be very kind.",
+        "    messages:",
+        "",
+        "To accept it: pytest evals/review.eval.yaml::review-loop --snapshot-update",
+    ]
+    assert "pytest_chatprompt" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["FAILED evals/review.eval.yaml::review-loop - what is sent to anthropic is not*"])
+
+
+@pytest.mark.parametrize("style", ["auto", "long", "short", "native", "no"])
+def test_a_failure_shows_none_of_our_source_code_in_any_traceback_style(run: Run, style: str) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    result = run(f"--tb={style}", "-l")
+    result.assert_outcomes(failed=1)
+    assert "pytest_chatprompt" not in result.stdout.str()
+    assert ("has no snapshot yet" in result.stdout.str().partition("short test summary")[0]) is (style != "no")
+
+
+def test_xfail_can_expect_our_errors(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import pytest
+from pytest_chatprompt import SnapshotError
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xfail(raises=SnapshotError, strict=True))
+""",
+        }
+    )
+    run().assert_outcomes(xfailed=1)
+
+
+def test_full_trace_shows_our_frames(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    result = run("--full-trace")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*pytest_chatprompt/items/case_runner.py*"])
+
+
+def test_a_new_case_says_how_its_snapshot_is_written(run: Run) -> None:
+    run.write({"evals/a.eval.yaml": HELLO})
+    result = run("--chatprompt-provider", "gemini", "-o", "chatprompt_files=*.eval.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "evals/a.eval.yaml:3:5: case 'hello': what is sent to gemini has no snapshot yet",
+            "",
+            "There is no evals/__snapshots__/a.eval/hello[[]gemini[]].yaml.",
+            "To write it, for review: pytest evals/a.eval.yaml::hello -o 'chatprompt_files=[*].eval.yaml'"
+            " --chatprompt-provider gemini --snapshot-update",
+        ]
+    )
+    assert run.snapshots() == []
+
+
+def test_the_command_to_accept_is_relative_to_where_pytest_was_started(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.write({"evals/a b.eval.yaml": HELLO})
+    monkeypatch.chdir(run.path / "evals")
+    result = run()
+    result.stdout.fnmatch_lines(["To write it, for review: pytest 'a b.eval.yaml::hello' --snapshot-update"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param(
+            "evals/review.eval.yaml", REVIEW.replace("You review code.", "You review all code."), id="the prompt"
+        ),
+        pytest.param("evals/loop.py", "for x in xs: ...\n", id="an attached file"),
+        pytest.param("guidelines/python.instructions.md", "Be concise.\n", id="a guideline"),
+    ],
+)
+def test_a_change_of_anything_that_is_sent_fails_the_case(run: Run, name: str, content: str) -> None:
+    run.write(FILES)
+    run.update()
+    run.write({name: content})
+    assert run("-k", "review-loop").ret == 1
+
+
+def test_a_change_of_what_is_not_sent_fails_no_case(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    run.write(
+        {
+            "a.eval.yaml": "description: new\n"
+            + HELLO
+            + "    outcome: x\n    expected_messages: [{role: assistant, content: y}]\n"
+        }
+    )
+    run().assert_outcomes(passed=1)
+
+
+def test_a_snapshot_with_crlf_line_breaks_passes(run: Run) -> None:
+    run.write(FILES)
+    run.update()
+    path = run.path / SNAPSHOT
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    run().assert_outcomes(passed=2)
+
+
+def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    path = run.path / "__snapshots__/a.eval/hello[azure].yaml"
+    path.write_bytes(b"\xff\xfe")
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([r"- \xff\xfe"])
+    run.update()
+    run().assert_outcomes(passed=1)
+
+
+def test_an_update_leaves_no_temporary_file(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    assert [path.name for path in (run.path / "__snapshots__/a.eval").iterdir()] == ["hello[azure].yaml"]
+
+
+def test_an_error_while_writing_keeps_the_old_snapshot(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: changed")})
+    snapshot = run.path / "__snapshots__/a.eval/hello[azure].yaml"
+    before = snapshot.read_text()
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.replace", refuse)
+        result = run("--snapshot-update")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*No space left on device*"])
+    assert snapshot.read_text() == before
+    assert [path.name for path in snapshot.parent.iterdir()] == ["hello[azure].yaml"]
+
+
+def test_updating_only_new_snapshots_keeps_the_others(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    second = "  - id: second\n    input_messages: [{role: user, content: x}]\n"
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: changed") + second})
+    run("--snapshot-update-new-only").assert_outcomes(passed=1, failed=1)
+    assert "hello" in lines(run.path / "__snapshots__/a.eval/hello[azure].yaml")[2]
+
+
+def test_a_snapshot_does_not_contain_the_path_of_the_project(run: Run) -> None:
+    run.write(FILES)
+    run.update()
+    for name in run.snapshots():
+        assert str(run.path) not in (run.path / name).read_text()
+
+
+def test_an_ordinary_test_can_use_eval_snapshot(run: Run) -> None:
+    run.write(
+        {
+            "test_it.py": """
+def test_one(eval_snapshot):
+    assert {"a": "one\\ntwo"} == eval_snapshot
+    assert eval_snapshot == ["x"]
+    assert eval_snapshot(name="third") == 3
+"""
+        }
+    )
+    run.update().assert_outcomes(passed=1)
+    assert run.snapshots() == [
+        "__snapshots__/test_it/test_one.1.yaml",
+        "__snapshots__/test_it/test_one.yaml",
+        "__snapshots__/test_it/test_one[third].yaml",
+    ]
+    assert (run.path / "__snapshots__/test_it/test_one.yaml").read_text() == "a: |-\n  one\n  two\n"
+    assert (run.path / "__snapshots__/test_it/test_one.1.yaml").read_text() == "value:\n- x\n"
+    run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("arguments", [["--snapshot-update"], []])
+def test_the_memory_of_what_cases_sent_is_freed_during_the_run(run: Run, arguments: list[str]) -> None:
+    case = "  - {{id: c{}, input_messages: [{{role: user, content: [{{type: file, value: a.txt}}]}}]}}\n"
+    run.write(
+        {
+            "a.txt": "a line of half a megabyte\n" * 20_000,
+            "a.eval.yaml": "evalcases:\n" + "".join(case.format(number) for number in range(24)),
+            "conftest.py": """
+import gc
+import tracemalloc
+
+def pytest_runtest_protocol(item):
+    if item.name == "c4":
+        tracemalloc.start()
+
+def pytest_sessionfinish():
+    gc.collect()
+    print("megabytes in use:", tracemalloc.get_traced_memory()[0] // 1_000_000)
+    tracemalloc.stop()
+""",
+        }
+    )
+    if not arguments:
+        run.update()
+    result = run("-s", *arguments)
+    result.assert_outcomes(passed=24)
+    (megabytes,) = [line.partition("in use: ")[2] for line in result.outlines if "in use: " in line]
+    assert int(megabytes) < 5

@@ -1,0 +1,165 @@
+"""Unused snapshots: which are reported and removed, and which never are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.items.conftest import HELLO, Run
+
+TWO = HELLO + "  - id: second\n    provider: [azure, gemini]\n    input_messages: [{role: user, content: x}]\n"
+HELLO_SNAPSHOT = "__snapshots__/a.eval/hello[azure].yaml"
+GEMINI_SNAPSHOT = "__snapshots__/a.eval/second[gemini].yaml"
+SECOND_SNAPSHOTS = ["__snapshots__/a.eval/second[azure].yaml", GEMINI_SNAPSHOT]
+ALL = [HELLO_SNAPSHOT, *SECOND_SNAPSHOTS]
+
+SYRUPY_TEST = "def test_one(snapshot):\n    assert 'x' == snapshot\n"
+
+
+@pytest.fixture
+def run_with_snapshots(run: Run) -> Run:
+    """A folder with an eval file, an ordinary test, and the snapshots of both."""
+    run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
+    run.update().assert_outcomes(passed=4)
+    return run
+
+
+def eval_snapshots(run: Run) -> list[str]:
+    return [name for name in run.snapshots() if name.endswith(".yaml")]
+
+
+def syrupy_snapshots(run: Run) -> list[str]:
+    return [name for name in run.snapshots() if name.endswith(".ambr")]
+
+
+def test_the_snapshots_of_a_removed_case_are_reported_as_unused(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO})
+    result = run_with_snapshots()
+    assert result.ret == 1
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*- eval snapshots -*",
+            "2 eval snapshots unused: the case or the provider is no longer defined.",
+            "  __snapshots__/a.eval/second[[]azure[]].yaml",
+            "  __snapshots__/a.eval/second[[]gemini[]].yaml",
+            "Re-run pytest with --snapshot-update to remove them.",
+        ],
+        consecutive=True,
+    )
+    assert eval_snapshots(run_with_snapshots) == ALL
+
+
+def test_an_update_deletes_the_snapshot_of_a_removed_provider(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": TWO.replace("[azure, gemini]", "azure")})
+    result = run_with_snapshots.update()
+    result.stdout.fnmatch_lines(["1 eval snapshot removed: the case or the provider is no longer defined."])
+    assert eval_snapshots(run_with_snapshots) == ALL[:2]
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ret", "is_reported"),
+    [
+        pytest.param(["--snapshot-warn-unused"], 0, True, id="only warned about"),
+        pytest.param(["--snapshot-update", "--snapshot-no-cleanup"], 0, True, id="updated without cleanup"),
+        pytest.param(["--snapshot-disable-unused"], 0, False, id="not checked"),
+    ],
+)
+def test_syrupys_options_for_unused_snapshots_apply(
+    run_with_snapshots: Run, arguments: list[str], ret: int, is_reported: bool
+) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO})
+    result = run_with_snapshots(*arguments)
+    assert result.ret == ret
+    assert ("2 eval snapshots unused" in result.stdout.str()) is is_reported
+    assert eval_snapshots(run_with_snapshots) == ALL
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["-k", "hello"], id="by keyword"),
+        pytest.param(["-m", "smoke"], id="by a tag that no case has"),
+        pytest.param(["a.eval.yaml::hello"], id="by node id"),
+        pytest.param(["--deselect", "a.eval.yaml::hello"], id="with one deselected"),
+        pytest.param(["--chatprompt-provider", "azure"], id="with a provider named"),
+        pytest.param(["-o", "chatprompt_provider=openai"], id="with the ini overridden"),
+        pytest.param(["test_b.py"], id="of another file only"),
+        pytest.param(["--ignore=a.eval.yaml"], id="without the file"),
+        pytest.param([".", "--ignore=a.eval.yaml"], id="of the folder without the file"),
+        pytest.param(["--collect-only"], id="that only collects"),
+        pytest.param(["--setup-plan"], id="that only plans"),
+        pytest.param(["-o", "chatprompt_files=nothing.yaml"], id="that collects other files"),
+    ],
+)
+def test_a_run_that_selects_a_file_only_in_part_keeps_its_snapshots(
+    run_with_snapshots: Run, arguments: list[str]
+) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO + "  - id: third\n    input_messages: [{role: user, content: x}]\n"})
+    result = run_with_snapshots("--snapshot-update", *arguments)
+    assert set(ALL) <= set(eval_snapshots(run_with_snapshots))
+    assert "eval snapshot" not in result.stdout.str()
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+def test_a_file_that_fails_to_load_keeps_its_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": "evalcases: ["})
+    for arguments in ([], ["--continue-on-collection-errors"], ["a.eval.yaml"]):
+        result = run_with_snapshots("--snapshot-update", *arguments)
+        assert result.ret != 0
+        assert eval_snapshots(run_with_snapshots) == ALL
+        assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+def test_a_file_with_an_invalid_case_keeps_its_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO + "  - id: second\n    provider: []\n"})
+    run_with_snapshots("--snapshot-update").assert_outcomes(passed=2, errors=1)
+    assert eval_snapshots(run_with_snapshots) == ALL
+
+
+def test_snapshots_are_kept_if_another_file_fails_to_load(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"test_b.py": "syntax error"})
+    run_with_snapshots("--snapshot-update", "--continue-on-collection-errors")
+    assert eval_snapshots(run_with_snapshots) == ALL
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+def test_a_run_that_stops_early_keeps_all_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO, "test_a.py": "def test_it():\n    assert 0\n"})
+    run_with_snapshots("--snapshot-update", "-x", "test_a.py", "a.eval.yaml", "test_b.py").assert_outcomes(failed=1)
+    assert eval_snapshots(run_with_snapshots) == ALL
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+def test_an_interrupted_run_keeps_all_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO, "test_c.py": "def test_it():\n    raise KeyboardInterrupt\n"})
+    result = run_with_snapshots.pytester.runpytest_subprocess("--snapshot-update")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert eval_snapshots(run_with_snapshots) == ALL
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+    assert "Unused snapshot detection is disabled" not in result.stdout.str()
+
+
+def test_skipped_cases_keep_their_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write(
+        {"conftest.py": "import pytest\n@pytest.fixture\ndef eval_provider():\n    pytest.skip('not today')\n"}
+    )
+    run_with_snapshots("--snapshot-update").assert_outcomes(passed=1, skipped=3)
+    run_with_snapshots("--snapshot-update", "a.eval.yaml").assert_outcomes(skipped=3)
+    assert eval_snapshots(run_with_snapshots) == ALL
+    assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
+
+
+def test_syrupy_still_deletes_its_own_unused_snapshots(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"test_b.py": "def test_other(snapshot):\n    assert 'x' == snapshot\n"})
+    run_with_snapshots.update()
+    assert "test_one" not in (run_with_snapshots.path / "__snapshots__/test_b.ambr").read_text()
+    assert eval_snapshots(run_with_snapshots) == ALL
+
+
+def test_without_eval_files_syrupy_deletes_unused_snapshots_as_usual(run: Run) -> None:
+    run.write(
+        {"test_b.py": SYRUPY_TEST, "__snapshots__/test_gone/x.yaml": "a: 1\n", "__snapshots__/test_gone.ambr": ""}
+    )
+    run.update()
+    assert run.snapshots() == ["__snapshots__/test_b.ambr"]

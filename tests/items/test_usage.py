@@ -1,0 +1,52 @@
+"""The usage of a live run: the table of tokens, retries and latency at its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.items.conftest import MakeLiveProject
+from tests.server import CHAT_REPLY, Reply, Server
+
+
+def test_the_summary_counts_retries_and_shows_unknown_usage(live_project: MakeLiveProject, server: Server) -> None:
+    without_usage = {"choices": CHAT_REPLY["choices"]}
+    server.script = lambda number, _: Reply({}, 503, {"retry-after-ms": "1"}) if number < 2 else Reply(without_usage)
+    result = live_project(3, settings="")("--chatprompt-live")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*usage of the live run*",
+            "provider  cases  input tokens  output tokens  retries  median latency  slowest latency",
+            "openai        3       unknown        unknown        2 * s * s",
+            "*3 passed*",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        pytest.param(["-n", "2"], 1, id="with two workers"),
+        pytest.param(["-n", "1"], 1, id="with one worker"),
+        pytest.param([], 0, id="without -n"),
+        pytest.param(["-n", "0"], 0, id="with -n 0"),
+    ],
+)
+def test_under_n_the_summary_says_that_a_run_without_workers_is_as_fast(
+    live_project: MakeLiveProject, arguments: list[str], count: int
+) -> None:
+    result = live_project(4)("--chatprompt-live", *arguments)
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*usage of the live run*"])
+    note = "Under -n each worker has two requests in flight at most; without -n a live run is as fast or faster."
+    assert result.outlines.count(note) == count
+
+
+@pytest.mark.parametrize("arguments", [["-n", "2"], []], ids=["with workers", "without workers"])
+def test_offline_there_is_no_usage_and_no_note_about_workers(
+    live_project: MakeLiveProject, arguments: list[str]
+) -> None:
+    result = live_project(2)(*arguments)
+    result.assert_outcomes(passed=2)
+    assert "usage of the live run" not in result.stdout.str()
+    assert "Under -n" not in result.stdout.str()

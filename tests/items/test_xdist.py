@@ -1,0 +1,59 @@
+"""Runs with several workers of pytest-xdist."""
+
+from __future__ import annotations
+
+from tests.items.conftest import HELLO, Run
+from tests.items.test_unused import ALL, SYRUPY_TEST, TWO, eval_snapshots
+
+
+def test_workers_share_the_cases(run: Run) -> None:
+    run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
+    run.update("-n", "2").assert_outcomes(passed=4)
+    assert eval_snapshots(run) == ALL
+    result = run("-n", "2")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["4 snapshots passed."])
+
+
+def test_workers_without_eval_files_run_as_usual(run: Run) -> None:
+    run.write({"test_b.py": SYRUPY_TEST})
+    run.update("-n", "2").assert_outcomes(passed=1)
+
+
+def test_a_failure_in_a_worker_is_reported_as_without_workers(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    result = run("-n", "2")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml:3:5: case 'hello': what is sent to azure has no snapshot yet",
+            "FAILED a.eval.yaml::hello - what is sent to azure has no snapshot yet",
+        ]
+    )
+
+
+def test_unused_snapshots_are_reported_and_removed_once(run: Run) -> None:
+    run.write({"a.eval.yaml": TWO})
+    run.update()
+    run.write({"a.eval.yaml": HELLO})
+    result = run("-n", "2")
+    assert result.ret == 1
+    assert result.stdout.str().count("2 eval snapshots unused") == 1
+    run.update("-n", "2").stdout.fnmatch_lines(["2 eval snapshots removed: *"])
+    assert eval_snapshots(run) == ALL[:1]
+
+
+def test_a_file_that_fails_to_load_in_the_workers_keeps_its_snapshots(run: Run) -> None:
+    run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
+    run.update()
+    run.write({"a.eval.yaml": "evalcases: ["})
+    run("-n", "2", "--snapshot-update", "--continue-on-collection-errors")
+    assert run.snapshots() == [*ALL, "__snapshots__/test_b.ambr"]
+
+
+def test_a_run_of_some_cases_keeps_all_snapshots(run: Run) -> None:
+    run.write({"a.eval.yaml": TWO})
+    run.update()
+    run.write({"a.eval.yaml": HELLO + "  - id: third\n    input_messages: [{role: user, content: x}]\n"})
+    run.update("-n", "2", "-k", "hello")
+    assert eval_snapshots(run) == ALL

@@ -1,0 +1,130 @@
+"""Attachments: which files a case may name, and what is reported about the others (rules A3, B1 and F)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt import EvalFileError
+from pytest_chatprompt.prompt.attachments import Attachment, read_attachments
+from pytest_chatprompt.prompt.file_reader import FileReader
+from tests.conftest import Project
+
+
+def attached(project: Project, *names: str, patterns: str = "[]") -> dict[str, Attachment]:
+    parts = "".join(f"\n      - {{type: file, value: '{name}'}}" for name in names)
+    case = project.case(f"guideline_patterns: {patterns}\ninput_messages:\n  - role: user\n    content:{parts}")
+    return dict(read_attachments(case, FileReader(project.root)))
+
+
+def problems(project: Project, *names: str) -> list[str]:
+    with pytest.raises(EvalFileError) as caught:
+        attached(project, *names)
+    return str(caught.value).splitlines()
+
+
+def test_f1_a_file_is_searched_for_from_the_eval_files_folder_up_to_the_root(project: Project) -> None:
+    project.write("top.md", "top")
+    project.write("evals/near.md", "near")
+    project.write("both.md", "far")
+    project.write("evals/both.md", "near")
+    attachments = attached(project, "top.md", "./near.md", "both.md")
+    assert {name: attachment.content for name, attachment in attachments.items()} == {
+        "top.md": "top",
+        "./near.md": "near",
+        "both.md": "near",
+    }
+
+
+def test_f1_a_leading_slash_stands_for_the_root_folder(project: Project) -> None:
+    project.write("prompts/tone.md", "kind")
+    project.write("evals/prompts/tone.md", "another")
+    assert attached(project, "/prompts/tone.md")["/prompts/tone.md"].content == "kind"
+
+
+def test_f1_a_leading_slash_never_stands_for_the_root_of_the_machine(project: Project) -> None:
+    assert problems(project, "/etc/hostname") == [
+        "evals/a.eval.yaml:8:33: case 'a': file /etc/hostname not found; tried etc/hostname"
+    ]
+
+
+def test_a3_a_path_has_forward_slashes_on_every_platform(project: Project) -> None:
+    project.write("evals/sub/x.md", "x")
+    assert attached(project, r".\sub\x.md")[r".\sub\x.md"].name == "./sub/x.md"
+
+
+def test_b1_a_pattern_matches_the_path_from_the_root_or_the_path_as_written(project: Project) -> None:
+    project.write("guide/x.md", "x")
+    project.write("evals/y.md", "y")
+    attachments = attached(project, "../guide/x.md", "./y.md", patterns='["guide/**"]')
+    assert [attachment.pattern for attachment in attachments.values()] == ["guide/**", None]
+    assert [attachment.is_guideline for attachment in attachments.values()] == [True, False]
+    assert attached(project, "./y.md", patterns='["./*.md"]')["./y.md"].is_guideline
+
+
+def test_f3_every_missing_file_is_reported_at_its_part(project: Project) -> None:
+    assert problems(project, "nope.md", "sub/gone.md", "nope.md") == [
+        "evals/a.eval.yaml:8:33: case 'a': file nope.md not found; tried evals/nope.md, nope.md",
+        "evals/a.eval.yaml:9:33: case 'a': file sub/gone.md not found; tried evals/sub/gone.md, sub/gone.md",
+        "evals/a.eval.yaml:10:33: case 'a': file nope.md not found; tried evals/nope.md, nope.md",
+    ]
+
+
+def test_f3_a_folder_is_an_error(project: Project) -> None:
+    (project.root / "evals" / "sub").mkdir(parents=True)
+    assert problems(project, "sub") == ["evals/a.eval.yaml:8:33: case 'a': file sub is a folder; name a file in it"]
+
+
+def test_f3_a_binary_file_is_an_error(project: Project) -> None:
+    project.write("evals/x.png", b"\x89PNG")
+    assert problems(project, "x.png") == ["evals/a.eval.yaml:8:33: case 'a': file x.png is not valid UTF-8 (byte 0x89)"]
+
+
+def test_f3_a_pipe_is_an_error(project: Project) -> None:
+    (project.root / "evals").mkdir()
+    os.mkfifo(project.root / "evals" / "pipe")
+    assert problems(project, "pipe") == ["evals/a.eval.yaml:8:33: case 'a': file pipe is not a regular file"]
+
+
+def test_f3_a_file_that_cannot_be_opened_is_an_error(project: Project) -> None:
+    (project.root / "evals").mkdir()
+    (project.root / "evals" / "x").symlink_to("gone")
+    assert problems(project, "x") == [
+        "evals/a.eval.yaml:8:33: case 'a': file x cannot be read: No such file or directory"
+    ]
+
+
+def test_f2_no_file_outside_the_root_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("key")
+    project = Project(tmp_path / "repo")
+    project.write("evals/link", "")
+    (project.root / "evals" / "link").unlink()
+    (project.root / "evals" / "link").symlink_to(tmp_path / "secret")
+    outside = "is outside the root folder; only files inside it can be sent, so copy it there"
+    assert problems(project, "link", "../../secret") == [
+        f"evals/a.eval.yaml:8:33: case 'a': file link {outside}",
+        f"evals/a.eval.yaml:9:33: case 'a': file ../../secret {outside}",
+    ]
+
+
+def test_a_missing_file_outside_the_root_is_reported_without_its_folders(project: Project) -> None:
+    assert problems(project, "../../../nope") == [
+        "evals/a.eval.yaml:8:33: case 'a': file ../../../nope not found; tried nope"
+    ]
+
+
+def test_f2_a_link_inside_the_root_is_followed(project: Project) -> None:
+    project.write("shared/x.md", "x")
+    (project.root / "evals").mkdir()
+    (project.root / "evals" / "x.md").symlink_to("../shared/x.md")
+    assert attached(project, "x.md")["x.md"].content == "x"
+
+
+def test_f2_a_path_that_leaves_the_root_and_leads_back_by_a_link_is_followed(tmp_path: Path) -> None:
+    project = Project(tmp_path / "repo")
+    project.write("guide/x.md", "x")
+    (tmp_path / "link").symlink_to(project.root / "guide")
+    attachments = attached(project, "../../link/x.md", patterns='["guide/*"]')
+    assert attachments["../../link/x.md"].pattern == "guide/*"

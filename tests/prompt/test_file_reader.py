@@ -1,0 +1,49 @@
+"""The file reader: where a file is searched for, and how its text is read (rules A4 and F)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
+from tests.conftest import Project
+
+
+def text_of(project: Project, content: bytes) -> str:
+    path = project.write("x.txt", content)
+    return FileReader(project.root).read(path, "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param(b"", "", id="empty"),
+        pytest.param(b"a\nb\n", "a\nb", id="the last line break is dropped"),
+        pytest.param(b"a\n\n\n", "a", id="several line breaks at the end are dropped"),
+        pytest.param(b"\n\na", "\n\na", id="line breaks at the start stay"),
+        pytest.param(b"a\r\nb\r\n", "a\nb", id="CRLF becomes LF"),
+        pytest.param(b"a\rb", "a\rb", id="a lone CR stays"),
+        pytest.param(b"\xef\xbb\xbfa", "a", id="a byte-order mark is dropped"),
+        pytest.param(b" a \t\n", " a \t", id="blanks stay"),
+        pytest.param("ä€😀".encode(), "ä€😀", id="UTF-8"),
+    ],
+)
+def test_a4_text_is_utf8_with_lf_and_without_line_breaks_at_its_end(
+    project: Project, content: bytes, text: str
+) -> None:
+    assert text_of(project, content) == text
+
+
+def test_f4_each_file_is_read_once_in_a_run(project: Project) -> None:
+    path = project.write("x.md", "before")
+    reader = FileReader(project.root)
+    assert reader.read(reader.find("x.md", project.root).path, "x.md") == "before"
+    path.write_text("after")
+    assert reader.read(reader.find("x.md", project.root).path, "x.md") == "before"
+
+
+def test_f2_an_eval_file_outside_the_root_cannot_name_files_beside_it(project: Project, tmp_path: Path) -> None:
+    project.write("outside/x.md", "x")
+    with pytest.raises(AttachmentError, match="is outside the root folder"):
+        FileReader(tmp_path / "inside").find("x.md", tmp_path / "outside")

@@ -1,0 +1,70 @@
+"""The request of a case (rule E1)."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_chatprompt import ChatMessage, Provider, ProviderRequest, ProviderResponse
+from tests.conftest import Project
+
+
+def test_every_field_of_a_request_has_a_default() -> None:
+    request = ProviderRequest()
+    assert (request.question, request.chat_prompt, request.guidelines, request.input_files) == ("", None, (), ())
+    assert (request.metadata, request.eval_case_id) == ({}, None)
+
+
+def test_a_chat_prompt_can_be_given_as_json_data() -> None:
+    request = ProviderRequest.model_validate({"chat_prompt": [{"role": "user", "content": "hi"}]})
+    assert request.chat_prompt == (ChatMessage("user", "hi"),)
+
+
+def test_a_misspelled_field_is_an_error() -> None:
+    with pytest.raises(ValidationError):
+        ProviderRequest.model_validate({"chatPrompt": []})
+
+
+def test_build_request_fills_every_field(project: Project) -> None:
+    project.write("evals/b.guide.md", "B")
+    project.write("evals/x.py", "1")
+    project.write("a.guide.md", "A")
+    request = project.request(
+        """
+guideline_patterns: ["**/*.guide.md"]
+metadata: {owner: me}
+input_messages:
+  - {role: system, content: [{type: file, value: b.guide.md}]}
+  - role: user
+    content: [{type: text, value: hi}, {type: file, value: x.py}, {type: file, value: ../a.guide.md}, {type: file, value: ./x.py}]
+expected_messages: [{role: assistant, content: [{type: file, value: never-looked-for.md}]}]
+"""
+    )
+    assert request.question.startswith("hi\n=== x.py ===")
+    assert request.chat_prompt is not None
+    assert [message.role for message in request.chat_prompt] == ["system", "user"]
+    assert request.guidelines == ("B", "A")
+    assert [path.relative_to(project.root).as_posix() for path in request.input_files] == [
+        "evals/b.guide.md",
+        "evals/x.py",
+        "a.guide.md",
+    ]
+    assert request.metadata == {"owner": "me"}
+    assert request.eval_case_id == "a"
+
+
+def test_the_projects_system_prompt_is_in_the_metadata_if_the_author_set_none(project: Project) -> None:
+    hi = "input_messages: [{role: user, content: hi}]"
+    assert project.request(hi, project_system_prompt="Ours.").metadata == {"systemPrompt": "Ours."}
+    own = f"metadata: {{systemPrompt: ''}}\n{hi}"
+    assert project.request(own, project_system_prompt="Ours.").metadata == {"systemPrompt": ""}
+    assert project.request(hi).metadata == {}
+
+
+def test_an_object_with_a_send_method_is_a_provider() -> None:
+    class Echo:
+        def send(self, request: ProviderRequest) -> ProviderResponse:
+            return ProviderResponse(text=request.question)
+
+    assert isinstance(Echo(), Provider)
+    assert Echo().send(ProviderRequest(question="hi")).text == "hi"

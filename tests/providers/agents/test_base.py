@@ -1,0 +1,83 @@
+"""The document that agents get, and the invocation in a snapshot (document 1, "VS Code Provider Non-Change")."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt import (
+    AgentInvocation,
+    AgentProvider,
+    ChatMessage,
+    CLIProvider,
+    CodexProvider,
+    ProviderRequest,
+    VSCodeProvider,
+)
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, build_document, portable_invocation
+
+MULTI_TURN = ProviderRequest(
+    question="[User]: Hello\n[Assistant]: Hi\n[User]: Help",
+    chat_prompt=(ChatMessage("user", "Hello"), ChatMessage("assistant", "Hi"), ChatMessage("user", "Help")),
+)
+
+
+@pytest.mark.parametrize(
+    "provider",
+    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider()],
+    ids=lambda provider: type(provider).__name__,
+)
+def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: AgentProvider) -> None:
+    assert provider.build_invocation(MULTI_TURN, PLACEHOLDER_FOLDER).prompt == (
+        "[[ ## user_query ## ]]\n\n[User]: Hello\n[Assistant]: Hi\n[User]: Help"
+    )
+
+
+def test_the_document_links_to_guidelines_first_and_then_to_the_other_files() -> None:
+    request = ProviderRequest(
+        question="Do it.",
+        input_files=(Path("/repo/a b.py"), Path("/repo/guide.md"), Path("/repo/ü.txt")),
+        guideline_files=(Path("/repo/guide.md"),),
+    )
+    assert build_document(request, instructions="Be quick.") == (
+        "Read all of these files before you do anything else. If one of them is missing, stop with an error that names it.\n"
+        "\n"
+        "Guidelines:\n"
+        "- [guide.md](file:///repo/guide.md)\n"
+        "\n"
+        "Files:\n"
+        "- [a b.py](file:///repo/a%20b.py)\n"
+        "- [ü.txt](file:///repo/%C3%BC.txt)\n"
+        "\n"
+        "Be quick.\n"
+        "\n"
+        "[[ ## user_query ## ]]\n"
+        "\n"
+        "Do it."
+    )
+
+
+def test_a_document_without_other_files_has_no_heading_for_them() -> None:
+    guide = Path("/repo/guide.md")
+    document = build_document(ProviderRequest(question="q", input_files=(guide,), guideline_files=(guide,)))
+    assert "Guidelines:" in document
+    assert "Files:" not in document
+
+
+def test_a_portable_invocation_contains_no_path_of_this_machine() -> None:
+    invocation = AgentInvocation(
+        argv=("/repo/bin/agent", "--add-file", "/repo/evals/x.py", str(PLACEHOLDER_FOLDER / "out.md")),
+        prompt=f"[x](file:///repo/evals/x.py) [out]({(PLACEHOLDER_FOLDER / 'out.md').as_uri()})",
+        files=(Path("/repo/evals/x.py"),),
+    )
+    assert portable_invocation(invocation, Path("/repo")) == {
+        "argv": ["bin/agent", "--add-file", "evals/x.py", "{folder}/out.md"],
+        "prompt": "[x](file://{rootdir}/evals/x.py) [out](file://{folder}/out.md)",
+        "files": ["evals/x.py"],
+    }
+
+
+def test_an_executable_outside_the_root_folder_is_shown_by_its_name() -> None:
+    invocation = AgentInvocation(("/opt/agent/bin/agent", "x"), "p", ())
+    assert portable_invocation(invocation, Path("/repo"))["argv"] == ["agent", "x"]

@@ -1,0 +1,176 @@
+"""`CodexProvider`: its command line, its answers and its errors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import AgentError, CodexProvider, ProviderRequest
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
+from tests.providers.agents.fake_agents import write_executable
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+# Answers with everything that it was given, and prints events.
+ECHO = """
+document = sys.stdin.read()
+out = sys.argv[sys.argv.index("--output-last-message") + 1]
+print(json.dumps({"type": "thread.started"}))
+print("not an event")
+print(json.dumps(["no object"]))
+print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 3, "output_tokens": 4}}))
+print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 5}}))
+print(json.dumps({"type": "turn.completed"}))
+pathlib.Path(out).write_text(json.dumps({"argv": sys.argv[1:], "document": document, "cwd": os.getcwd(), "mine": os.environ.get("MINE")}))
+"""
+REQUEST = ProviderRequest(question="What is\u2028this?")
+
+
+def error_message(folder: Path, body: str) -> str:
+    """The error of a run in which Codex is the given program."""
+    provider = CodexProvider(executable=str(write_executable(folder, "codex", f"sys.stdin.read()\n{body}")))
+    with pytest.raises(AgentError) as caught:
+        provider.send(REQUEST)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def test_the_command_line_is_one_of_codex_exec() -> None:
+    provider = CodexProvider(
+        model="gpt-x",
+        sandbox="read-only",
+        config={"model_provider": "mine", "a.b": True, "c": [1, "x"]},
+        extra_args=("--ephemeral",),
+    )
+    invocation = provider.build_invocation(REQUEST, PLACEHOLDER_FOLDER)
+    assert invocation.argv == (
+        "codex", "exec", "--json", "--skip-git-repo-check", "--color", "never",
+        "--output-last-message", str(PLACEHOLDER_FOLDER / "last-message.md"),
+        "--model", "gpt-x", "--sandbox", "read-only",
+        "-c", 'model_provider="mine"', "-c", "a.b=true", "-c", 'c=[1, "x"]', "--ephemeral", "-",
+    )  # fmt: skip
+    assert invocation.stdin == invocation.prompt
+
+
+def test_the_document_is_sent_and_the_last_message_is_the_answer(tmp_path: Path) -> None:
+    path = write_executable(tmp_path, "codex", ECHO)
+    provider = CodexProvider(executable=str(path), env={"MINE": "1"})
+    response = provider.send(REQUEST)
+    answer = json.loads(response.text)
+    assert answer["document"] == "[[ ## user_query ## ]]\n\nWhat is\u2028this?"
+    assert answer["argv"][-1] == "-"
+    assert answer["mine"] == "1"
+    assert Path(answer["cwd"]).name.startswith("chatprompt-")
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (8, 4)
+    assert response.finish_reason == "turn.completed"
+    assert response.raw[0] == {"type": "thread.started"}
+
+
+def test_cwd_sets_the_working_folder(tmp_path: Path) -> None:
+    provider = CodexProvider(executable=str(write_executable(tmp_path, "codex", ECHO)), cwd=tmp_path)
+    assert json.loads(provider.send(REQUEST).text)["cwd"] == str(tmp_path)
+
+
+def test_the_error_of_a_failed_turn_quotes_codex(tmp_path: Path) -> None:
+    body = 'print(json.dumps({"type": "turn.failed", "error": {"message": "quota is used up"}}))'
+    assert error_message(tmp_path, body) == "codex failed: quota is used up"
+
+
+def test_the_error_of_a_failed_run_has_the_status_the_message_and_the_standard_error(tmp_path: Path) -> None:
+    body = 'print(json.dumps({"type": "error", "message": "no login"})); print("oops", file=sys.stderr); sys.exit(2)'
+    assert error_message(tmp_path, body) == "codex exited with status 2: no login; the end of its standard error:\noops"
+    assert error_message(tmp_path, "sys.exit(2)") == "codex exited with status 2"
+
+
+def test_an_empty_last_message_is_an_error(tmp_path: Path) -> None:
+    body = 'pathlib.Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text(" \\n")'
+    assert error_message(tmp_path, body) == "codex exited without a last message"
+    assert error_message(tmp_path, "") == "codex exited without a last message"
+
+
+def test_the_error_about_a_missing_executable_says_how_to_choose_another(tmp_path: Path) -> None:
+    with pytest.raises(AgentError) as caught:
+        CodexProvider(executable="codex-of-nobody", cwd=tmp_path).send(REQUEST)
+    assert str(caught.value) == (
+        "executable 'codex-of-nobody' not found on PATH; install it, or pass executable=... to CodexProvider"
+    )
+
+
+@pytest.fixture
+def responses_api() -> Iterator[tuple[str, list[Any]]]:
+    """A stub of OpenAI's Responses API: its base URL, and the bodies that it received."""
+    bodies: list[Any] = []
+    usage = {
+        "input_tokens": 5,
+        "output_tokens": 7,
+        "total_tokens": 12,
+        "input_tokens_details": None,
+        "output_tokens_details": None,
+    }
+    text = {"type": "output_text", "text": "The answer."}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {"id": "r"}},
+        {
+            "type": "response.output_item.done",
+            "item": {"type": "message", "role": "assistant", "id": "m", "content": [text]},
+        },
+        {"type": "response.completed", "response": {"id": "r", "usage": usage}},
+    ]
+    stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", str(len(stream)))
+            self.end_headers()
+            self.wfile.write(stream)
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", bodies
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.codex
+@pytest.mark.skipif(
+    shutil.which("codex") is None, reason="the executable codex is not on PATH: npm install @openai/codex"
+)
+def test_the_document_reaches_the_api_of_the_real_codex_byte_for_byte(
+    tmp_path: Path, responses_api: tuple[str, list[Any]]
+) -> None:
+    url, bodies = responses_api
+    settings = {
+        "name": "stub",
+        "base_url": url,
+        "wire_api": "responses",
+        "request_max_retries": 0,
+        "stream_max_retries": 0,
+    }
+    provider = CodexProvider(
+        model="stub",
+        sandbox="read-only",
+        config={"model_provider": "stub", **{f"model_providers.stub.{key}": value for key, value in settings.items()}},
+        env={"CODEX_HOME": str(tmp_path), "HOME": str(tmp_path), "OPENAI_API_KEY": "none"},
+        timeout_seconds=120,
+    )
+    question = "'single' \"double\" `back` $HOME \\ \t trailing \n\n ü😀 \u2028\n" + "long line " * 10_000 + "\n\n"
+    request = ProviderRequest(question=question, input_files=(tmp_path / "x.py",))
+    response = provider.send(request)
+    assert response.text == "The answer."
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (5, 7)
+    texts = [part["text"] for item in bodies[0]["input"] if item.get("role") == "user" for part in item["content"]]
+    assert texts[-1] == provider.build_invocation(request, tmp_path).prompt

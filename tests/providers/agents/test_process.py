@@ -1,0 +1,185 @@
+"""Processes run to their end, and their children do not outlive them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt import AgentError
+from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
+from tests.providers.agents.fake_agents import agent_command, ends_soon
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+
+def run(
+    argv: list[str],
+    folder: Path,
+    *,
+    stdin: str | None = None,
+    timeout_seconds: float = 20,
+    env: dict[str, str] | None = None,
+) -> ProcessResult:
+    return run_process(argv, cwd=folder, stdin=stdin, env=env, timeout_seconds=timeout_seconds, hint="pass executable")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("hello\n", id="a line"),
+        pytest.param("", id="an empty text"),
+        pytest.param("'\"`$HOME\\ \r\n\t\x00\x1bü😀", id="quotes and control characters"),
+        pytest.param("'\"$(x)\n" * 150_000, id="a megabyte"),
+    ],
+)
+def test_standard_input_arrives_byte_for_byte(tmp_path: Path, text: str) -> None:
+    copy = agent_command("sys.stdout.buffer.write(sys.stdin.buffer.read())")
+    assert run(copy, tmp_path, stdin=text) == ProcessResult(0, text, "")
+
+
+def test_standard_input_is_empty_by_default(tmp_path: Path) -> None:
+    assert run(agent_command("print(repr(sys.stdin.read()))"), tmp_path).stdout == "''\n"
+
+
+def test_arguments_are_not_interpreted_by_a_shell(tmp_path: Path) -> None:
+    arguments = ["-x", "--", "$HOME", "a b", "'", '"', "*", "line\nbreak", "", "ü"]
+    assert run([*agent_command("print(json.dumps(sys.argv[1:]))"), *arguments], tmp_path).stdout.startswith(
+        '["-x", "--", "$HOME"'
+    )
+
+
+def test_env_adds_to_the_environment_and_cwd_is_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEPT", "kept")
+    result = run(
+        agent_command("print(os.getcwd(), os.environ['KEPT'], os.environ['MINE'])"), tmp_path, env={"MINE": "1"}
+    )
+    assert result.stdout.split() == [str(tmp_path.resolve()), "kept", "1"]
+
+
+def test_invalid_utf8_is_replaced(tmp_path: Path) -> None:
+    result = run(agent_command("sys.stdout.buffer.write(b'a\\xffb'); sys.stderr.buffer.write(b'\\xfe')"), tmp_path)
+    assert (result.stdout, result.stderr) == ("a\ufffdb", "\ufffd")
+
+
+def test_fifty_megabytes_of_output_do_not_block(tmp_path: Path) -> None:
+    result = run(
+        agent_command("sys.stderr.write('e' * 50_000_000); sys.stdout.write('o' * 50_000_000)"), tmp_path, stdin="x"
+    )
+    assert (len(result.stdout), len(result.stderr)) == (50_000_000, 50_000_000)
+
+
+def test_a_process_that_ignores_its_input_does_not_block(tmp_path: Path) -> None:
+    assert run(agent_command("print('done')"), tmp_path, stdin="x" * 1_000_000).stdout == "done\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param("sys.exit(3)", "it exited with status 3", id="an exit status"),
+        pytest.param(
+            "print('why', file=sys.stderr); sys.exit(1)",
+            "it exited with status 1; the end of its standard error:\nwhy",
+            id="an exit status and a standard error",
+        ),
+        pytest.param("os.kill(os.getpid(), signal.SIGSEGV)", "it was killed by SIGSEGV", id="a signal"),
+        pytest.param(
+            "os.kill(os.getpid(), signal.SIGRTMIN + 1)", r"it was killed by signal \d+", id="a signal without a name"
+        ),
+    ],
+)
+def test_the_exit_message_says_how_the_process_ended(tmp_path: Path, body: str, message: str) -> None:
+    assert re.fullmatch(message, run(agent_command(body), tmp_path).exit_message("it"))
+
+
+def test_the_exit_message_ends_with_the_last_ten_lines_of_standard_error(tmp_path: Path) -> None:
+    result = run(agent_command("sys.stderr.write('\\n'.join(str(n) for n in range(100))); sys.exit(1)"), tmp_path)
+    assert result.exit_message("it").splitlines()[1:] == [str(number) for number in range(90, 100)]
+
+
+def test_a_process_is_killed_after_the_timeout(tmp_path: Path) -> None:
+    body = "print('waiting', file=sys.stderr, flush=True); pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
+    argv = agent_command(body)
+    with pytest.raises(AgentError) as caught:
+        run(argv, tmp_path, timeout_seconds=0.5)
+    assert str(caught.value).startswith(f"{argv[0]} did not finish within 0.5 s and was killed")
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+
+
+def test_a_process_that_ignores_sigterm_is_killed_too(tmp_path: Path) -> None:
+    body = "signal.signal(signal.SIGTERM, signal.SIG_IGN); pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
+    with pytest.raises(AgentError, match="did not finish"):
+        run(agent_command(body), tmp_path, timeout_seconds=0.5)
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+
+
+CHILD = "child = subprocess.Popen(['sleep', '600']); pathlib.Path('pid').write_text(str(child.pid))"
+
+
+def test_its_children_are_killed_after_the_timeout(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="did not finish"):
+        run(agent_command(f"{CHILD}; time.sleep(600)"), tmp_path, timeout_seconds=1)
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+
+
+def test_a_child_that_outlives_the_process_is_killed_and_does_not_block(tmp_path: Path) -> None:
+    assert run(agent_command(f"{CHILD}; print('done')"), tmp_path).stdout == "done\n"
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+
+
+def test_an_interrupt_kills_the_process(tmp_path: Path) -> None:
+    def interrupt() -> None:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(agent_command("pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"), tmp_path)
+    thread.join()
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("argv", "folder", "message"),
+    [
+        pytest.param(
+            ["no-such-agent"],
+            ".",
+            "executable 'no-such-agent' not found on PATH; install it, or pass executable",
+            id="a name that is not on PATH",
+        ),
+        pytest.param(
+            ["/no/agent"],
+            ".",
+            "executable '/no/agent' not found; install it, or pass executable",
+            id="a path that does not exist",
+        ),
+        pytest.param([*agent_command(""), "\0"], ".", r"cannot start .*: embedded null byte", id="a null byte"),
+        pytest.param(
+            [*agent_command(""), "x" * 3_000_000],
+            ".",
+            r"cannot start .*: its arguments are too long; pass the document",
+            id="arguments that are too long",
+        ),
+        pytest.param(
+            agent_command(""), "gone", r"the working folder \S+gone does not exist", id="a missing working folder"
+        ),
+    ],
+)
+def test_a_process_that_cannot_be_started_is_an_error(
+    tmp_path: Path, argv: list[str], folder: str, message: str
+) -> None:
+    with pytest.raises(AgentError, match=message):
+        run(argv, tmp_path / folder)

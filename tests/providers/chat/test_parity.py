@@ -1,0 +1,345 @@
+"""Parity: each chat provider sends what the vendor's own SDK sends for the same conversation.
+
+Both send to a local server, and the received requests are compared: path, query and decoded JSON. Each conversation is
+written once for our providers, in the shape of an eval file, and once for each SDK, in the way that the SDK's
+documentation recommends. A difference that is intended has a comment with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from google import genai
+from google.genai import types
+
+from pytest_chatprompt import (
+    AnthropicProvider,
+    AzureProvider,
+    ChatMessage,
+    ChatProvider,
+    GeminiProvider,
+    OpenAIProvider,
+    ProviderRequest,
+)
+from tests.providers.chat.conversations import call
+from tests.server import Server
+
+UNICODE = 'Zoë\u00a0said \u201chi\u201d \U0001f469\u200d\U0001f52c e\u0301 \u2028 \ufeff\x00\x7f \\ " / </b> \r\nnext\ttab  \n\n'
+WEATHER = '{"city": "Z\\u00fcrich", "days": [1, 2.5, 1e3], "exact": 12345678901234567890, "none": null}'
+WEATHER_ARGUMENTS = {"city": "Zürich", "days": [1, 2.5, 1000.0], "exact": 12345678901234567890, "none": None}
+RESULT = '{"temperature": 21, "unit": "C"}'
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One conversation, for our providers and for each SDK.
+
+    Args:
+        prompt: the chat prompt for our providers; OpenAI's SDK gets its messages as dicts.
+        system: the system prompt, for the SDKs that take it as an argument of its own.
+        messages: the turns, for Anthropic's SDK.
+        contents: the turns, for Google's SDK.
+        settings: `temperature` and `max_output_tokens`.
+    """
+
+    prompt: tuple[ChatMessage, ...]
+    messages: list[Any]
+    contents: list[types.Content]
+    system: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def user(text: str) -> types.Content:
+    return types.Content(role="user", parts=[types.Part.from_text(text=text)])
+
+
+def model(text: str) -> types.Content:
+    return types.Content(role="model", parts=[types.Part.from_text(text=text)])
+
+
+def calls(*parts: types.Part) -> types.Content:
+    return types.Content(role="model", parts=list(parts))
+
+
+def function_call(call_id: str, name: str, arguments: dict[str, Any]) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name=name, args=arguments))
+
+
+def results(*answers: tuple[str, str, str]) -> types.Content:
+    parts = [
+        types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response={"result": result}))
+        for call_id, name, result in answers
+    ]
+    return types.Content(role="user", parts=parts)
+
+
+def tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def tool_results(*answers: tuple[str, str]) -> dict[str, Any]:
+    blocks = [{"type": "tool_result", "tool_use_id": call_id, "content": result} for call_id, result in answers]
+    return {"role": "user", "content": blocks}
+
+
+def simple(text: str, **settings: Any) -> Conversation:
+    return Conversation(
+        prompt=(ChatMessage("user", text),),
+        messages=[{"role": "user", "content": text}],
+        contents=[user(text)],
+        settings=settings,
+    )
+
+
+QUESTION = ChatMessage("user", "Weather?")
+
+CONVERSATIONS = {
+    "a single message": simple("hi"),
+    "a system message and several turns": Conversation(
+        prompt=(
+            ChatMessage("system", "Be kind.\n\n[[ ## Guidelines ## ]]\n\nNo tabs."),
+            ChatMessage("user", "one"),
+            ChatMessage("assistant", "two"),
+            ChatMessage("user", "three"),
+        ),
+        system="Be kind.\n\n[[ ## Guidelines ## ]]\n\nNo tabs.",
+        messages=[
+            {"role": "user", "content": "one"},
+            {"role": "assistant", "content": "two"},
+            {"role": "user", "content": "three"},
+        ],
+        contents=[user("one"), model("two"), user("three")],
+    ),
+    "the same role twice": Conversation(
+        prompt=(
+            ChatMessage("user", "one"),
+            ChatMessage("user", "two"),
+            ChatMessage("assistant", "three"),
+            ChatMessage("assistant", "four"),
+            ChatMessage("user", "five"),
+        ),
+        messages=[
+            {"role": "user", "content": "one"},
+            {"role": "user", "content": "two"},
+            {"role": "assistant", "content": "three"},
+            {"role": "assistant", "content": "four"},
+            {"role": "user", "content": "five"},
+        ],
+        contents=[user("one"), user("two"), model("three"), model("four"), user("five")],
+    ),
+    "unicode, controls, CRLF and trailing blanks": simple(UNICODE),
+    "a long text": simple("0123456789 äöü\n" * 20_000),
+    "a prefilled answer": Conversation(
+        prompt=(ChatMessage("user", "JSON!"), ChatMessage("assistant", '{"a":')),
+        messages=[{"role": "user", "content": "JSON!"}, {"role": "assistant", "content": '{"a":'}],
+        contents=[user("JSON!"), model('{"a":')],
+    ),
+    "a tool round trip, its result JSON": Conversation(
+        prompt=(
+            QUESTION,
+            ChatMessage("assistant", None, tool_calls=(call("c1", "weather", WEATHER),)),
+            ChatMessage("tool", RESULT, tool_call_id="c1"),
+        ),
+        messages=[
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": [tool_use("c1", "weather", WEATHER_ARGUMENTS)]},
+            tool_results(("c1", RESULT)),
+        ],
+        contents=[
+            user("Weather?"),
+            calls(function_call("c1", "weather", WEATHER_ARGUMENTS)),
+            results(("c1", "weather", RESULT)),
+        ],
+    ),
+    "an empty tool result, and text beside the call": Conversation(
+        prompt=(
+            QUESTION,
+            ChatMessage("assistant", "Let me see.", tool_calls=(call("c1", "now"),)),
+            ChatMessage("tool", "", tool_call_id="c1"),
+        ),
+        messages=[
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": [{"type": "text", "text": "Let me see."}, tool_use("c1", "now", {})]},
+            tool_results(("c1", "")),
+        ],
+        contents=[
+            user("Weather?"),
+            calls(types.Part.from_text(text="Let me see."), function_call("c1", "now", {})),
+            results(("c1", "now", "")),
+        ],
+    ),
+    "parallel tools": Conversation(
+        prompt=(
+            QUESTION,
+            ChatMessage("assistant", None, tool_calls=(call("c1", "weather", '{"city": "Rome"}'), call("c2", "now"))),
+            ChatMessage("tool", "sunny", tool_call_id="c1"),
+            ChatMessage("tool", "noon", tool_call_id="c2"),
+            ChatMessage("assistant", "Sunny, at noon."),
+            ChatMessage("user", "Thanks."),
+        ),
+        messages=[
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": [tool_use("c1", "weather", {"city": "Rome"}), tool_use("c2", "now", {})]},
+            tool_results(("c1", "sunny"), ("c2", "noon")),
+            {"role": "assistant", "content": "Sunny, at noon."},
+            {"role": "user", "content": "Thanks."},
+        ],
+        contents=[
+            user("Weather?"),
+            calls(function_call("c1", "weather", {"city": "Rome"}), function_call("c2", "now", {})),
+            results(("c1", "weather", "sunny"), ("c2", "now", "noon")),
+            model("Sunny, at noon."),
+            user("Thanks."),
+        ],
+    ),
+    "one tool after the other": Conversation(
+        prompt=(
+            QUESTION,
+            ChatMessage("assistant", None, tool_calls=(call("c1", "now"),)),
+            ChatMessage("tool", "noon", tool_call_id="c1"),
+            ChatMessage("assistant", None, tool_calls=(call("c2", "weather"),)),
+            ChatMessage("tool", "sunny", tool_call_id="c2"),
+        ),
+        messages=[
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": [tool_use("c1", "now", {})]},
+            tool_results(("c1", "noon")),
+            {"role": "assistant", "content": [tool_use("c2", "weather", {})]},
+            tool_results(("c2", "sunny")),
+        ],
+        contents=[
+            user("Weather?"),
+            calls(function_call("c1", "now", {})),
+            results(("c1", "now", "noon")),
+            calls(function_call("c2", "weather", {})),
+            results(("c2", "weather", "sunny")),
+        ],
+    ),
+    "names, which only OpenAI has": Conversation(
+        prompt=(
+            ChatMessage("system", "Be kind.", name="rules"),
+            ChatMessage("user", "hi", name="bob"),
+            ChatMessage("assistant", "ho", name="eve"),
+            ChatMessage("user", "hm", name="bob"),
+        ),
+        system="Be kind.",
+        messages=[
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "ho"},
+            {"role": "user", "content": "hm"},
+        ],
+        contents=[user("hi"), model("ho"), user("hm")],
+    ),
+    "temperature 0": simple("hi", temperature=0),
+    "a temperature": simple("hi", temperature=0.7),
+    "an output cap": simple("hi", max_output_tokens=17),
+    "a cap and a temperature": simple("hi", max_output_tokens=1, temperature=1.0),
+}
+
+
+def received_request(server: Server) -> tuple[str, Any]:
+    """Path with query, and decoded body, of the one request that the server received."""
+    ((path, _, body),) = server.requests
+    server.requests.clear()
+    return path, body
+
+
+def sent_by(provider: ChatProvider, conversation: Conversation, server: Server) -> tuple[str, Any]:
+    provider.send(ProviderRequest(chat_prompt=conversation.prompt, metadata={"systemPrompt": ""}))
+    provider.close()
+    return received_request(server)
+
+
+def openai_arguments(conversation: Conversation, token_limit: str = "max_completion_tokens") -> dict[str, Any]:
+    names = {"temperature": "temperature", "max_output_tokens": token_limit}
+    return {
+        "messages": [message.as_dict() for message in conversation.prompt],
+        **{names[name]: value for name, value in conversation.settings.items()},
+    }
+
+
+each_conversation = pytest.mark.parametrize(
+    "conversation", [pytest.param(conversation, id=name) for name, conversation in CONVERSATIONS.items()]
+)
+
+
+@each_conversation
+@pytest.mark.parametrize("token_limit", ["max_completion_tokens", "max_tokens"])
+def test_openai_sends_what_its_sdk_sends(conversation: Conversation, token_limit: Any, server: Server) -> None:
+    server.reply_with(OpenAIProvider.offline_reply)
+    base_url = f"{server.url}/v1"
+    with openai.OpenAI(api_key="k", base_url=base_url, max_retries=0) as client:
+        client.chat.completions.create(model="m", **openai_arguments(conversation, token_limit))
+    theirs = received_request(server)
+    ours = OpenAIProvider(
+        model="m", base_url=base_url, api_key="k", max_tokens_parameter=token_limit, **conversation.settings
+    )
+    assert sent_by(ours, conversation, server) == theirs
+
+
+@each_conversation
+def test_azure_sends_to_a_deployment_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
+    server.reply_with(AzureProvider.offline_reply)
+    with openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="2024-10-21", max_retries=0) as client:
+        client.chat.completions.create(model="d", **openai_arguments(conversation))
+    path, body = received_request(server)
+    # Intended: the SDK puts the argument `model` into the path, and leaves it in the body too. The path decides, the
+    # REST reference has no `model` in the body of a deployment, and a reviewer has to read the name only once.
+    assert body.pop("model") == "d"
+    ours = AzureProvider(
+        deployment="d", endpoint=server.url, api_version="2024-10-21", api_key="k", **conversation.settings
+    )
+    assert sent_by(ours, conversation, server) == (path, body)
+
+
+@each_conversation
+def test_azure_sends_to_the_v1_path_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
+    server.reply_with(AzureProvider.offline_reply)
+    with openai.OpenAI(api_key="k", base_url=f"{server.url}/openai/v1/", max_retries=0) as client:
+        client.chat.completions.create(model="d", **openai_arguments(conversation))
+    theirs = received_request(server)
+    ours = AzureProvider(deployment="d", endpoint=server.url, api_version=None, api_key="k", **conversation.settings)
+    assert sent_by(ours, conversation, server) == theirs
+
+
+@each_conversation
+def test_anthropic_sends_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
+    server.reply_with(AnthropicProvider.offline_reply)
+    settings = dict(conversation.settings)
+    # The API demands `max_tokens`, so each user of the SDK sets it; our provider has a default.
+    max_tokens = settings.pop("max_output_tokens", 4096)
+    system: dict[str, Any] = {} if conversation.system is None else {"system": conversation.system}
+    # Since 2.0 the SDK has no arguments for sampling, because its API version refuses them. Users of the older API
+    # version pass them in `extra_body` (https://platform.claude.com/docs/en/api/migration-2026-10-21).
+    with anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0) as client:
+        client.messages.create(
+            model="m", max_tokens=max_tokens, messages=conversation.messages, extra_body=settings, **system
+        )
+    theirs = received_request(server)
+    ours = AnthropicProvider(model="m", base_url=server.url, api_key="k", **conversation.settings)
+    assert sent_by(ours, conversation, server) == theirs
+
+
+@each_conversation
+def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
+    server.reply_with(GeminiProvider.offline_reply)
+    config = types.GenerateContentConfig(system_instruction=conversation.system, **conversation.settings)
+    options = types.HttpOptions(base_url=server.url)
+    with genai.Client(api_key="k", http_options=options) as client:
+        contents: Any = conversation.contents
+        client.models.generate_content(model="m", contents=contents, config=config)
+    path, body = received_request(server)
+    # Intended: given any config, the SDK sends `generationConfig`, even if it is empty.
+    if not body.get("generationConfig", True):
+        del body["generationConfig"]
+    if conversation.system is not None:
+        # Intended: the SDK gives every content that it makes from a string the role `user`. A system instruction has no
+        # role (https://ai.google.dev/api/generate-content), and the reference's examples have none.
+        assert body["systemInstruction"].pop("role") == "user"
+    # Intended: our default is the version of the reference, v1beta; the SDK uses v1.
+    ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k", **conversation.settings)
+    assert sent_by(ours, conversation, server) == (path, body)

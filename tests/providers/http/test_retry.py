@@ -1,0 +1,237 @@
+"""Retries: which requests are sent again, how long the wait is, and how requests in flight are cancelled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import (
+    APIConnectionError,
+    APIStatusError,
+    ChatMessage,
+    GeminiProvider,
+    OpenAIProvider,
+    ProviderError,
+    ProviderRequest,
+    RateLimitError,
+)
+from pytest_chatprompt.providers.http import retry
+from tests.server import CHAT_REPLY, Reply, Server
+
+HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
+QUOTA = {"error": {"message": "no quota", "type": "insufficient_quota", "code": "insufficient_quota"}}
+
+
+@pytest.fixture(autouse=True)
+def short_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "_FIRST_WAIT_SECONDS", 0.001)
+
+
+def wait_for_first_request(server: Server) -> None:
+    deadline = time.monotonic() + 30
+    while not server.times:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+Make = Callable[..., OpenAIProvider]
+
+
+@pytest.fixture
+def make(server: Server) -> Iterator[Make]:
+    """Make providers that send to the server; they are closed after the test."""
+    providers: list[OpenAIProvider] = []
+
+    def make_provider(**settings: Any) -> OpenAIProvider:
+        providers.append(OpenAIProvider(base_url=server.url, api_key="k", **settings))
+        return providers[-1]
+
+    yield make_provider
+    for each in providers:
+        each.close()
+
+
+def first(*errors: Reply) -> Callable[[int, Any], Reply]:
+    """Reply with these errors first, and with success from then on."""
+    return lambda number, _: errors[number] if number < len(errors) else Reply(CHAT_REPLY)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(pytest.param(Reply({}, status), id=str(status)) for status in (408, 409, 429, 500, 502, 503, 504, 529)),
+        pytest.param(Reply(fault="drop before"), id="a connection closed before the reply"),
+        pytest.param(Reply(fault="drop inside"), id="a connection closed inside the reply"),
+    ],
+)
+def test_an_error_that_may_pass_is_retried(server: Server, make: Make, error: Reply) -> None:
+    server.script = first(error, error)
+    response = make().send(HI)
+    assert (response.text, response.retries) == ("a real answer", 2)
+    assert len(server.requests) == 3
+    assert server.requests[0][2] == server.requests[2][2]
+
+
+def test_a_connection_closed_after_the_reply_does_not_break_the_next_request(server: Server, make: Make) -> None:
+    server.script = first(Reply(CHAT_REPLY, fault="drop after"))
+    provider = make()
+    assert [provider.send(HI).text for _ in range(3)] == ["a real answer"] * 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(pytest.param(Reply({}, status), id=str(status)) for status in (400, 401, 403, 404, 413, 422)),
+        pytest.param(Reply(QUOTA, 429), id="a used-up quota"),
+        pytest.param(Reply(b"{garbage"), id="a body that is not JSON"),
+        pytest.param(Reply({}, 429, {"retry-after": "121"}), id="a wait of more than two minutes"),
+        pytest.param(
+            Reply({}, 503, {"retry-after-ms": "120001"}), id="a wait of more than two minutes, in milliseconds"
+        ),
+    ],
+)
+def test_an_error_that_does_not_pass_is_not_retried(server: Server, make: Make, error: Reply) -> None:
+    server.reply = error
+    with pytest.raises(APIStatusError) as caught:
+        make().send(HI)
+    assert (len(server.requests), caught.value.retries) == (1, 0)
+    assert "Given up" not in str(caught.value)
+
+
+def test_a_refused_connection_is_retried_and_the_error_counts_the_tries() -> None:
+    provider = OpenAIProvider(base_url="http://127.0.0.1:1", api_key="k", max_retries=2)
+    with pytest.raises(APIConnectionError) as caught:
+        provider.send(HI)
+    provider.close()
+    assert caught.value.retries == 2
+    assert str(caught.value).endswith("\nGiven up after 3 tries.")
+
+
+@pytest.mark.parametrize("max_retries", [0, 1, 3])
+def test_max_retries_limits_the_retries(server: Server, make: Make, max_retries: int) -> None:
+    server.reply = Reply({}, 500)
+    with pytest.raises(APIStatusError) as caught:
+        make(max_retries=max_retries).send(HI)
+    assert len(server.requests) == max_retries + 1
+    assert caught.value.retries == max_retries
+
+
+def date_in_a_second() -> str:
+    # An HTTP date has whole seconds only, so this is between one and two seconds away.
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "at_least_seconds"),
+    [
+        pytest.param(lambda: {"retry-after-ms": "250"}, 0.25, id="milliseconds"),
+        pytest.param(lambda: {"retry-after": "0.3"}, 0.3, id="seconds"),
+        pytest.param(lambda: {"retry-after": date_in_a_second()}, 0.9, id="a date"),
+    ],
+)
+def test_a_retry_waits_as_long_as_the_api_asks_for(
+    server: Server, make: Make, headers: Callable[[], dict[str, str]], at_least_seconds: float
+) -> None:
+    # The date is made when the server replies: making the connection takes a part of a second too.
+    server.script = lambda number, _: Reply(CHAT_REPLY) if number else Reply({}, 503, headers())
+    make().send(HI)
+    assert server.times[1] - server.times[0] >= at_least_seconds
+
+
+def test_a_retry_waits_as_long_as_geminis_body_asks_for(server: Server) -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.25s"}
+    body = {"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED", "details": [info]}}
+    success = Reply(dict(GeminiProvider.offline_reply))
+    server.script = lambda number, _: success if number else Reply(body, 429)
+    provider = GeminiProvider(base_url=server.url, api_key="k")
+    assert provider.send(HI).retries == 1
+    provider.close()
+    assert server.times[1] - server.times[0] >= 0.25
+
+
+def test_a_429_pauses_all_requests_of_the_provider(server: Server, make: Make) -> None:
+    server.script = first(Reply({}, 429, {"retry-after-ms": "400"}))
+    provider = make()
+    with ThreadPoolExecutor() as pool:
+        limited = pool.submit(provider.send, HI)
+        wait_for_first_request(server)
+        time.sleep(0.1)
+        others = [pool.submit(provider.send, HI) for _ in range(3)]
+        assert [future.result().retries for future in (limited, *others)] == [1, 0, 0, 0]
+    assert all(arrival - server.times[0] >= 0.4 for arrival in server.times[1:])
+
+
+def test_a_503_does_not_pause_other_requests(server: Server, make: Make) -> None:
+    server.script = first(Reply({}, 503, {"retry-after-ms": "400"}))
+    provider = make()
+    with ThreadPoolExecutor() as pool:
+        limited = pool.submit(provider.send, HI)
+        wait_for_first_request(server)
+        pool.submit(provider.send, HI).result()
+        limited.result()
+    assert server.times[1] - server.times[0] < 0.4
+
+
+def test_the_total_timeout_limits_all_tries_together(server: Server, make: Make) -> None:
+    server.reply = Reply({}, 503, {"retry-after-ms": "300"})
+    with pytest.raises(APIStatusError) as caught:
+        make(total_timeout_seconds=0.5, max_retries=100).send(HI)
+    assert caught.value.retries == 1
+    assert len(server.requests) == 2
+
+
+def test_a_pause_longer_than_the_total_timeout_fails_the_next_request_at_once(server: Server, make: Make) -> None:
+    server.reply = Reply({}, 429, {"retry-after": "60"})
+    provider = make(total_timeout_seconds=0.3)
+    with pytest.raises(RateLimitError):
+        provider.send(HI)
+    with pytest.raises(
+        APIConnectionError,
+        match=r"the API asked for a pause that lasts another .* s, longer than total_timeout_seconds allows",
+    ):
+        provider.send(HI)
+    assert len(server.requests) == 1
+
+
+def test_the_last_try_may_only_take_the_remaining_time(server: Server, make: Make) -> None:
+    server.reply = Reply(CHAT_REPLY, delay_seconds=10)
+    started = time.monotonic()
+    with pytest.raises(APIConnectionError, match=r"did not answer within 0\."):
+        make(total_timeout_seconds=0.2, timeout_seconds=5).send(HI)
+    assert time.monotonic() - started < 5
+
+
+def test_the_latency_excludes_failed_tries(server: Server, make: Make) -> None:
+    server.script = first(Reply({}, 503, delay_seconds=0.5))
+    latency = make().send(HI).latency_seconds
+    assert latency is not None
+    assert 0 < latency < 0.5
+
+
+@pytest.mark.parametrize("waiting_for", ["the reply", "the next try", "the rate limiter"])
+def test_requests_in_flight_can_be_cancelled(server: Server, make: Make, waiting_for: str) -> None:
+    if waiting_for == "the reply":
+        server.stall = threading.Event()
+    else:
+        server.reply = Reply({}, 429 if waiting_for == "the rate limiter" else 503, {"retry-after": "60"})
+    provider = make()
+    with ThreadPoolExecutor() as pool:
+        futures = [pool.submit(provider.send, HI) for _ in range(3)]
+        wait_for_first_request(server)
+        time.sleep(0.1)
+        started = time.monotonic()
+        provider.cancel()
+        errors = [future.exception(timeout=20) for future in futures]
+    assert time.monotonic() - started < 20
+    assert all(isinstance(error, ProviderError) for error in errors)
+    before = len(server.requests)
+    with pytest.raises(retry.RequestCancelledError, match="the run was stopped"):
+        provider.send(HI)
+    assert len(server.requests) == before
