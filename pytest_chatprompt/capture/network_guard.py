@@ -1,28 +1,30 @@
-"""The network guard: while it is active, sockets connect to loopback only.
+"""The network guard: while it is active, this process reaches no further than this machine and starts no program.
 
 `guard_network()` is entered by `items.report_hooks` around a whole case, and by `recorder` and `offline` around one
-send. A connection or a name lookup beyond this machine is an error that names the address. The guard restores the
-functions of `socket` when it ends.
+send. An attempt to go further is an error that names the address or the program, and is kept in the guard's
+`ConnectionAttempts`. Nothing is patched: Python's audit events report every attempt, in every thread. Python cannot
+remove an audit hook, so the first guard installs one for good, which does nothing while no guard is active.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import socket
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
+from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, read_audit_event
 from pytest_chatprompt.errors import CaptureError
 
-_METHODS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
-_LOOKUPS: Final = ("getaddrinfo", "gethostbyname", "gethostbyname_ex")
-_SENDMSG_ARGUMENTS_WITH_ADDRESS: Final = 4
+# Threads of pools outlive the code that started them, and work for whoever comes next.
+_POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
 
 
 class BlockedConnectionError(CaptureError, OSError):
-    """A socket tried to reach beyond this machine.
+    """Code tried to reach beyond this machine, or to start a program.
 
     It is an `OSError` too, so that HTTP clients clean up as they do after any failed connection.
     """
@@ -30,89 +32,95 @@ class BlockedConnectionError(CaptureError, OSError):
 
 @dataclass(eq=False, slots=True)
 class ConnectionAttempts:
-    """What sockets tried to reach while a guard was active.
+    """What code tried while a guard was active.
 
     Args:
+        owner: what the guard protects, for errors: the node id of a case; `""` if it is not needed.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
+        programs: programs, and C functions that could reach the network; none of them was started.
         loopback: addresses on this machine; these connections were allowed.
+        has_late_threads: whether threads that were started meanwhile outlived the guard.
+        late: addresses and programs that such a thread tried; they were blocked too.
     """
 
+    owner: str = ""
     blocked: list[str] = field(default_factory=list)
+    programs: list[str] = field(default_factory=list)
     loopback: list[str] = field(default_factory=list)
+    has_late_threads: bool = False
+    late: list[str] = field(default_factory=list)
 
 
-# The active guards of this process, the innermost last.
-_active_guards: Final[list[ConnectionAttempts]] = []
+class _Guards:
+    """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
+
+    def __init__(self) -> None:
+        self.is_hooked = False
+        # The innermost last.
+        self.active: list[ConnectionAttempts] = []
+        # Threads that outlived the guard under which they were started.
+        self.late_threads: WeakKeyDictionary[threading.Thread, ConnectionAttempts] = WeakKeyDictionary()
+
+    def check(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """The audit hook: raise an error for an attempt to go beyond this machine."""
+        if event not in WATCHED_EVENTS or not (self.active or self.late_threads):
+            return
+        owner = self.late_threads.get(threading.current_thread())
+        attempts = owner or next(reversed(self.active), None)
+        attempt = None if attempts is None else read_audit_event(event, arguments)
+        if attempts is None or attempt is None:
+            return
+        if attempt.is_loopback:
+            if attempt.kind == "connection" and owner is None:
+                attempts.loopback.append(attempt.target)
+            return
+        if owner is not None:
+            owner.late.append(attempt.target)
+        elif attempt.kind in ("connection", "lookup"):
+            attempts.blocked.append(attempt.target)
+        else:
+            attempts.programs.append(attempt.target)
+        raise BlockedConnectionError(_message(attempt, owner))
+
+    # Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
+    check.__cantrace__ = True  # type: ignore[attr-defined]
+
+
+_guards: Final = _Guards()
 
 
 @contextmanager
-def guard_network() -> Iterator[ConnectionAttempts]:
-    """Allow connections to loopback only, in all threads; yields the attempts, which go on being added to."""
-    attempts = ConnectionAttempts()
-    if not isinstance(socket.socket, type):
-        # Another tool has replaced the class of sockets, and guards them itself.
-        yield attempts
-        return
-    methods = {name: socket.socket.__dict__.get(name) for name in _METHODS}
-    lookups = {name: getattr(socket, name) for name in _LOOKUPS}
-    for name in methods:
-        setattr(socket.socket, name, _guarded_method(name, attempts))
-    for name, function in lookups.items():
-        setattr(socket, name, _guarded_lookup(function, attempts))
-    _active_guards.append(attempts)
+def guard_network(owner: str = "") -> Iterator[ConnectionAttempts]:
+    """Block the network and child processes in all threads; yields the attempts, which go on being added to.
+
+    Args:
+        owner: what the guard protects: the node id of a case. With one, threads that are started meanwhile and outlive
+            the guard stay blocked.
+    """
+    if not _guards.is_hooked:
+        _guards.is_hooked = True
+        sys.addaudithook(_guards.check)
+    attempts = ConnectionAttempts(owner)
+    threads_before = set(threading.enumerate()) if owner else set()
+    _guards.active.append(attempts)
     try:
         yield attempts
     finally:
-        _active_guards.remove(attempts)
-        for name, function in lookups.items():
-            setattr(socket, name, function)
-        for name, method in methods.items():
-            if method is None:
-                delattr(socket.socket, name)
-            else:
-                setattr(socket.socket, name, method)
+        _guards.active.remove(attempts)
+        if owner and threading.active_count() > 1:
+            for thread in set(threading.enumerate()) - threads_before:
+                if not thread.name.startswith(_POOL_THREADS):
+                    attempts.has_late_threads = True
+                    _guards.late_threads[thread] = attempts
 
 
-def _guarded_method(name: str, attempts: ConnectionAttempts) -> Any:
-    original = getattr(socket.socket, name)
-
-    def call(self: socket.socket, *args: Any) -> Any:
-        # The address is the last argument; only `sendmsg` can be called without one.
-        has_address = name != "sendmsg" or len(args) >= _SENDMSG_ARGUMENTS_WITH_ADDRESS
-        address = args[-1] if has_address else None
-        if self.family in (socket.AF_INET, socket.AF_INET6) and isinstance(address, tuple):
-            _check_address(attempts, address[0], address[1])
-        return original(self, *args)
-
-    return call
-
-
-def _guarded_lookup(original: Any, attempts: ConnectionAttempts) -> Any:
-    def call(host: Any, *args: Any, **kwargs: Any) -> Any:
-        if host is not None:
-            _check_address(attempts, host, args[0] if args else kwargs.get("port"), is_lookup=True)
-        return original(host, *args, **kwargs)
-
-    return call
-
-
-def _check_address(own: ConnectionAttempts, host: Any, port: Any, *, is_lookup: bool = False) -> None:
-    """Note an attempt, and raise if it goes beyond this machine."""
-    # A module may have kept a guarded function of a guard that has ended: then the guard that is active now decides.
-    attempts = own if own in _active_guards else next(reversed(_active_guards), None)
-    if attempts is None:
-        return
-    host_name = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
-    address = host_name if port is None else f"{host_name}:{port}"
-    if not _is_loopback(host_name):
-        attempts.blocked.append(address)
-        raise BlockedConnectionError(f"no connection to {address}: this is an offline run")
-    if not is_lookup:
-        attempts.loopback.append(address)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _message(attempt: Attempt, late_owner: ConnectionAttempts | None) -> str:
+    what = {
+        "connection": f"no connection to {attempt.target}",
+        "lookup": f"no connection to {attempt.target}",
+        "program": f"the program {attempt.target} is not started",
+        "C function": f"the C function {attempt.target} is not called",
+    }[attempt.kind]
+    if late_owner is None:
+        return f"{what}: this is an offline run"
+    return f"{what}: {late_owner.owner} started this thread in an offline run"

@@ -151,6 +151,11 @@ def _raise_if_not_captured(api: EvalAPI, attempts: ConnectionAttempts) -> None:
         raise CaptureError(
             _other_client_message(attempts.blocked[0], "offline runs send nothing to the network")
         ) from None
+    if attempts.programs:
+        raise CaptureError(
+            f"the provider started {attempts.programs[0]}, and what another program sends cannot be captured; "
+            "send through an httpx client, or start it in a live run only"
+        ) from None
     if attempts.loopback and not api.sent:
         raise CaptureError(_other_client_message(attempts.loopback[0], "what it sent cannot be captured")) from None
 

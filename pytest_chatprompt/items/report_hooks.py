@@ -1,8 +1,7 @@
-"""Report hooks: how the run of an eval item is reported, and kept offline.
+"""Report hooks: how the run of an eval item is reported.
 
-A `ReportHooks` is registered as a plugin together with the run's `EvalSession`. It guards the network while an item
-runs offline, shows errors of this package as text and a user's errors by the user's own lines, and removes secrets
-from reports.
+A `ReportHooks` is registered as a plugin together with the run's `EvalSession`. It shows errors of this package as text
+at the position of the case, a user's errors by the user's own lines, and outages as errors rather than failures.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 import pluggy
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
-from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.errors import (
     APIConnectionError,
     APIStatusError,
@@ -33,7 +30,7 @@ from pytest_chatprompt.errors import (
 )
 from pytest_chatprompt.items.failures import OWN_ERRORS, text_failure
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.items.network_hooks import NetworkHooks
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -44,41 +41,27 @@ _FRAMEWORK_FOLDERS: Final = tuple(
 
 @dataclass(eq=False)
 class ReportHooks:
-    """The hooks around each item.
+    """The hooks that make the reports of eval items.
 
     Args:
         config: the run's configuration.
-        redactor: the secrets of the run.
+        network: knows the network access that an item swallowed.
     """
 
     config: pytest.Config
-    redactor: Redactor
-    _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Block the network for an eval item and its fixtures, unless the run is live."""
-        if not isinstance(item, EvalItem) or self.config.stash[options_key].live:
-            return (yield)
-        with guard_network() as self._attempts:
-            return (yield)
+    network: NetworkHooks
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show an error of this package as its text, at the position of the case, and redact the report."""
+        """Show an error of this package as its text, at the position of the case."""
         if not isinstance(item, EvalItem):
             return (yield)
-        if call.when == "call" and call.excinfo is None and self._attempts.blocked:
-            # The error that the guard raised was swallowed.
-            error = CaptureError(f"something connected to {self._attempts.blocked[0]}, and this is an offline run")
-            call.excinfo = text_failure(item.with_position(error))
+        swallowed = self.network.take_swallowed(call)
+        if swallowed:
+            call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
         report = yield from self._report(item, call)
-        report.sections = [(name, self.redactor.redact(content)) for name, content in report.sections]
-        text = str(report.longrepr) if report.failed else ""
-        if self.redactor.redact(text) != text:
-            report.longrepr = self.redactor.redact(text)
         if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
             # It is not the case that failed. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"

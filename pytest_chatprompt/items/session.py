@@ -19,7 +19,9 @@ import pytest
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
+from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot
@@ -41,12 +43,14 @@ class EvalSession:
     Args:
         config: the run's configuration.
         redactor: the secrets of the run.
+        network: keeps the eval items offline.
         unused: snapshots whose case or provider is no longer defined.
         is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
     """
 
     config: pytest.Config
     redactor: Redactor
+    network: NetworkHooks
     unused: set[Path] = field(default_factory=set)
     is_incomplete: bool = False
     _reader: FileReader | None = None
@@ -61,9 +65,13 @@ class EvalSession:
         """The session of a run; the first call makes and registers it."""
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
-            session = cls(config, Redactor(os.environ))
+            session = cls(config, Redactor(os.environ), NetworkHooks(config))
             config.pluginmanager.register(session, _NAME)
-            config.pluginmanager.register(ReportHooks(config, session.redactor), "chatprompt-reports")
+            redaction = RedactionHooks(config, session.redactor)
+            redaction.install()
+            config.pluginmanager.register(session.network, "chatprompt-network")
+            config.pluginmanager.register(redaction, "chatprompt-redaction")
+            config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
             options = config.stash[options_key]
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
@@ -138,22 +146,26 @@ class EvalSession:
             self.config.workeroutput["chatprompt"] = {
                 "unused": [str(path) for path in self.unused],
                 "is_incomplete": self.is_incomplete,
+                "late": self.network.collect_late(),
             }
         elif self._removes_unused:
             for path in self.unused:
                 remove_snapshot(path)
         elif self.unused and not option.update_snapshots and not option.warn_unused_snapshots:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.network.collect_late() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
 
     def merge_worker(self, output: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found at the end of its run.
+        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
 
         Args:
             output: what `pytest_sessionfinish` put into the worker's output.
         """
         self.unused.update(map(Path, output["unused"]))
         self.is_incomplete = self.is_incomplete or output["is_incomplete"]
+        self.network.late += map(tuple, output["late"])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -60,6 +60,167 @@ def eval_request(eval_case, eval_request):
     )
 
 
+def test_an_attempt_in_teardown_is_an_error_even_if_it_is_swallowed(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import contextlib, socket
+import pytest
+
+@pytest.fixture(autouse=True)
+def saying_goodbye():
+    yield
+    with contextlib.suppress(OSError):
+        socket.create_connection(("api.example", 443))
+""",
+        }
+    )
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'hello': something connected to api.example:443, and this is an offline run"]
+    )
+
+
+def test_an_attempt_before_a_skip_is_an_error(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import contextlib, socket
+import pytest
+
+@pytest.fixture(autouse=True)
+def skipping():
+    with contextlib.suppress(OSError):
+        socket.create_connection(("api.example", 443))
+    pytest.skip("not reachable")
+""",
+        }
+    )
+    run("--snapshot-update").assert_outcomes(skipped=1, errors=1)
+
+
+def test_an_attempt_of_a_phase_that_fails_anyway_is_not_reported_again(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import socket
+import pytest
+
+@pytest.fixture(autouse=True)
+def failing():
+    socket.create_connection(("api.example", 443))
+""",
+        }
+    )
+    run("--snapshot-update").assert_outcomes(errors=1)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        pytest.param(
+            "subprocess.run(['curl', 'https://api.example'])",
+            "the provider started curl, and what another program sends cannot be captured;"
+            " send through an httpx client, or start it in a live run only",
+            id="by the provider",
+        ),
+        pytest.param("None", "something started curl, and this is an offline run", id="by a fixture"),
+    ],
+)
+def test_a_program_is_not_started_offline(run: Run, code: str, message: str) -> None:
+    fixture = (
+        "" if code != "None" else "    with contextlib.suppress(OSError):\n        subprocess.run(['curl', 'x'])\n"
+    )
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": f"""
+import contextlib, subprocess
+import pytest
+from pytest_chatprompt import ProviderResponse
+
+@pytest.fixture
+def azure_provider():
+{fixture}
+    def send(request):
+        with contextlib.suppress(OSError):
+            {code}
+        return ProviderResponse(text="ok")
+    return send
+""",
+        }
+    )
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {message}"])
+
+
+LATE_THREAD = """
+import socket, threading
+import pytest
+
+go, threads = threading.Event(), []
+
+def look_up():
+    go.wait(30)
+    try:
+        socket.getaddrinfo("api.example", 443)
+    except OSError:
+        pass
+
+@pytest.fixture(autouse=True)
+def background(eval_case):
+    if eval_case.id == "hello":
+        threads.append(threading.Thread(target=look_up))
+        threads[0].start()
+    else:
+        go.set()
+        threads[0].join()
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "1"]])
+def test_what_a_thread_tries_after_its_case_is_reported_at_that_case(run: Run, arguments: list[str]) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO + "  - id: other\n    input_messages: [{role: user, content: x}]\n",
+            "conftest.py": LATE_THREAD,
+        }
+    )
+    result = run("--snapshot-update", *arguments)
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "*network access after the end of a case*",
+            "a.eval.yaml::hello: a thread that it started tried to reach api.example:443 later",
+        ]
+    )
+
+
+def test_a_fixture_that_replaces_the_class_of_sockets_does_no_harm(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+import socket
+import pytest
+
+@pytest.fixture(autouse=True)
+def other_sockets(monkeypatch):
+    monkeypatch.setattr(socket, "socket", lambda *args: None)
+    yield
+    socket.socket = object
+""",
+        }
+    )
+    run("--snapshot-update").assert_outcomes(passed=1)
+
+
 def test_ordinary_tests_are_not_offline(run: Run, server: Server) -> None:
     server.reply_with({})
     run.write(

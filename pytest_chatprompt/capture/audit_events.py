@@ -1,0 +1,115 @@
+"""Audit events: how Python reports that code reaches for the network, or starts another program.
+
+The name and the arguments of an audit event come in; an `Attempt` comes out, or `None` for an event that is neither.
+Pure functions; `network_guard` calls them. The events and their arguments are those of
+https://docs.python.org/3/library/audit_events.html; they are raised whichever library calls, and even if it kept a
+reference to a function of `socket` from long before.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+# Functions of the C library that reach for the network or start a program; `ctypes` looks them up by name.
+_C_FUNCTIONS: Final = frozenset(
+    {
+        "connect", "sendto", "sendmsg", "sendmmsg", "getaddrinfo", "gethostbyname", "gethostbyname2", "gethostbyaddr",
+        "getnameinfo", "system", "popen", "posix_spawn", "posix_spawnp", "execl", "execle", "execlp", "execv", "execve",
+        "execvp", "execvpe", "syscall",
+    }
+)  # fmt: skip
+
+
+class Attempt(NamedTuple):
+    """An attempt to reach for the network, or to start a program.
+
+    Args:
+        kind: what was tried.
+        target: the address, `host:port`, the program, or the C function.
+        is_loopback: whether the address is on this machine.
+    """
+
+    kind: Literal["connection", "lookup", "program", "C function"]
+    target: str
+    is_loopback: bool = False
+
+
+def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
+    """Read an audit event.
+
+    Args:
+        event: its name, one of `WATCHED_EVENTS`.
+        arguments: its arguments.
+
+    Returns:
+        The attempt; `None` if the event has no network address, such as a connection to a Unix socket.
+    """
+    return WATCHED_EVENTS[event](*arguments)
+
+
+def _connection(_: Any, address: Any) -> Attempt | None:
+    if not isinstance(address, tuple):
+        # Unix sockets have a path for an address, and `sendmsg` may have none.
+        return None
+    return _attempt("connection", address[0], address[1])
+
+
+def _lookup(host: Any, port: Any = None, *_: Any) -> Attempt | None:
+    return None if host is None else _attempt("lookup", host, port)
+
+
+def _name_lookup(address: Any) -> Attempt | None:
+    return _attempt("lookup", address[0], address[1])
+
+
+def _program(program: Any, *_: Any) -> Attempt:
+    return Attempt("program", _text(program))
+
+
+def _popen(program: Any, argv: Any, *_: Any) -> Attempt:
+    first = argv[0] if isinstance(argv, list | tuple) and argv else argv
+    return Attempt("program", _text(program or first))
+
+
+def _c_function(_: Any, name: Any) -> Attempt | None:
+    return Attempt("C function", name) if name in _C_FUNCTIONS else None
+
+
+def _attempt(kind: Literal["connection", "lookup"], host: Any, port: Any) -> Attempt:
+    name = _text(host)
+    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", _is_loopback(name))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+# `fork` is missing on purpose: the child is this very program, guard included.
+WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
+    "socket.connect": _connection,
+    "socket.sendto": _connection,
+    "socket.sendmsg": _connection,
+    "socket.getaddrinfo": _lookup,
+    "socket.gethostbyname": _lookup,
+    "socket.gethostbyaddr": _lookup,
+    "socket.getnameinfo": _name_lookup,
+    "subprocess.Popen": _popen,
+    "os.system": _program,
+    "os.posix_spawn": _program,
+    "os.exec": _program,
+    "os.spawn": lambda _, program, *__: _program(program),
+    "os.startfile": _program,
+    "ctypes.dlsym": _c_function,
+}

@@ -1,0 +1,178 @@
+"""The network guard: what it sees, whoever calls, and what it leaves alone."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from socket import create_connection as early_bound_create_connection
+from socket import getaddrinfo as early_bound_getaddrinfo
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.network_guard import BlockedConnectionError, guard_network
+
+early_bound_connect = socket.socket.connect
+
+
+def connect_by_c_library() -> None:
+    library = ctypes.CDLL(None)
+    library.connect(0, None, 0)
+
+
+def connect_early_bound() -> None:
+    with socket.socket() as client:
+        early_bound_connect(client, ("192.0.2.1", 80))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "address"),
+    [
+        pytest.param(connect_early_bound, "192.0.2.1:80", id="a method that was kept before the guard"),
+        pytest.param(
+            lambda: early_bound_create_connection(("api.example", 443), 1),
+            "api.example:443",
+            id="a function that was kept before the guard",
+        ),
+        pytest.param(lambda: early_bound_getaddrinfo("api.example", 443), "api.example:443", id="a lookup kept before"),
+        pytest.param(lambda: socket.gethostbyaddr("192.0.2.1"), "192.0.2.1", id="gethostbyaddr"),
+        pytest.param(lambda: socket.getnameinfo(("192.0.2.1", 80), 0), "192.0.2.1:80", id="getnameinfo"),
+    ],
+)
+def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], address: str) -> None:
+    with guard_network() as attempts, pytest.raises(BlockedConnectionError) as caught:
+        attempt()
+    assert str(caught.value) == f"no connection to {address}: this is an offline run"
+    assert attempts.blocked == [address]
+
+
+@pytest.mark.parametrize(
+    ("start", "message", "program"),
+    [
+        pytest.param(
+            lambda: subprocess.run([sys.executable, "-c", ""], check=False),
+            f"the program {sys.executable} is not started",
+            sys.executable,
+            id="subprocess",
+        ),
+        pytest.param(
+            lambda: subprocess.run("true", shell=True, check=False),
+            "the program /bin/sh is not started",
+            "/bin/sh",
+            id="a shell",
+        ),
+        pytest.param(lambda: os.system("true"), "the program true is not started", "true", id="os.system"),
+        pytest.param(lambda: os.popen("true"), "the program /bin/sh is not started", "/bin/sh", id="os.popen"),
+        pytest.param(
+            lambda: os.posix_spawn("/bin/true", ["true"], {}),
+            "the program /bin/true is not started",
+            "/bin/true",
+            id="posix_spawn",
+        ),
+        pytest.param(
+            lambda: os.execv("/bin/true", ["true"]), "the program /bin/true is not started", "/bin/true", id="exec"
+        ),
+        pytest.param(connect_by_c_library, "the C function connect is not called", "connect", id="ctypes"),
+    ],
+)
+def test_no_program_is_started(start: Callable[[], object], message: str, program: str) -> None:
+    with guard_network() as attempts, pytest.raises(BlockedConnectionError) as caught:
+        start()
+    assert str(caught.value) == f"{message}: this is an offline run"
+    assert attempts.programs == [program]
+
+
+def test_a_fork_is_this_program_and_is_guarded_too() -> None:
+    with guard_network():
+        pid = os.fork()
+        if pid == 0:
+            try:
+                socket.getaddrinfo("api.example", 443)
+            except BlockedConnectionError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+
+
+def test_other_c_functions_and_files_are_left_alone() -> None:
+    with guard_network() as attempts:
+        assert ctypes.CDLL(None).getpid() == os.getpid()
+        assert Path(os.devnull).read_text(encoding="utf-8") == ""
+    assert (attempts.blocked, attempts.programs, attempts.loopback) == ([], [], [])
+
+
+def test_nothing_is_patched() -> None:
+    before = (dict(vars(socket)), dict(vars(socket.socket)), dict(vars(subprocess)))
+    with guard_network():
+        assert (dict(vars(socket)), dict(vars(socket.socket)), dict(vars(subprocess))) == before
+
+
+def test_the_inner_guard_gets_the_attempts() -> None:
+    with guard_network() as outer, guard_network() as inner, pytest.raises(BlockedConnectionError):
+        socket.gethostbyname("api.example")
+    assert (outer.blocked, inner.blocked) == ([], ["api.example"])
+
+
+def test_after_the_guard_everything_works_again() -> None:
+    with guard_network():
+        pass
+    assert subprocess.run([sys.executable, "-c", ""], check=False).returncode == 0
+    with socket.socket() as client, pytest.raises(ConnectionRefusedError):
+        client.connect(("127.0.0.1", 1))
+
+
+def attempt_later(name: str) -> tuple[threading.Event, threading.Thread, list[str]]:
+    """A thread that waits for the event, then looks a name up."""
+    go = threading.Event()
+    errors: list[str] = []
+
+    def look_up() -> None:
+        go.wait(30)
+        for host in ("127.0.0.1", "api.example"):
+            try:
+                socket.getaddrinfo(host, 443)
+            except OSError as error:
+                errors.append(str(error))
+
+    thread = threading.Thread(target=look_up, name=name)
+    thread.start()
+    return go, thread, errors
+
+
+def test_a_thread_that_outlives_its_guard_stays_blocked_and_is_told_apart() -> None:
+    with guard_network("a.eval.yaml::first") as first:
+        go, thread, errors = attempt_later("background")
+    assert first.has_late_threads
+    with guard_network("a.eval.yaml::second") as second:
+        go.set()
+        thread.join()
+    assert errors == ["no connection to api.example:443: a.eval.yaml::first started this thread in an offline run"]
+    assert (first.late, second.late, second.blocked) == (["api.example:443"], [], [])
+    assert not second.has_late_threads
+
+
+def test_threads_of_a_pool_work_for_whoever_comes_next() -> None:
+    with guard_network("a.eval.yaml::first") as first:
+        go, thread, errors = attempt_later("ThreadPoolExecutor-0_0")
+    with guard_network("a.eval.yaml::second") as second:
+        go.set()
+        thread.join()
+    assert errors == ["no connection to api.example:443: this is an offline run"]
+    assert (first.late, second.blocked) == ([], ["api.example:443"])
+
+
+def test_a_thread_that_was_there_before_is_free_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("pytest_chatprompt.capture.network_guard.read_audit_event", lambda *args: seen.append(args))
+    go, thread, _ = attempt_later("background")
+    with guard_network("a.eval.yaml::first"):
+        pass
+    go.set()
+    thread.join()
+    assert seen == []
