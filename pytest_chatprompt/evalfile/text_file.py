@@ -47,22 +47,7 @@ def read_text(path: Path, root: Path) -> str:
     """
     if path.is_relative_to(root) and _links_outside(path, root):
         raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
-    try:
-        # Opening a pipe blocks until somebody writes to it, so open without waiting and look at the kind of file first.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        raise TextFileError(f"cannot be read: {error.strerror}") from error
-    try:
-        size = _checked_size(os.fstat(descriptor))
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(size + 1)
-            if len(content) > size:
-                # The file is growing, or reports no size, as the files in /proc do.
-                content += file.read(MAX_BYTES - size)
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_BYTES:
-        raise TextFileError(_too_large())
+    content = read_regular_file(path, MAX_BYTES)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -71,20 +56,49 @@ def read_text(path: Path, root: Path) -> str:
         raise TextFileError(f"is not valid UTF-8 (byte 0x{content[error.start]:02X})", line, column) from error
 
 
+def read_regular_file(path: Path, max_bytes: int) -> bytes:
+    """Read a file that must be a regular one, without waiting and within bounds.
+
+    Args:
+        path: the file.
+        max_bytes: the largest size to read.
+
+    Raises:
+        TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
+    """
+    try:
+        # Opening a pipe blocks until somebody writes to it, so open without waiting and look at the kind of file first.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise TextFileError(f"cannot be read: {error.strerror}") from error
+    try:
+        size = _checked_size(os.fstat(descriptor), max_bytes)
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(size + 1)
+            if len(content) > size:
+                # The file is growing, or reports no size, as the files in /proc do.
+                content += file.read(max_bytes - size)
+    finally:
+        os.close(descriptor)
+    if len(content) > max_bytes:
+        raise TextFileError(_too_large(max_bytes))
+    return content
+
+
 def _links_outside(path: Path, root: Path) -> bool:
     real = os.path.realpath(path)
     return real != str(path) and not Path(real).is_relative_to(os.path.realpath(root))
 
 
-def _checked_size(status: os.stat_result) -> int:
+def _checked_size(status: os.stat_result, max_bytes: int) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise TextFileError("is a folder; name a file in it")
     if not stat.S_ISREG(status.st_mode):
         raise TextFileError("is not a regular file")
-    if status.st_size > MAX_BYTES:
-        raise TextFileError(_too_large())
+    if status.st_size > max_bytes:
+        raise TextFileError(_too_large(max_bytes))
     return status.st_size
 
 
-def _too_large() -> str:
-    return f"is larger than {MAX_BYTES // 1024**2} MiB"
+def _too_large(max_bytes: int) -> str:
+    return f"is larger than {max_bytes // 1024**2} MiB"

@@ -22,6 +22,7 @@ from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, P
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from pytest_chatprompt.wording import shown_path
 
@@ -103,6 +104,9 @@ class CaseRunner:
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:
+            if isinstance(result.exception, SnapshotFileError):
+                path = shown_path(item.snapshot_path, item.config.rootpath)
+                raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
             if result.exception is not None:
                 raise result.exception
             if not is_equal:

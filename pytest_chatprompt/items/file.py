@@ -6,6 +6,7 @@ that they use. So fixtures, marks, selection, reruns, xdist and reports work as 
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixt
 from pytest_chatprompt.items.test_function import run_case
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
+from pytest_chatprompt.wording import shown_path
 
 
 class EvalFile(pytest.Module):
@@ -64,6 +66,7 @@ class EvalFile(pytest.Module):
         if not self.config.pluginmanager.hasplugin("syrupy"):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
+        self._refuse_folder_outside_root()
         try:
             loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
         except EvalFileError as error:
@@ -89,6 +92,15 @@ class EvalFile(pytest.Module):
             raise self.CollectError(
                 f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
                 f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+            )
+
+    def _refuse_folder_outside_root(self) -> None:
+        """Refuse a snapshot folder that a link leads out of the root: nothing is written or deleted there."""
+        root, folder = self.config.rootpath, self.snapshot_folder
+        if folder.is_relative_to(root) and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+            raise self.CollectError(
+                f"{self.nodeid}: its snapshots are in {shown_path(folder, root)}, which a link leads out of the root "
+                "folder; replace the link by a folder"
             )
 
     def _files_of_same_stem(self) -> list[Path]:

@@ -24,7 +24,7 @@ from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
-from pytest_chatprompt.snapshots.files import remove_snapshot
+from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
 from pytest_chatprompt.snapshots.unused import unused_snapshots
 from pytest_chatprompt.wording import shown_path
 
@@ -139,6 +139,9 @@ class EvalSession:
         runs_nothing = option.collectonly or option.setuponly or option.setupplan
         stopped = session.shouldfail or session.shouldstop
         self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped)
+        if option.update_snapshots:
+            for file in self._files.values():
+                remove_temporary_files(file.snapshot_folder)
         self._is_disabled_by_user = option.disable_unused_snapshots
         option.disable_unused_snapshots = self._is_disabled_by_user or self.is_incomplete
         self.unused = set() if option.disable_unused_snapshots else self.unused | set(self._find_unused())

@@ -97,7 +97,8 @@ class FileReader:
             yield from (parent for parent in folder.parents if parent.is_relative_to(self.root))
 
     def _root_path(self, path: Path, name: str) -> str:
-        real_path, real_root = path.resolve(), self.root.resolve()
+        # Not `Path.resolve`, which raises an error for a link to itself; opening the file reports that.
+        real_path, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(self.root))
         if not real_path.is_relative_to(real_root):
             raise AttachmentError(
                 f"file {name} is outside the root folder; only files inside it can be sent, so copy it there"

@@ -1,13 +1,25 @@
 """Read, replace and delete the files of snapshots and recordings.
 
 Paths and texts come in; the functions touch no other file. The modules of this room and `live` call them, and `items`
-to remove unused snapshots.
+to remove unused snapshots and what a killed run left behind.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Final
+
+from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
+
+# A snapshot holds every file that its case attaches, each of at most 20 MiB.
+MAX_BYTES: Final = 1024**3
+_TEMPORARY_NAME: Final = re.compile(r"\.(\d+)-.*\.yaml")
+
+
+class SnapshotFileError(Exception):
+    """The file of a snapshot or recording cannot be read; the text says why, to be put after its name."""
 
 
 def read_snapshot(path: Path) -> str | None:
@@ -18,11 +30,16 @@ def read_snapshot(path: Path) -> str | None:
 
     Returns:
         The text, with invalid UTF-8 as backslash escapes; `None` if there is no file.
+
+    Raises:
+        SnapshotFileError: it is not a regular file, or cannot be opened.
     """
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return None
+        content = read_regular_file(path, MAX_BYTES)
+    except TextFileError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise SnapshotFileError(str(error)) from error
     return content.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 
@@ -39,6 +56,29 @@ def atomic_write(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_temporary_files(folder: Path) -> None:
+    """Delete the temporary files of runs that were killed while they wrote.
+
+    Args:
+        folder: a folder of snapshots; need not exist. Files of processes that are still running are kept.
+    """
+    for path in folder.glob(".*.yaml"):
+        match = _TEMPORARY_NAME.fullmatch(path.name)
+        if match is not None and not _is_running(int(match[1])):
+            path.unlink(missing_ok=True)
+
+
+def _is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        # It belongs to somebody else.
+        return True
+    return True
 
 
 def remove_snapshot(path: Path) -> None:

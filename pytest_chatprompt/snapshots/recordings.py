@@ -19,7 +19,7 @@ from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import sent_data
 from pytest_chatprompt.wording import shown_path
@@ -90,11 +90,11 @@ def load_recording(path: Path, root: Path, sha256: str) -> ProviderResponse:
         ReplayError: the file is missing or unreadable, or its answer belongs to another request.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        recorded = RecordedResponse.model_validate(data)
-    except FileNotFoundError:
-        raise ReplayError(f"no recorded answer at {shown_path(path, root)}; record it: {_COMMAND}") from None
-    except (OSError, ValueError, yaml.YAMLError, ValidationError) as error:
+        text = read_snapshot(path)
+        if text is None:
+            raise ReplayError(f"no recorded answer at {shown_path(path, root)}; record it: {_COMMAND}")
+        recorded = RecordedResponse.model_validate(yaml.safe_load(text))
+    except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError, ValidationError) as error:
         reason = str(error).partition("\n")[0]
         raise ReplayError(
             f"cannot read the recorded answer {shown_path(path, root)} ({reason}); {_RECORD_AGAIN}"

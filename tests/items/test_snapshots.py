@@ -312,3 +312,51 @@ def pytest_sessionfinish():
     result.assert_outcomes(passed=24)
     (megabytes,) = [line.partition("in use: ")[2] for line in result.outlines if "in use: " in line]
     assert int(megabytes) < 5
+
+
+@pytest.mark.parametrize("arguments", [[], ["--snapshot-update"]])
+def test_a_snapshot_that_is_a_folder_is_an_error(run: Run, arguments: list[str]) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    (run.path / "__snapshots__/a.eval/hello[azure].yaml").mkdir(parents=True)
+    result = run(*arguments)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml:3:5: case 'hello': the snapshot __snapshots__/a.eval/hello[[]azure].yaml is a folder; name a file in"
+            " it; remove it, or put the file back"
+        ]
+    )
+
+
+@pytest.mark.parametrize("linked", ["__snapshots__", "__snapshots__/a.eval"])
+def test_snapshots_that_are_linked_out_of_the_root_are_neither_written_nor_deleted(
+    run: Run, linked: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "a.eval").mkdir()
+    for name in ("a.eval/other[azure].yaml", "other[azure].yaml"):
+        (outside / name).write_text("precious")
+    link = run.path / linked
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    run.write({"a.eval.yaml": HELLO})
+    result = run("--snapshot-update")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a.eval.yaml: its snapshots are in __snapshots__/a.eval, which a link leads out of the root folder;"
+            " replace the link by a folder"
+        ]
+    )
+    assert sorted(path.name for path in outside.rglob("*.yaml")) == ["other[azure].yaml", "other[azure].yaml"]
+
+
+def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    stale = run.path / "__snapshots__/a.eval/.999999999-hello[azure].yaml"
+    stale.touch()
+    run().assert_outcomes(passed=1)
+    assert stale.exists()
+    run.update()
+    assert not stale.exists()
