@@ -4,11 +4,13 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
 
     ChatPromptError
     ├── EvalFileError             an eval file, a case, or a file that a case names is invalid
+    ├── InvalidPatternError       a guideline pattern is not a usable glob
     ├── ProviderError             a provider cannot send a request, or got no response
     │   ├── UnknownProviderError  no fixture has the name that was asked for
     │   ├── PayloadError          the API has no way to express the messages
     │   ├── MissingSettingError   a key or an endpoint is not set
     │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
+    │   │   └── RequestCancelledError  the run was stopped before the reply came
     │   ├── AgentError            an agent could not be started, failed, or gave no answer
     │   ├── APIStatusError        the API replied with an error
     │   │   ├── AuthenticationError    the key is wrong
@@ -23,6 +25,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     │   ├── BlockedResponseError  the API replied with status 200, but withheld the answer
     │   └── EmptyResponseError    the API replied with status 200, but with an empty answer
     ├── CaptureError              what a provider sent could not be captured, or nothing answers it offline
+    │   └── BlockedConnectionError     code tried to reach beyond this machine in an offline run
     ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
     └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
 
@@ -74,6 +77,10 @@ class EvalFileError(ChatPromptError):
         super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
 
 
+class InvalidPatternError(ChatPromptError):
+    """A guideline pattern is not a usable glob."""
+
+
 class ProviderError(ChatPromptError):
     """A provider cannot send a request, or got no response.
 
@@ -112,6 +119,10 @@ class MissingSettingError(ProviderError):
 
 class APIConnectionError(ProviderError):
     """The API did not reply, or not completely, or not in time."""
+
+
+class RequestCancelledError(APIConnectionError):
+    """The run was stopped before the API replied."""
 
 
 class AgentError(ProviderError):
@@ -194,6 +205,13 @@ class EmptyResponseError(ProviderError):
 
 class CaptureError(ChatPromptError):
     """What a provider sent could not be captured, or nothing answers it offline."""
+
+
+class BlockedConnectionError(CaptureError, OSError):
+    """Code tried to reach beyond this machine, or to start a program, in an offline run.
+
+    It is an `OSError` too, so that HTTP clients clean up as they do after any failed connection.
+    """
 
 
 class ReplayError(ChatPromptError):

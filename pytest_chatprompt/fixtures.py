@@ -73,11 +73,10 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
         from pytest_chatprompt.wording import did_you_mean  # noqa: PLC0415
 
         names = sorted(_available_providers(error))
-        suggestion = did_you_mean(name, names)
+        hint = did_you_mean(name, names) or "define it in a conftest.py, or name another provider."
         raise UnknownProviderError(
-            f"unknown provider {name!r}: there is no fixture {fixture_name!r}; "
-            + (f"{suggestion} " if suggestion else "")
-            + f"The providers here are {', '.join(names)}"
+            f"unknown provider {name!r}: there is no fixture {fixture_name!r}; {hint} "
+            f"The providers here are {', '.join(names)}"
         ) from None
     return provider
 

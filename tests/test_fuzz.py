@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pytest_chatprompt import EvalCase, EvalFileError
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file

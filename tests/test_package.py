@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from pathlib import Path
 
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt.api import __file__ as api_file
+from pytest_chatprompt.public_names import __file__ as public_names_file
 
 
 def imported_names(tree: ast.AST) -> list[tuple[str | None, str]]:
@@ -26,12 +28,43 @@ def test_every_public_name_can_be_imported() -> None:
 def test_type_checkers_see_the_public_names() -> None:
     tree = ast.parse(Path(pytest_chatprompt.__file__).read_text(encoding="utf-8"))
     (type_checking_block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    assert imported_names(type_checking_block) == [("pytest_chatprompt.api", "*")]
-    api = ast.parse(Path(api_file).read_text(encoding="utf-8"))
-    names = [name for module, name in imported_names(api) if module != "__future__"]
+    assert imported_names(type_checking_block) == [("pytest_chatprompt.public_names", "*")]
+    public_names = ast.parse(Path(public_names_file).read_text(encoding="utf-8"))
+    names = [name for module, name in imported_names(public_names) if module != "__future__"]
     assert sorted(names) == sorted(pytest_chatprompt.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'pytest_chatprompt' has no attribute 'AxProvider'"):
         _ = pytest_chatprompt.AxProvider
+
+
+def test_names_that_start_with_an_underscore_are_unknown() -> None:
+    assert not hasattr(pytest_chatprompt, "_private")
+    assert "annotations" not in dir(pytest_chatprompt)
+
+
+def annotations_of(name: str) -> str:
+    """The annotations of a public name: of its fields and attributes, and of its public methods' arguments."""
+    public = getattr(pytest_chatprompt, name)
+    if not inspect.isclass(public):
+        return str(inspect.signature(public)) if inspect.isfunction(public) else str(public)
+    # An error or an extension has the methods of classes that are not ours, too.
+    methods = [
+        member
+        for attribute, member in vars(public).items()
+        if inspect.isfunction(member) and (attribute == "__init__" or not attribute.startswith("_"))
+    ]
+    return " ".join(
+        [*map(str, vars(public).get("__annotations__", {}).values()), *map(str, map(inspect.signature, methods))]
+    )
+
+
+@pytest.mark.parametrize("name", pytest_chatprompt.__all__)
+def test_every_type_in_a_public_signature_is_public(name: str) -> None:
+    package = Path(public_names_file).parent
+    ours = set(
+        re.findall(r"^class ([A-Z]\w+)", "".join(path.read_text() for path in package.rglob("*.py")), re.MULTILINE)
+    )
+    used = set(re.findall(r"\b[A-Z]\w+", annotations_of(name)))
+    assert (used & ours) - set(pytest_chatprompt.__all__) == set()

@@ -17,17 +17,10 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, read_audit_event
-from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.errors import BlockedConnectionError
 
 # Threads of pools outlive the code that started them, and work for whoever comes next.
 _POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
-
-
-class BlockedConnectionError(CaptureError, OSError):
-    """Code tried to reach beyond this machine, or to start a program.
-
-    It is an `OSError` too, so that HTTP clients clean up as they do after any failed connection.
-    """
 
 
 @dataclass(eq=False, slots=True)

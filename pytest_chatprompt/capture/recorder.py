@@ -153,7 +153,7 @@ def _raise_if_not_captured(api: EvalAPI, attempts: ConnectionAttempts) -> None:
         ) from None
     if attempts.programs:
         raise CaptureError(
-            f"the provider started {attempts.programs[0]}, and what another program sends cannot be captured; "
+            f"the provider tried to start {attempts.programs[0]}, and what another program sends cannot be captured; "
             "send through an httpx client, or start it in a live run only"
         ) from None
     if attempts.loopback and not api.sent:
@@ -162,6 +162,6 @@ def _raise_if_not_captured(api: EvalAPI, attempts: ConnectionAttempts) -> None:
 
 def _other_client_message(address: str, consequence: str) -> str:
     return (
-        f"the provider connected to {address} with a client other than httpx, and {consequence}; "
+        f"the provider tried to connect to {address} with a client other than httpx, and {consequence}; "
         "send through an httpx client, so that eval_api can answer it"
     )

@@ -1,6 +1,6 @@
 """The case runner: send one case, compare what was sent with its snapshot, and get the response.
 
-`test_function.run_case` hands over the fixtures of an eval item. Errors of this package come out, which `item` reports
+`case_function.run_case` hands over the fixtures of an eval item. Errors of this package come out, which `item` reports
 at the case's position. The fixture `eval_response` calls `get_response`.
 """
 

@@ -20,9 +20,9 @@ import pytest
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders
-from pytest_chatprompt.items.test_function import run_case
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path

@@ -18,7 +18,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.redaction import Redactor
-from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.stop_signal import stop_file
 from pytest_chatprompt.items.upcoming import UpcomingItems
@@ -27,7 +27,6 @@ from pytest_chatprompt.live.prefetch import Prefetcher, SnapshotReview, Upcoming
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.http.retry import RequestCancelledError
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 LIVE_RUN: Final = "chatprompt-live"

@@ -61,9 +61,9 @@ class NetworkHooks:
             return ""
         text = ""
         if attempts.blocked:
-            text = f"something connected to {attempts.blocked[0]}, and this is an offline run"
+            text = f"a connection to {attempts.blocked[0]} was blocked: this is an offline run"
         elif attempts.programs:
-            text = f"something started {attempts.programs[0]}, and this is an offline run"
+            text = f"the program {attempts.programs[0]} was not started: this is an offline run"
         attempts.blocked.clear()
         attempts.programs.clear()
         return "" if is_failed else text

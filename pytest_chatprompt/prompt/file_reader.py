@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_chatprompt.errors import ChatPromptError
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
 from pytest_chatprompt.wording import shown_path
 
 
-class AttachmentError(ChatPromptError):
+class AttachmentError(Exception):
     """A file that a case names is missing, outside the root folder, or not text."""
 
 

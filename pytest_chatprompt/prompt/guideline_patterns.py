@@ -12,14 +12,10 @@ from typing import Final
 
 from wcmatch import glob
 
-from pytest_chatprompt.errors import ChatPromptError
+from pytest_chatprompt.errors import InvalidPatternError
 
 # FORCEUNIX: the same result on every platform. DOTMATCH: guidelines often are in `.github/instructions/`.
 _FLAGS: Final = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
-
-
-class InvalidPatternError(ChatPromptError):
-    """A guideline pattern is not a usable glob."""
 
 
 def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:

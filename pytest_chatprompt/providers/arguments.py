@@ -11,11 +11,23 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Final, get_type_hints
+from typing import Annotated, Any, Final, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.wording import did_you_mean
+
+
+def _require_number(value: object) -> object:
+    # pydantic takes everything with `__float__` for a number, and JSON cannot hold a `Decimal`.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("number_type", "Input should be a valid number")
+    return value
+
+
+# An `int` or `float` from 0 on.
+NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0)]
 
 # They hold secrets, so an error shows the type of their value and never the value.
 _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})

@@ -10,13 +10,13 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from socket import create_connection as early_bound_create_connection
-from socket import getaddrinfo as early_bound_getaddrinfo
+from socket import create_connection as early_bound_create_connection, getaddrinfo as early_bound_getaddrinfo
 from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import BlockedConnectionError, guard_network
+from pytest_chatprompt.capture.network_guard import guard_network
+from pytest_chatprompt.errors import BlockedConnectionError
 
 early_bound_connect = socket.socket.connect
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import BlockedConnectionError
 from pytest_chatprompt.capture.offline import offline
+from pytest_chatprompt.errors import BlockedConnectionError
 
 
 @pytest.fixture

@@ -155,7 +155,7 @@ def test_a_built_in_provider_cannot_reach_the_network_in_another_way(
     monkeypatch.setattr(kind, "_key", read_key)
     with (
         contextlib.closing(kind()) as provider,
-        pytest.raises(CaptureError, match=r"the provider connected to 192\.0\.2\.1"),
+        pytest.raises(CaptureError, match=r"the provider tried to connect to 192\.0\.2\.1"),
     ):
         capture_offline(provider, REQUEST, EvalAPI())
 
@@ -230,7 +230,7 @@ def test_a_client_other_than_httpx_is_an_error_that_names_the_address() -> None:
     with pytest.raises(CaptureError) as caught:
         captured(send)
     assert str(caught.value) == (
-        "the provider connected to api.example:443 with a client other than httpx, and offline runs send nothing to the "
+        "the provider tried to connect to api.example:443 with a client other than httpx, and offline runs send nothing to the "
         "network; send through an httpx client, so that eval_api can answer it"
     )
 

@@ -132,7 +132,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             ["--chatprompt-provider", "zzz"],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider';"
-            " The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            " define it in a conftest.py, or name another provider. The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
             id="an unknown provider in the option",
         ),
         pytest.param(
@@ -177,7 +177,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             },
             [],
             "failed",
-            "a.eval.yaml:3:5: case 'hello': the provider connected to x.example:1 with a client other than httpx, and offline runs"
+            "a.eval.yaml:3:5: case 'hello': the provider tried to connect to x.example:1 with a client other than httpx, and offline runs"
             " send nothing to the network; send through an httpx client, so that eval_api can answer it",
             id="a client that is not httpx",
         ),

@@ -56,7 +56,7 @@ def eval_request(eval_case, eval_request):
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'hello': something connected to api.example:443, and this is an offline run"]
+        ["a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run"]
     )
 
 
@@ -79,7 +79,7 @@ def saying_goodbye():
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'hello': something connected to api.example:443, and this is an offline run"]
+        ["a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run"]
     )
 
 
@@ -124,11 +124,11 @@ def failing():
     [
         pytest.param(
             "subprocess.run(['curl', 'https://api.example'])",
-            "the provider started curl, and what another program sends cannot be captured;"
+            "the provider tried to start curl, and what another program sends cannot be captured;"
             " send through an httpx client, or start it in a live run only",
             id="by the provider",
         ),
-        pytest.param("None", "something started curl, and this is an offline run", id="by a fixture"),
+        pytest.param("None", "the program curl was not started: this is an offline run", id="by a fixture"),
     ],
 )
 def test_a_program_is_not_started_offline(run: Run, code: str, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -74,6 +75,11 @@ def test_an_unknown_setting_is_refused(provider: Callable[..., object], settings
     ("provider", "settings", "text"),
     [
         (OpenAIProvider, {"temperature": "hot"}, "OpenAIProvider: temperature must be a valid number, but is 'hot'"),
+        (
+            OpenAIProvider,
+            {"temperature": Decimal("0.5")},
+            "OpenAIProvider: temperature must be a valid number, but is Decimal('0.5')",
+        ),
         (
             OpenAIProvider,
             {"temperature": float("nan")},

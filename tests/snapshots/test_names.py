@@ -6,8 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_chatprompt.snapshots.names import node_name, snapshot_stems
 

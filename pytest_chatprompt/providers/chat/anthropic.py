@@ -17,8 +17,9 @@ from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arg
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
-from pytest_chatprompt.providers.preflight.models import ANTHROPIC_MODELS
+from pytest_chatprompt.providers.preflight.models import ANTHROPIC_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import ANTHROPIC_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
@@ -58,8 +59,8 @@ class AnthropicProvider(ChatProvider):
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
 
-    rules = ANTHROPIC_RULES
-    known_models = ANTHROPIC_MODELS
+    rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
 
     def __init__(

@@ -212,7 +212,7 @@ class ChatProvider(VendorAPI):
     @classmethod
     def placeholders(cls) -> dict[str, str]:
         """The environment variables that the provider reads, by name, each with the value that it has offline."""
-        return {cls.key_variable: "offline"}
+        return {cls.key_variable: "offline"} if cls.key_variable else {}
 
     def _variable(self, name: str) -> str | None:
         """The value of an environment variable; `None` if it is not set. Offline it is the placeholder."""
@@ -220,6 +220,8 @@ class ChatProvider(VendorAPI):
         return self.placeholders()[name] if current_context().is_offline else os.environ.get(name) or None
 
     def _key(self) -> str:
+        if self._api_key is None and not self.key_variable:
+            return ""
         key = self._api_key if self._api_key is not None else self._variable(self.key_variable)
         if key is None:
             raise MissingSettingError(

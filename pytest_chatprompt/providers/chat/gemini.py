@@ -18,8 +18,9 @@ from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arg
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
-from pytest_chatprompt.providers.preflight.models import GEMINI_MODELS
+from pytest_chatprompt.providers.preflight.models import GEMINI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import GEMINI_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
@@ -70,8 +71,8 @@ class GeminiProvider(ChatProvider):
         "usageMetadata": {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0},
     }
 
-    rules = GEMINI_RULES
-    known_models = GEMINI_MODELS
+    rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
     api_version: str
 
     def __init__(

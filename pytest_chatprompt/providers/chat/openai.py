@@ -17,8 +17,9 @@ from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.settings import ChatSettings
-from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS
+from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import OPENAI_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
@@ -54,8 +55,8 @@ class OpenAIProvider(ChatProvider):
         "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     }
 
-    rules = OPENAI_RULES
-    known_models = OPENAI_MODELS
+    rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
     def __init__(
         self,

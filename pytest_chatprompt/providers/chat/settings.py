@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 import httpx
-from pydantic import InstanceOf, NonNegativeFloat, NonNegativeInt
+from pydantic import InstanceOf, NonNegativeInt
 
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.providers.arguments import NonNegativeNumber
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 
@@ -36,10 +37,10 @@ class ChatSettings(TypedDict, total=False):
     """
 
     api_key: str | None
-    temperature: NonNegativeFloat | None
+    temperature: NonNegativeNumber | None
     max_output_tokens: NonNegativeInt | None
-    timeout_seconds: NonNegativeFloat
-    total_timeout_seconds: NonNegativeFloat | None
+    timeout_seconds: NonNegativeNumber
+    total_timeout_seconds: NonNegativeNumber | None
     max_retries: NonNegativeInt
     extra_body: InstanceOf[Mapping[str, Any]] | None
     model_limits: InstanceOf[ModelLimits] | None

@@ -23,7 +23,7 @@ class VendorAPI(ABC):
 
     Attributes:
         vendor: the API's name, for errors.
-        key_variable: the environment variable of its key.
+        key_variable: the environment variable of its key; `""` for an API that needs none.
         offline_path: a regular expression for the paths of requests that `eval_api` answers offline.
         offline_reply: the JSON body that it answers with; empty for none, and then a test needs a route of its own.
         rules: the preflight rules.
@@ -33,7 +33,7 @@ class VendorAPI(ABC):
     """
 
     vendor: ClassVar[str]
-    key_variable: ClassVar[str]
+    key_variable: ClassVar[str] = ""
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}
     rules: ClassVar[tuple[Rule, ...]] = ()

@@ -17,7 +17,14 @@ from typing import Final, TypeVar
 
 import tenacity
 
-from pytest_chatprompt.errors import APIConnectionError, APIStatusError, ProviderError, QuotaError, RateLimitError
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    APIStatusError,
+    ProviderError,
+    QuotaError,
+    RateLimitError,
+    RequestCancelledError,
+)
 from pytest_chatprompt.providers.context import current_context
 
 DEFAULT_MAX_RETRIES: Final = 5
@@ -29,10 +36,6 @@ _RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_ERROR: Final = 500
 
 T = TypeVar("T")
-
-
-class RequestCancelledError(APIConnectionError):
-    """The run was stopped before the request was answered."""
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from typing import Any, Unpack
@@ -314,3 +315,14 @@ def test_the_base_class_keeps_model_and_api_version() -> None:
     assert (provider.model, provider.api_version, provider.temperature) == ("large", "v2", 0)
     assert provider.target == "the model 'large' and the base URL https://api.example/v1"
     assert (MinimalProvider(base_url=None).model, MinimalProvider(base_url=None).api_version) == ("", None)
+
+
+def test_an_api_without_a_key_variable_needs_no_key() -> None:
+    class LocalProvider(OpenAIProvider):
+        key_variable = ""
+
+    with contextlib.closing(LocalProvider()) as provider:
+        assert provider.credentials() == {}
+        assert provider.placeholders() == {}
+    with contextlib.closing(LocalProvider(api_key="k")) as provider:
+        assert provider.credentials() == {"authorization": "Bearer k"}

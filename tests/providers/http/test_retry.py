@@ -21,6 +21,7 @@ from pytest_chatprompt import (
     ProviderError,
     ProviderRequest,
     RateLimitError,
+    RequestCancelledError,
 )
 from pytest_chatprompt.providers.http import retry
 from tests.server import CHAT_REPLY, Reply, Server
@@ -232,6 +233,6 @@ def test_requests_in_flight_can_be_cancelled(server: Server, make: Make, waiting
     assert time.monotonic() - started < 20
     assert all(isinstance(error, ProviderError) for error in errors)
     before = len(server.requests)
-    with pytest.raises(retry.RequestCancelledError, match="the run was stopped"):
+    with pytest.raises(RequestCancelledError, match="the run was stopped"):
         provider.send(HI)
     assert len(server.requests) == before

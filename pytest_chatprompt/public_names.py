@@ -1,0 +1,140 @@
+"""The public names: import them from `pytest_chatprompt`. This is the only list of them."""
+
+from __future__ import annotations
+
+from pytest_chatprompt.capture.eval_api import (
+    EvalAPI as EvalAPI,
+)
+from pytest_chatprompt.capture.redaction import (
+    Redactor as Redactor,
+)
+from pytest_chatprompt.errors import (
+    AgentError as AgentError,
+    APIConnectionError as APIConnectionError,
+    APIStatusError as APIStatusError,
+    AuthenticationError as AuthenticationError,
+    BadRequestError as BadRequestError,
+    BlockedConnectionError as BlockedConnectionError,
+    BlockedResponseError as BlockedResponseError,
+    CaptureError as CaptureError,
+    ChatPromptError as ChatPromptError,
+    ContentFilterError as ContentFilterError,
+    Diagnostic as Diagnostic,
+    EmptyResponseError as EmptyResponseError,
+    EvalFileError as EvalFileError,
+    InternalServerError as InternalServerError,
+    InvalidPatternError as InvalidPatternError,
+    MissingSettingError as MissingSettingError,
+    NotFoundError as NotFoundError,
+    PayloadError as PayloadError,
+    PayloadWarning as PayloadWarning,
+    PermissionDeniedError as PermissionDeniedError,
+    ProviderError as ProviderError,
+    QuotaError as QuotaError,
+    RateLimitError as RateLimitError,
+    ReplayError as ReplayError,
+    RequestCancelledError as RequestCancelledError,
+    SnapshotError as SnapshotError,
+    UnknownProviderError as UnknownProviderError,
+    UnreadableReplyError as UnreadableReplyError,
+)
+from pytest_chatprompt.evalfile.case import (
+    EvalCase as EvalCase,
+    Origin as Origin,
+)
+from pytest_chatprompt.evalfile.message import (
+    EvalMessage as EvalMessage,
+    FilePart as FilePart,
+    FunctionCall as FunctionCall,
+    Part as Part,
+    Role as Role,
+    TextPart as TextPart,
+    ToolCall as ToolCall,
+)
+from pytest_chatprompt.evalfile.yaml_parser import (
+    YamlSource as YamlSource,
+)
+from pytest_chatprompt.evalfile.yaml_tree import (
+    Position as Position,
+)
+from pytest_chatprompt.prompt.attachments import (
+    Attachment as Attachment,
+)
+from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage as ChatMessage,
+    ChatPrompt as ChatPrompt,
+)
+from pytest_chatprompt.prompt.conversion import (
+    convert_to_chat_prompt as convert_to_chat_prompt,
+)
+from pytest_chatprompt.prompt.request import (
+    ProviderRequest as ProviderRequest,
+)
+from pytest_chatprompt.providers.agents.base import (
+    AgentInvocation as AgentInvocation,
+    AgentProvider as AgentProvider,
+    AgentSettings as AgentSettings,
+    build_document as build_document,
+)
+from pytest_chatprompt.providers.agents.cli import (
+    CLIProvider as CLIProvider,
+)
+from pytest_chatprompt.providers.agents.codex import (
+    CodexProvider as CodexProvider,
+)
+from pytest_chatprompt.providers.agents.process import (
+    ProcessResult as ProcessResult,
+)
+from pytest_chatprompt.providers.agents.vscode import (
+    VSCodeProvider as VSCodeProvider,
+)
+from pytest_chatprompt.providers.chat.anthropic import (
+    AnthropicProvider as AnthropicProvider,
+)
+from pytest_chatprompt.providers.chat.azure import (
+    AzureProvider as AzureProvider,
+)
+from pytest_chatprompt.providers.chat.base import (
+    ChatProvider as ChatProvider,
+)
+from pytest_chatprompt.providers.chat.gemini import (
+    GeminiProvider as GeminiProvider,
+)
+from pytest_chatprompt.providers.chat.openai import (
+    MaxTokensParameter as MaxTokensParameter,
+    OpenAIProvider as OpenAIProvider,
+)
+from pytest_chatprompt.providers.chat.payload import (
+    Payload as Payload,
+    PreparedRequest as PreparedRequest,
+)
+from pytest_chatprompt.providers.chat.settings import (
+    ChatProviderArguments as ChatProviderArguments,
+    ChatSettings as ChatSettings,
+)
+from pytest_chatprompt.providers.chat.vendor_api import (
+    VendorAPI as VendorAPI,
+)
+from pytest_chatprompt.providers.preflight.finding import (
+    Finding as Finding,
+)
+from pytest_chatprompt.providers.preflight.models import (
+    ModelLimits as ModelLimits,
+)
+from pytest_chatprompt.providers.preflight.preflight_input import (
+    ModelParameters as ModelParameters,
+    PreflightInput as PreflightInput,
+)
+from pytest_chatprompt.providers.preflight.rule import (
+    Rule as Rule,
+    RuleFunction as RuleFunction,
+    Violation as Violation,
+)
+from pytest_chatprompt.providers.response import (
+    Provider as Provider,
+    ProviderResponse as ProviderResponse,
+    TokenUsage as TokenUsage,
+)
+from pytest_chatprompt.snapshots.extension import (
+    ChatPromptSnapshotExtension as ChatPromptSnapshotExtension,
+)
