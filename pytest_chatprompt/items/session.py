@@ -23,6 +23,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
 from pytest_chatprompt.snapshots.unused import unused_snapshots
@@ -72,6 +73,7 @@ class EvalSession:
             config.pluginmanager.register(session.network, "chatprompt-network")
             config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
+            config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             options = config.stash[options_key]
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.items.conftest import Run
+from tests.items.conftest import HELLO, Run
 from tests.server import Server
 
 TOOL_RESULT_WITHOUT_ID = """
@@ -133,3 +133,48 @@ def test_a_message_that_the_api_cannot_express_is_an_error_at_its_line(run: Run,
             "name the call that it answers"
         ]
     )
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_equal_warnings_of_several_cases_are_one_warning_with_their_places(run: Run, arguments: list[str]) -> None:
+    cases = "".join(f"  - id: c{number}\n    input_messages: [{{role: user, content: x}}]\n" for number in range(6))
+    run.write(
+        {
+            "pytest.ini": "[pytest]\nfilterwarnings = default\n",
+            "a.eval.yaml": f"provider: openai\nevalcases:\n{cases}",
+            "conftest.py": """
+import pytest
+from pytest_chatprompt import OpenAIProvider
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return OpenAIProvider(model="gpt-4o", temperature=3)
+""",
+        }
+    )
+    result = run.update(*arguments)
+    result.assert_outcomes(passed=6, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*a.eval.yaml:*: PayloadWarning: *[[]temperature, *", "*The same for 5 more cases: *a.eval.yaml:*, *, *, ..."]
+    )
+
+
+def test_the_same_warning_of_two_cases_names_the_other_place(run: Run) -> None:
+    last = "    input_messages: [{role: user, content: x}, {role: assistant, content: y}]\n"
+    run.write(
+        {
+            "pytest.ini": "[pytest]\nfilterwarnings = default\n",
+            "a.eval.yaml": f"provider: openai\nevalcases:\n  - id: a\n{last}  - id: b\n{last}",
+            "test_b.py": "import warnings\n\ndef test_it():\n    warnings.warn('another')\n",
+        }
+    )
+    result = run.update()
+    result.assert_outcomes(passed=3, warnings=2)
+    result.stdout.fnmatch_lines(
+        ["*PayloadWarning: message 2: *", "*The same for 1 more case: *a.eval.yaml:6", "*another*"]
+    )
+
+
+def test_without_a_terminal_there_is_nothing_to_merge(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update("-p", "no:terminal")
