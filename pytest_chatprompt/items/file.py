@@ -22,7 +22,7 @@ from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders
+from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders, snapshot_parameters
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
@@ -75,10 +75,13 @@ class EvalFile(pytest.Module):
         cases = [_check_tags(case, reserved) for case in loaded]
         templates = ItemTemplates(self, run_case)
         items = [item for case in cases for item in self._items(case, templates)]
-        for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
-            item.snapshot_stem = stem
+        # Runs of pytest-repeat share a name.
+        names = list(dict.fromkeys((item.case.id, item.label) for item in items))
+        stems = dict(zip(names, snapshot_stems(names), strict=True))
+        for item in items:
+            item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
-        self.stems = tuple(item.snapshot_stem for item in items)
+        self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
         return items
 
@@ -123,7 +126,7 @@ class EvalFile(pytest.Module):
             without_name = templates.get(provider_name, in_id=False)
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(templates.get(provider_name, in_id=is_list), without_name, strict=True):
-                yield self._item(case, provider_name, template, parameters=callspec_id(unnamed))
+                yield self._item(case, provider_name, template, parameters=snapshot_parameters(unnamed))
 
     def _register_markers(self, tags: Iterable[str]) -> None:
         """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""

@@ -16,6 +16,8 @@ from pytest_chatprompt.items.item import RESPONSE_FIXTURE
 
 # The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
+# pytest-repeat numbers the runs of a test with this parameter, the last of all.
+_REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
 _Templates = dict[tuple[str, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
 _graders_key: Final = pytest.StashKey[tuple[str, ...]]()
@@ -73,6 +75,19 @@ def callspec_id(template: pytest.Function) -> str:
     """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
     callspec = getattr(template, "callspec", None)
     return "" if callspec is None else str(callspec.id)
+
+
+def snapshot_parameters(template: pytest.Function) -> str:
+    """What the parameters of a function item add to the name of its snapshot; `""` for nothing.
+
+    It is `callspec_id`, but for the step of pytest-repeat: all runs of one case compare with one snapshot.
+    """
+    whole = callspec_id(template)
+    step: Any = template.callspec.params.get(_REPEAT_PARAMETER) if whole else None
+    if step is None:
+        return whole
+    repeat_id = f"{step + 1}-{template.config.getoption('count')}"
+    return whole.removesuffix(repeat_id).removesuffix("-")
 
 
 def fixture_info(template: pytest.Function) -> Any:

@@ -360,3 +360,31 @@ def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
     assert stale.exists()
     run.update()
     assert not stale.exists()
+
+
+def test_repeated_runs_of_a_case_compare_with_one_snapshot(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO.replace("id: hello", "id: Hello")})
+    run.update()
+    run("--count", "3").assert_outcomes(passed=3)
+    run.update("--count", "2").assert_outcomes(passed=2)
+    assert run.snapshots() == ["__snapshots__/a.eval/Hello[azure].yaml"]
+
+
+def test_repeated_runs_of_a_parametrized_case_compare_with_the_snapshot_of_its_parameter(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(params=["hot", "cold"])
+def eval_provider(request, eval_provider):
+    return eval_provider
+"""
+    run.write(
+        {"a.eval.yaml": HELLO.replace("evalcases", "provider: [openai, azure]\nevalcases"), "conftest.py": conftest}
+    )
+    run.update("--count", "2").assert_outcomes(passed=8)
+    assert run.snapshots() == [
+        f"__snapshots__/a.eval/hello[{provider}-{parameter}].yaml"
+        for provider in ("azure", "openai")
+        for parameter in ("cold", "hot")
+    ]
+    run().assert_outcomes(passed=4)
