@@ -185,7 +185,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [skipif]")},
             [],
             "errors",
-            "a.eval.yaml:4:11: case 'hello': the tag 'skipif' is a marker that takes arguments, and a tag has none; call it something else",
+            "a.eval.yaml:4:11: case 'hello': the tag 'skipif' is a marker that takes arguments, and a tag has none; rename the tag",
             id="a tag that is a marker with arguments",
         ),
         pytest.param(
