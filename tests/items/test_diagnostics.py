@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.items.conftest import HELLO, Run
 
 IMPORTS = "import pytest, httpx\nfrom pytest_chatprompt import *\n\n"
@@ -124,7 +125,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             [],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider';"
-            " did you mean 'openai'? The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            f" did you mean 'openai'? The providers here are {', '.join(sorted(PROVIDERS))}",
             id="a misspelled provider",
         ),
         pytest.param(
@@ -132,7 +133,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             ["--chatprompt-provider", "zzz"],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider';"
-            " The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            f" The providers here are {', '.join(sorted(PROVIDERS))}",
             id="an unknown provider in the option",
         ),
         pytest.param(
