@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import (
     AgentError,
     APIConnectionError,
@@ -112,7 +111,6 @@ __all__ = [
     "ReplayError",
     "Rule",
     "RuleFunction",
-    "SentRequest",
     "SnapshotError",
     "TextPart",
     "TokenUsage",

@@ -1,4 +1,4 @@
-"""Mistakes in files, fixtures and options, each with the whole message that the run prints for it."""
+"""Problems in files, fixtures and options, each with the whole message that the run prints for it."""
 
 from __future__ import annotations
 
