@@ -120,7 +120,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """The response to what a case sends: from the API or, in a replayed run, from the recording.
 
     Raises:
-        SnapshotError: the case was not compared with its snapshot yet, or sent something else than was compared.
+        SnapshotError: the case was not compared with its snapshot yet, or sent something other than was compared.
         ProviderError: there is no response, or an empty one.
         ReplayError: there is no recording of this very request.
     """
