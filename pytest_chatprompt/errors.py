@@ -7,7 +7,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── InvalidPatternError       a guideline pattern is not a usable glob
     ├── ProviderError             a provider cannot send a request, or got no response
     │   ├── UnknownProviderError  no fixture has the name that was asked for
-    │   ├── PayloadError          the API has no way to express the messages
+    │   ├── PayloadError          the API cannot express the messages
     │   ├── MissingSettingError   a key or an endpoint is not set
     │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
     │   │   └── RequestCancelledError  the run was stopped before the reply came
@@ -29,7 +29,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
     └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
 
-Beside it stands one warning, `PayloadWarning`: a request that the API will reject, or read in another way.
+There is also one warning, `PayloadWarning`: a request that the API will reject, or read in another way.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class UnknownProviderError(ProviderError):
 
 
 class PayloadError(ProviderError):
-    """The API has no way to express the messages; nothing was sent.
+    """The API cannot express the messages; nothing was sent.
 
     Args:
         reason: what does not fit, and what to change.

@@ -89,6 +89,7 @@ def _provider_name(request: pytest.FixtureRequest) -> str:
 
 def _available_providers(error: pytest.FixtureLookupError) -> set[str]:
     """The names of the providers that exist here, read from the fixtures that pytest's error lists."""
+    # pytest has no public way to list the fixtures that a node can use, but the text of its error lists them.
     listed = re.search(r"available fixtures: (.*)", str(getattr(error.formatrepr(), "errorstring", "")))
     names = re.split(r",\s*", listed[1]) if listed else []
     return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)} - {"eval"}

@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
+import textwrap
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt import errors
+from pytest_chatprompt import AgentError, ProcessResult
 from pytest_chatprompt.capture.redaction import is_secret_name
+from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
-from pytest_chatprompt.options import __file__ as options_file
+from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -309,6 +312,17 @@ def test_each_python_snippet_runs(run: Run, snippet: str) -> None:
     run.update().assert_outcomes(passed=items)
 
 
+def test_the_agent_of_the_page_reads_its_answer(tmp_path: Path) -> None:
+    (snippet,) = [snippet for snippet in blocks("docs/agents.md", "python") if "class TaskAgent" in snippet]
+    namespace: dict[str, Any] = {}
+    exec(snippet, namespace)
+    agent: AgentProvider = namespace["TaskAgent"](executable="task-agent")
+    (tmp_path / "answer.md").write_text("42", encoding="utf-8")
+    assert agent.read_response(ProcessResult(returncode=0, stdout="", stderr=""), tmp_path).text == "42"
+    with pytest.raises(AgentError, match="task-agent"):
+        agent.read_response(ProcessResult(returncode=1, stdout="", stderr="no"), tmp_path)
+
+
 def test_no_snippet_is_without_a_test() -> None:
     assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
         "README.md": 2,
@@ -349,13 +363,11 @@ def test_the_tables_of_providers_are_the_registry() -> None:
 
 
 def test_the_tables_of_providers_say_what_the_classes_say() -> None:
-    in_readme = {quoted(row[0])[0]: row[2] for row in table("README.md", after="## Providers")}
     rows = {quoted(row[0])[0]: row for row in table("docs/providers.md", after="# Providers")}
     for name, provider in PROVIDERS.items():
         if issubclass(provider, ChatProvider):
             assert quoted(rows[name][3]) == [provider.key_variable]
             assert quoted(rows[name][4]) == [provider().model]  # type: ignore[call-arg]
-            assert quoted(in_readme[name])[0] == provider.key_variable
 
 
 def test_every_setting_of_a_provider_is_documented() -> None:
@@ -401,13 +413,20 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 
 def test_every_fixture_and_option_is_in_the_reference() -> None:
     fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
-    options_text = Path(options_file).read_text(encoding="utf-8")
-    options = re.findall(r'"(--chatprompt-\w+)"|addini\(\s*"(\w+)"', options_text)
     public = [name for name in fixtures if not name.startswith("_")]
     assert len(public) == len(PROVIDERS) + 6
-    assert len(options) == 11
-    for name in (*public, *("".join(found) for found in options)):
-        assert f"`{name}" in PAGES["docs/reference.md"]
+    for name in public:
+        assert f"`{name}`" in PAGES["docs/reference.md"]
+    in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]
+    assert sorted(name.split()[0] for name in in_table) == sorted(_declared_options())
+
+
+def _declared_options() -> list[str]:
+    """The options and ini values that `options.py` declares."""
+    parser = MagicMock()
+    add_options(parser)
+    declared = (*parser.getgroup().addoption.call_args_list, *parser.addini.call_args_list)
+    return [call.args[0] for call in declared]
 
 
 def test_every_public_name_is_in_the_reference() -> None:
@@ -418,16 +437,15 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert named == set(pytest_chatprompt.__all__)
 
 
-def test_the_tree_of_errors_is_the_tree_of_classes() -> None:
+def test_the_tree_of_errors_is_that_of_the_module_and_the_classes() -> None:
     (tree,) = blocks("docs/reference.md", "")
+    assert tree == textwrap.dedent(re.findall(r"(?:^    .*\n)+", errors_docstring or "", re.MULTILINE)[0])
     parents = ["ChatPromptError"]
     for line in tree.splitlines()[1:]:
         depth = (len(line) - len(line.lstrip("│├└─ "))) // 4
         name = line.lstrip("│├└─ ").split()[0]
         parents[depth:] = [name]
         assert parents[depth - 1] in {base.__name__ for base in getattr(pytest_chatprompt, name).__bases__}
-    head = "\n".join(line[4:] for line in str(errors.__doc__).splitlines() if line.startswith("    "))
-    assert tree == f"{head}\n"
 
 
 def test_what_the_page_on_live_runs_calls_secret_is_secret() -> None:
@@ -440,8 +458,19 @@ def test_what_the_page_on_live_runs_calls_secret_is_secret() -> None:
         assert not is_secret_name(f"MY{ending}X")
 
 
+def test_every_rule_of_the_conversion_has_a_test_named_after_it() -> None:
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    named = set(re.findall(r"^def test_([a-f]\d)_", "\n".join(tests), re.MULTILINE))
+    assert named == {rule.lower() for rule in _rules()}
+
+
+def _rules() -> list[str]:
+    """The rules of the conversion, by letter and number."""
+    return re.findall(r"^- \*\*([A-F]\d)\.\*\*", PAGES["docs/conversion.md"], re.MULTILINE)
+
+
 def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:
-    rules = re.findall(r"^- \*\*([A-F]\d)\.\*\*", PAGES["docs/conversion.md"], re.MULTILINE)
+    rules = _rules()
     assert rules == sorted(rules)
     assert len(rules) == len(set(rules)) == 28
     sources = [

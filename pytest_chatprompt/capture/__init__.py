@@ -1,5 +1,5 @@
 """Capture: see what a provider sends, and answer it offline.
 
 A provider and a `ProviderRequest` come in. An `Exchange` comes out: the requests that were sent, decoded from their
-bytes, and the response. `snapshots`, `live` and `items` call it. It knows httpx and respx, not pytest.
+bytes, and the response. Every later room may import this one. It knows httpx and respx, not pytest.
 """

@@ -1,4 +1,4 @@
-"""The exchange: what a provider sent for a request, and what it gave back.
+"""The exchange: what a provider sent for a request, and what it returned.
 
 `recorder` and `preview` make it; `snapshots` shows it, `live` compares it.
 """
@@ -16,11 +16,11 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a provider sent for a request, and what it gave back.
+    """What a provider sent for a request, and what it returned.
 
     Args:
         request: what the provider was asked to send.
-        response: what it gave back; offline, a placeholder.
+        response: what it returned; offline, a placeholder.
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.

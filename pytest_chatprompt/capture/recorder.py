@@ -1,7 +1,7 @@
 """The recorder: let a provider send a request, and capture what it really sends.
 
 A provider and a request come in: offline with the stand-in of the APIs, in a live run with the pass-through router. An
-`Exchange` comes out, with the response and the requests that were sent. `items` and `live` call it.
+`Exchange` comes out, with the response and the requests that were sent. Every later room may call it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def capture_offline(
         api: answers the requests of httpx clients.
 
     Raises:
-        ProviderError: the provider is not one, or gave back something else than a response.
+        ProviderError: the provider is not one, or returned something other than a response.
         CaptureError: nothing answers what it sent, or it used a client other than httpx.
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
-        # Offline no agent is started: its command and document are known without.
+        # Offline no agent is started: its command and document are known beforehand.
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
     if _is_built_in(provider) and not api.routes:
@@ -66,7 +66,7 @@ def capture_offline(
 
 
 def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """`capture_offline` where no code but this package's runs, which looks at nothing but its `SendContext`.
+    """`capture_offline` for built-in providers, whose code reads only the `SendContext`.
 
     So neither httpx nor the environment of the process is patched, which saves a tenth of a millisecond for each case.
     """
@@ -94,7 +94,7 @@ def capture_live(
         router: sees the requests of httpx clients.
 
     Raises:
-        ProviderError: the provider is not one, gave back something else than a response, or raised it itself.
+        ProviderError: the provider is not one, returned something other than a response, or raised it itself.
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):

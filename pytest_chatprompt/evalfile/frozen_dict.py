@@ -1,6 +1,6 @@
 """A dict that cannot be changed, for data of a case that has no model, such as `metadata`.
 
-In: plain JSON data. Out: the same data, read-only. `loader` makes them, because the items of a case share it.
+In: plain JSON data. Out: the same data, read-only. `defaults` makes them, because the items of a case share it.
 They are real dicts, not views, so that `json`, `copy`, `pickle` and pydantic accept them.
 """
 

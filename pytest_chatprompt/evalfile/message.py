@@ -3,8 +3,7 @@
 In: plain data of `input_messages` and `expected_messages`. Out: frozen models of exactly what the author wrote.
 Every room may read them.
 
-To add a type of part: write its model here, add it to `Part` and `PART_MODELS`, and write the function that renders it
-in `prompt/parts.py`. If it names a file, let `prompt/attachments.py` read the file.
+A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The base class of an eval file's models, and the types that their fields share.
 
 In: plain data from YAML. Out: frozen models, nothing converted.
-`message`, `shared_keys`, `case` and `loader` define their models with it.
+The models of this room derive from it; providers declare settings with `NonEmptyString`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class CaseRunner:
             path, description = secret
             raise SnapshotError(
                 f"what is sent to {item.provider_name} holds the value of {description}, under {path}; "
-                "take it out: a snapshot is committed for all to read"
+                "remove it: snapshots are committed"
             )
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
@@ -120,7 +120,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """The response to what a case sends: from the API or, in a replayed run, from the recording.
 
     Raises:
-        SnapshotError: the case was not compared with its snapshot yet, or something else was sent than then.
+        SnapshotError: the case was not compared with its snapshot yet, or sent something other than was compared.
         ProviderError: there is no response, or an empty one.
         ReplayError: there is no recording of this very request.
     """
@@ -134,8 +134,8 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     reviewed = item.stash.get(_reviewed_key, None)
     if reviewed is None:
         raise SnapshotError(
-            "there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have "
-            "eval_response as an argument, or write the hook pytest_chatprompt_response"
+            "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
+            "or an autouse fixture that takes eval_response"
         )
     sha256 = request_sha256(reviewed, config.rootpath) if options.replay or options.record else ""
     if options.replay:

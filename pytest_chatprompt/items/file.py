@@ -185,6 +185,6 @@ def _check_tags(case: EvalCase | InvalidCase, reserved: set[str]) -> EvalCase | 
     unusable = [tag for tag in case.tags if tag in reserved]
     if not unusable or isinstance(case, InvalidCase):
         return case
-    text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; call it something else"
+    text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; rename the tag"
     error = EvalFileError([case_diagnostic(case, text, "tags")])
     return InvalidCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)

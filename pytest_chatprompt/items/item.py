@@ -88,7 +88,7 @@ class EvalItem(pytest.Function):
         )
 
     def with_position(self, error: Exception) -> str:
-        """An error's text behind its position in the eval file: that of the message it names, else of the case."""
+        """An error's text, prefixed with its position in the eval file: that of the message, or else of the case."""
         if isinstance(error, EvalFileError):
             return str(error)
         position = self._position_of(error)

@@ -73,6 +73,7 @@ class ItemTemplates:
 
 def callspec_id(template: pytest.Function) -> str:
     """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
+    # Only parametrized items have it, and pytest has no public name for it.
     callspec = getattr(template, "callspec", None)
     return "" if callspec is None else str(callspec.id)
 
@@ -102,6 +103,7 @@ def fixture_info(template: pytest.Function) -> Any:
 def graders(template: pytest.Function) -> tuple[str, ...]:
     """The names of the fixtures that use the response, themselves or through other fixtures."""
     if _graders_key not in template.stash:
+        # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
         definitions = fixture_info(template).name2fixturedefs
         users = {RESPONSE_FIXTURE}
         while True:
@@ -128,6 +130,7 @@ def _may_differ_between_files(file: pytest.Module) -> bool:
     if file.own_markers:
         return True
     plugins = (implementation.plugin for implementation in file.ihook.pytest_generate_tests.get_hookimpls())
+    # pytest does not mark the plugins that are its own; the name of its private package does.
     modules = (getattr(plugin, "__name__", type(plugin).__module__) for plugin in plugins)
     return any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
 

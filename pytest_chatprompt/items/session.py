@@ -104,7 +104,7 @@ class EvalSession:
         return self._router
 
     def new_eval_api(self) -> EvalAPI:
-        """A stand-in of the APIs without routes and calls: the last one again if it is still as good as new."""
+        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         if self._api is None or self._api.routes or self._api.was_started:

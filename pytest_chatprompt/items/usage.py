@@ -83,7 +83,7 @@ class UsageSummary:
             terminalreporter.write_line("  ".join((name, *numbers)).rstrip())
         if terminalreporter.config.pluginmanager.hasplugin("dsession"):
             terminalreporter.write_line(
-                "Under -n each worker has two requests in flight at most; without -n a live run is as fast or faster."
+                "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
             )
 
     def _rows(self) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 In: a part of a message, and the attachments of its case. Out: the part's text.
 Pure functions, one for each type of part, looked up in `PART_RENDERERS`. `rendering` calls `render_part`.
 
-To add a type of part: write its model in `evalfile/message.py`, and its function and its entry in the table here.
+A new type of part has its function and its entry in the table here; CONTRIBUTING lists the other steps.
 """
 
 from __future__ import annotations

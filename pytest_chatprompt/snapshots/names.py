@@ -73,7 +73,7 @@ def _truncate(text: str, size_bytes: int) -> str:
 
 
 def casefolded(name: str) -> str:
-    """The form of a name that is equal for all names that some file system takes for the same.
+    """Fold a name, so that names which a file system may treat as the same are equal.
 
     Args:
         name: a file name; upper and lower case, and the two encodings of an accent, count as equal.

@@ -204,7 +204,7 @@ def test_a_tag_that_is_a_marker_with_arguments_is_an_error_of_its_case(run: Run,
     result.stdout.fnmatch_lines(
         [
             f"a.eval.yaml:4:11: case 'hello': the tag '{tag}' is a marker that takes arguments, and a tag has none;"
-            " call it something else"
+            " rename the tag"
         ]
     )
 

@@ -1,9 +1,10 @@
-"""Mistakes in files, fixtures and options, each with the whole message that the run prints for it."""
+"""Problems in files, fixtures and options, each with the whole message that the run prints for it."""
 
 from __future__ import annotations
 
 import pytest
 
+from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.items.conftest import HELLO, Run
 
 IMPORTS = "import pytest, httpx\nfrom pytest_chatprompt import *\n\n"
@@ -124,7 +125,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             [],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider';"
-            " did you mean 'openai'? The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            f" did you mean 'openai'? The providers here are {', '.join(sorted(PROVIDERS))}",
             id="a misspelled provider",
         ),
         pytest.param(
@@ -132,7 +133,8 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             ["--chatprompt-provider", "zzz"],
             "errors",
             "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider';"
-            " define it in a conftest.py, or name another provider. The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            " define it in a conftest.py, or name another provider."
+            f" The providers here are {', '.join(sorted(PROVIDERS))}",
             id="an unknown provider in the option",
         ),
         pytest.param(
@@ -185,7 +187,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [skipif]")},
             [],
             "errors",
-            "a.eval.yaml:4:11: case 'hello': the tag 'skipif' is a marker that takes arguments, and a tag has none; call it something else",
+            "a.eval.yaml:4:11: case 'hello': the tag 'skipif' is a marker that takes arguments, and a tag has none; rename the tag",
             id="a tag that is a marker with arguments",
         ),
         pytest.param(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.items.conftest import HELLO, Run
 
 IMPORTS = """
@@ -65,7 +66,7 @@ def test_the_error_about_an_unknown_provider_lists_the_known_ones(run: Run) -> N
     result.stdout.fnmatch_lines(
         [
             "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider';"
-            " did you mean 'anthropic'? The providers here are anthropic, azure, cli, codex, gemini, mine, openai, vscode"
+            f" did you mean 'anthropic'? The providers here are {', '.join(sorted([*PROVIDERS, 'mine']))}"
         ]
     )
 

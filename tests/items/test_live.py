@@ -118,7 +118,7 @@ def test_the_error_about_a_key_that_no_header_can_carry_does_not_show_it(
     result = run_with_snapshot("--chatprompt-live", "-l", "-vv")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'hello': the key for OpenAI holds a blank, a line break or *OPENAI_API_KEY*"]
+        ["a.eval.yaml:3:5: case 'hello': the key for OpenAI contains a space, a line break or *OPENAI_API_KEY*"]
     )
     assert "sk-secret" not in result.stdout.str()
     assert server.requests == []

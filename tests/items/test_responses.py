@@ -122,7 +122,7 @@ def early(request):
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "*there is no answer yet, or none at all offline; to look at it, let a fixture with autouse=True have eval_response*"
+            "*eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, or an autouse fixture that takes eval_response"
         ]
     )
     assert server.requests == []

@@ -248,7 +248,7 @@ def test_a_secret_from_the_environment_is_never_written_into_a_snapshot(
     result.stdout.fnmatch_lines(
         [
             "a.eval.yaml:3:5: case 'hello': what is sent to azure holds the value of the environment variable INTERNAL_TOKEN,"
-            " under question; take it out: a snapshot is committed for all to read"
+            " under question; remove it: snapshots are committed"
         ]
     )
     assert run.snapshots() == []

@@ -225,11 +225,22 @@ def test_c2_to_c5_which_system_prompt_is_sent(
     assert prompt_of(project, HI_WITH_GUIDE, head, default)[0] == ("system", with_guideline)
 
 
-def test_c2_without_a_system_prompt_the_block_is_the_whole_system_message(project: Project) -> None:
+def test_c5_without_a_system_prompt_the_block_is_the_whole_system_message(project: Project) -> None:
     guides(project, a="A")
     case = project.case(HI_WITH_GUIDE, GUIDES)
     attachments = read_attachments(case, FileReader(project.root))
     assert convert_to_chat_prompt(case.input_messages, attachments)[0] == ChatMessage("system", BLOCK)
+
+
+def test_c3_the_guideline_block_follows_the_system_message(project: Project) -> None:
+    guides(project, a="A")
+    body = HI_WITH_GUIDE.replace("[{role: user", "[{role: system, content: Mine.}, {role: user")
+    assert prompt_of(project, body, GUIDES)[0] == ("system", f"Mine.\n\n{BLOCK}")
+
+
+def test_c4_a_system_message_is_added_only_if_there_is_something_to_say(project: Project) -> None:
+    assert prompt_of(project, HI) == [("user", "hi")]
+    assert prompt_of(project, HI, "metadata: {systemPrompt: Mine.}") == [("system", "Mine."), ("user", "hi")]
 
 
 def test_no_messages_give_an_empty_chat_prompt() -> None:

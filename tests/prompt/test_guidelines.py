@@ -12,12 +12,21 @@ def guideline(name: str, content: str) -> Attachment:
     return Attachment(name, Path("/project") / name, content, pattern="*.md")
 
 
-def test_without_guidelines_there_is_no_block() -> None:
+def test_b4_without_guidelines_there_is_no_block() -> None:
     assert guideline_block(()) == ""
 
 
 def test_b3_a_single_guideline_is_its_content_alone() -> None:
     assert guideline_block((guideline("a.md", "Be brief."),)) == "[[ ## Guidelines ## ]]\n\nBe brief."
+
+
+def test_b4_the_block_is_a_heading_an_empty_line_and_the_guidelines() -> None:
+    assert guideline_block((guideline("a.md", "Be brief.\nBe kind."),)).splitlines() == [
+        "[[ ## Guidelines ## ]]",
+        "",
+        "Be brief.",
+        "Be kind.",
+    ]
 
 
 def test_b3_each_of_several_guidelines_has_its_path_as_heading() -> None:

@@ -9,7 +9,7 @@ from pytest_chatprompt import ChatMessage, Provider, ProviderRequest, ProviderRe
 from tests.conftest import Project
 
 
-def test_every_field_of_a_request_has_a_default() -> None:
+def test_e1_every_field_of_a_request_has_a_default() -> None:
     request = ProviderRequest()
     assert (request.question, request.chat_prompt, request.guidelines, request.input_files) == ("", None, (), ())
     assert (request.metadata, request.eval_case_id) == ({}, None)
@@ -25,7 +25,7 @@ def test_a_misspelled_field_is_an_error() -> None:
         ProviderRequest.model_validate({"chatPrompt": []})
 
 
-def test_build_request_fills_every_field(project: Project) -> None:
+def test_e1_every_case_fills_every_field(project: Project) -> None:
     project.write("evals/b.guide.md", "B")
     project.write("evals/x.py", "1")
     project.write("a.guide.md", "A")
@@ -53,7 +53,7 @@ expected_messages: [{role: assistant, content: [{type: file, value: never-looked
     assert request.eval_case_id == "a"
 
 
-def test_the_projects_system_prompt_is_in_the_metadata_if_the_author_set_none(project: Project) -> None:
+def test_e1_the_projects_system_prompt_is_in_the_metadata_if_the_author_set_none(project: Project) -> None:
     hi = "input_messages: [{role: user, content: hi}]"
     assert project.request(hi, project_system_prompt="Ours.").metadata == {"systemPrompt": "Ours."}
     own = f"metadata: {{systemPrompt: ''}}\n{hi}"

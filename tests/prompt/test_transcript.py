@@ -23,11 +23,23 @@ from tests.conftest import Project
             "hi",
             id="D3: a dropped message does not count as a turn",
         ),
-        pytest.param(
-            "[{role: user, content: one}, {role: system, content: two}, {role: assistant, content: three}]",
-            "[User]: one\n[System]: two\n[Assistant]: three",
-            id="D1: system messages stay in their place",
-        ),
+    ],
+)
+def test_d3_the_question_of_a_single_user_turn_is_its_content_alone(
+    project: Project, messages: str, question: str
+) -> None:
+    assert project.request(f"input_messages: {messages}").question == question
+
+
+def test_d1_system_messages_stay_in_their_place(project: Project) -> None:
+    messages = "[{role: user, content: one}, {role: system, content: two}, {role: assistant, content: three}]"
+    question = "[User]: one\n[System]: two\n[Assistant]: three"
+    assert project.request(f"input_messages: {messages}").question == question
+
+
+@pytest.mark.parametrize(
+    ("messages", "question"),
+    [
         pytest.param(
             r'[{role: user, content: "first\nsecond"}, {role: user, content: third}]',
             "[User]:\nfirst\nsecond\n[User]: third",
@@ -64,11 +76,11 @@ from tests.conftest import Project
         ),
     ],
 )
-def test_the_question_is_the_conversation_as_it_was_written(project: Project, messages: str, question: str) -> None:
+def test_d2_a_turn_is_its_role_and_its_content(project: Project, messages: str, question: str) -> None:
     assert project.request(f"input_messages: {messages}").question == question
 
 
-def test_files_are_written_as_in_the_chat_prompt(project: Project) -> None:
+def test_d1_files_are_written_as_in_the_chat_prompt(project: Project) -> None:
     project.write("evals/x.py", "x = 1\n")
     project.write("evals/a.guide.md", "A")
     body = """

@@ -1,7 +1,7 @@
 """Anthropic's messages API.
 
-A chat prompt comes in, the body of a request comes out, and the same for its reply. `registry` lists it; users may
-subclass it.
+A chat prompt comes in, the body of a request comes out; a reply's data comes in, a `ProviderResponse` comes out.
+`registry` lists it; users may subclass it.
 Source: https://docs.anthropic.com/en/api/messages, and the package `anthropic`
 (`types/message_create_params.py`, `types/message.py`, `types/stop_reason.py`).
 """

@@ -92,7 +92,7 @@ class AzureProvider(OpenAIProvider):
 
     @property
     def target(self) -> str:
-        """What a request is sent to, in the words of an error: the deployment, the endpoint and the API version."""
+        """What a request is sent to, as error messages name it: the deployment, the endpoint and the API version."""
         version = "" if self.api_version is None else f" and the API version {self.api_version}"
         return f"the deployment {self.deployment!r}, the endpoint {self.redacted_base_url}{version}"
 

@@ -83,7 +83,7 @@ class ChatProvider(VendorAPI):
 
     @property
     def target(self) -> str:
-        """What a request is sent to, in the words of an error: `the model 'm' and the base URL https://...`."""
+        """What a request is sent to, as error messages name it: `the model 'm' and the base URL https://...`."""
         base_url = f"the base URL {self.redacted_base_url}"
         return f"the model {self.model!r} and {base_url}" if self.model else base_url
 
@@ -112,7 +112,7 @@ class ChatProvider(VendorAPI):
             The findings; empty if the request breaks no rule.
 
         Raises:
-            PayloadError: the API's shape cannot hold the messages.
+            PayloadError: the API cannot express the messages.
         """
         return self._build_body(request)[2]
 
@@ -143,7 +143,7 @@ class ChatProvider(VendorAPI):
             request: the request to prepare.
 
         Raises:
-            PayloadError: the API's shape cannot hold the messages.
+            PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
         """
         body, adjustments, findings = self._build_body(request)
@@ -156,7 +156,7 @@ class ChatProvider(VendorAPI):
             request: the request to send.
 
         Raises:
-            PayloadError: the API's shape cannot hold the messages; nothing was sent.
+            PayloadError: the API cannot express the messages; nothing was sent.
             MissingSettingError: there is no key or no base URL; nothing was sent.
             APIConnectionError: no complete reply came.
             APIStatusError: the reply is an error, or cannot be read; its subclasses say why.
@@ -205,7 +205,7 @@ class ChatProvider(VendorAPI):
         """The headers that carry the key.
 
         Raises:
-            MissingSettingError: there is no key, or a header cannot carry it.
+            MissingSettingError: there is no key, or a header cannot contain it.
         """
         return self.auth_headers(self._key())
 
@@ -230,8 +230,8 @@ class ChatProvider(VendorAPI):
             )
         if not _HEADER_SAFE.fullmatch(key):
             raise MissingSettingError(
-                f"the key for {self.vendor} holds a blank, a line break or another character that no header can carry: "
-                f"look at the environment variable {self.key_variable}, or at api_key"
+                f"the key for {self.vendor} contains a space, a line break or another character that an HTTP header "
+                f"cannot contain; check the environment variable {self.key_variable}, or api_key"
             )
         return key
 

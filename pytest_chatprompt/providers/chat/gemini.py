@@ -1,7 +1,7 @@
 """Google's Gemini API.
 
-A chat prompt comes in, the body of a request comes out, and the same for its reply. `registry` lists it; users may
-subclass it.
+A chat prompt comes in, the body of a request comes out; a reply's data comes in, a `ProviderResponse` comes out.
+`registry` lists it; users may subclass it.
 Source: https://ai.google.dev/api/generate-content, and the package `google-genai` (`types.py`,
 `models.py`).
 """

@@ -1,4 +1,4 @@
-"""Reads the HTTP reply of an API: the answer, or the error that the reply is.
+"""Reads the HTTP reply of an API: a response or an error.
 
 A reply of whatever status comes in, with the function that reads the API's own shape; a `ProviderResponse` comes out.
 `ChatProvider` calls it.
@@ -28,7 +28,7 @@ def read_http_reply(
     Args:
         reply: the reply, read whole.
         read_body: reads the decoded body of a successful reply.
-        error_context: says what an error tells about the request; called only if there is one.
+        error_context: makes the `ErrorContext`; called only for an error.
         redact: removes the key from a text of the API, and shortens it.
 
     Raises:
@@ -53,6 +53,6 @@ def _unreadable(
 ) -> UnreadableReplyError:
     return UnreadableReplyError(
         f"{context.vendor} answered {how}: {redact(reply.text) or '(an empty body)'}\n"
-        f"Check {context.target}: something else may answer there.",
+        f"Check {context.target}: another service may be running there.",
         status=reply.status_code,
     )

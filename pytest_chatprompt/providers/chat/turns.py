@@ -1,4 +1,4 @@
-"""Splits a chat prompt into its system text and its turns, for APIs that have a field of its own for the former.
+"""Splits a chat prompt into its system text and its turns, for APIs with a separate field for the system text.
 
 A chat prompt comes in; a `SplitPrompt` comes out, in which the results of one turn's tool calls are one turn too, each
 with the name of the function that was called. Pure; `anthropic` and `gemini` call it, and put each turn into their

@@ -19,7 +19,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 
 class VendorAPI(ABC):
-    """What a subclass of `ChatProvider` has to say about its API.
+    """What a subclass of `ChatProvider` defines for its API.
 
     Attributes:
         vendor: the API's name, for errors.
@@ -49,7 +49,7 @@ class VendorAPI(ABC):
             prompt: the messages to send, the system message included.
 
         Raises:
-            PayloadError: the API's shape cannot hold the messages.
+            PayloadError: the API cannot express the messages.
         """
 
     @abstractmethod

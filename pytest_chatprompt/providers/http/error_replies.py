@@ -1,7 +1,7 @@
 """Turns an HTTP error reply into one of this package's errors.
 
 An `ErrorReply` comes in; the `APIStatusError` of the right kind comes out, with the vendor's message, the id of the
-request, and what to do. To add a kind, add an entry to `_KINDS`. Pure; `ChatProvider` calls it.
+request, and what to do. To add a kind, add an entry to `_KINDS`. Pure; `chat.reply_reader` calls it.
 The sources are those of `error_body`.
 """
 

@@ -23,8 +23,8 @@ def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation
     if value is not None and limit is not None and value > limit:
         yield (
             None,
-            f"max_output_tokens is {value}, but {request.vendor}'s {request.model} gives at most {limit}; "
-            "lower it, or set model_limits if this model gives more",
+            f"max_output_tokens is {value}, but {request.vendor}'s {request.model} supports at most {limit}; "
+            "lower it, or set model_limits if this model supports more",
         )
 
 

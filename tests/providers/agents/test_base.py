@@ -34,6 +34,17 @@ def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: Agen
     )
 
 
+@pytest.mark.parametrize("provider", [VSCodeProvider(wait=False), CodexProvider(), CLIProvider()])
+def test_e4_agents_get_the_question_and_the_files_and_ignore_the_chat_prompt(provider: AgentProvider) -> None:
+    request = ProviderRequest(
+        question="Do it.", chat_prompt=(ChatMessage("user", "A secret turn."),), input_files=(Path("/repo/x.py"),)
+    )
+    invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
+    assert "Do it." in invocation.prompt
+    assert invocation.files == request.input_files
+    assert "A secret turn." not in f"{invocation}"
+
+
 def test_the_document_links_to_guidelines_first_and_then_to_the_other_files() -> None:
     request = ProviderRequest(
         question="Do it.",

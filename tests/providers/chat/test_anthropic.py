@@ -33,7 +33,7 @@ def test_without_a_system_message_no_system_text_is_sent() -> None:
     assert body == {"model": "claude-sonnet-5-5", "max_tokens": 7, "messages": [{"role": "user", "content": "hi"}]}
 
 
-def test_tool_calls_and_results_become_blocks_and_the_results_of_one_turn_are_sent_together() -> None:
+def test_e3_tool_calls_and_results_become_blocks_and_the_results_of_one_turn_are_sent_together() -> None:
     payload = AnthropicProvider().build_payload(TOOLS)
     assert payload.body["messages"] == [
         {"role": "user", "content": "Weather?"},
@@ -62,7 +62,7 @@ def test_tool_calls_and_results_become_blocks_and_the_results_of_one_turn_are_se
     )
 
 
-def test_consecutive_turns_are_not_merged() -> None:
+def test_e3_consecutive_turns_are_not_merged() -> None:
     prompt = (USER, ChatMessage("user", "again"), ChatMessage("assistant", "a"), ChatMessage("assistant", "b"))
     assert AnthropicProvider().build_payload(prompt).body["messages"] == [
         {"role": "user", "content": "hi"},
@@ -135,7 +135,7 @@ def test_names_are_left_out_with_an_adjustment() -> None:
         ),
     ],
 )
-def test_messages_that_the_api_cannot_express_are_an_error(prompt: tuple[ChatMessage, ...], text: str) -> None:
+def test_e3_messages_that_the_api_cannot_express_are_an_error(prompt: tuple[ChatMessage, ...], text: str) -> None:
     with pytest.raises(PayloadError) as caught:
         AnthropicProvider().build_payload(prompt)
     assert str(caught.value) == text

@@ -81,13 +81,24 @@ USER = {"role": "user", "content": "hi"}
         ),
     ],
 )
-def test_a_system_message_is_put_before_a_prompt_that_has_none(
+def test_e2_a_system_message_is_put_before_a_prompt_that_has_none(
     request_data: dict[str, Any], prompt: list[tuple[str, str]]
 ) -> None:
     assert prompt_of(**request_data) == prompt
 
 
-def test_an_empty_chat_prompt_is_an_error_even_with_a_question() -> None:
+@pytest.mark.parametrize(
+    "provider",
+    [AzureProvider(endpoint="https://azure.example"), OpenAIProvider(), AnthropicProvider(), GeminiProvider()],
+    ids=lambda provider: provider.vendor,
+)
+def test_d4_the_question_is_not_sent_if_there_is_a_chat_prompt(provider: ChatProvider) -> None:
+    content = provider.prepare(HI.model_copy(update={"question": "the transcript"})).content
+    assert b'"hi"' in content
+    assert b"the transcript" not in content
+
+
+def test_e2_an_empty_chat_prompt_is_an_error_even_with_a_question() -> None:
     with pytest.raises(PayloadError, match="the chat prompt is an empty list"):
         prompt_of(chat_prompt=[], question="q")
 

@@ -53,7 +53,7 @@ def test_extra_body_is_merged_into_the_generation_config(server: Server) -> None
     assert body["safetySettings"] == []
 
 
-def test_tool_calls_and_results_become_parts_and_the_results_of_one_turn_are_sent_together() -> None:
+def test_e3_tool_calls_and_results_become_parts_and_the_results_of_one_turn_are_sent_together() -> None:
     payload = GeminiProvider().build_payload(TOOLS)
     assert payload.body["contents"] == [
         {"role": "user", "parts": [{"text": "Weather?"}]},
@@ -99,7 +99,7 @@ def test_tool_calls_and_results_become_parts_and_the_results_of_one_turn_are_sen
         ),
     ],
 )
-def test_messages_that_the_api_cannot_express_are_an_error(prompt: tuple[ChatMessage, ...], text: str) -> None:
+def test_e3_messages_that_the_api_cannot_express_are_an_error(prompt: tuple[ChatMessage, ...], text: str) -> None:
     with pytest.raises(PayloadError) as caught:
         GeminiProvider().build_payload(prompt)
     assert str(caught.value).startswith(text)

@@ -367,8 +367,8 @@ def test_messages_that_the_api_refuses_or_misreads_are_found(
                 (
                     "output-cap",
                     None,
-                    "max_output_tokens is 64001, but Anthropic's claude-sonnet-4-5 gives at most 64000; lower it, or "
-                    "set model_limits if this model gives more",
+                    "max_output_tokens is 64001, but Anthropic's claude-sonnet-4-5 supports at most 64000; lower it, or "
+                    "set model_limits if this model supports more",
                 )
             ],
             id="max_output_tokens above the limit",
@@ -398,8 +398,8 @@ def test_messages_that_the_api_refuses_or_misreads_are_found(
                 (
                     "output-cap",
                     None,
-                    "max_output_tokens is 5000, but Azure OpenAI's gpt-5.5 gives at most 4096; lower it, or set "
-                    "model_limits if this model gives more",
+                    "max_output_tokens is 5000, but Azure OpenAI's gpt-5.5 supports at most 4096; lower it, or set "
+                    "model_limits if this model supports more",
                 )
             ],
             id="a deployment with a limit that the user sets",
@@ -423,8 +423,8 @@ def test_messages_that_the_api_refuses_or_misreads_are_found(
                 (
                     "output-cap",
                     None,
-                    "max_output_tokens is 100001, but OpenAI's o4-mini gives at most 100000; lower it, or set "
-                    "model_limits if this model gives more",
+                    "max_output_tokens is 100001, but OpenAI's o4-mini supports at most 100000; lower it, or set "
+                    "model_limits if this model supports more",
                 ),
                 (
                     "temperature-fixed",
@@ -479,8 +479,8 @@ def test_messages_that_the_api_refuses_or_misreads_are_found(
                 (
                     "output-cap",
                     None,
-                    "max_output_tokens is 64001, but Anthropic's claude-sonnet-4-5 gives at most 64000; lower it, or "
-                    "set model_limits if this model gives more",
+                    "max_output_tokens is 64001, but Anthropic's claude-sonnet-4-5 supports at most 64000; lower it, or "
+                    "set model_limits if this model supports more",
                 )
             ],
             id="extra_body counts",
