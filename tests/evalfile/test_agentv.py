@@ -47,7 +47,11 @@ def test_settings_without_patterns_give_none(project: Project) -> None:
             id="not strings",
         ),
         pytest.param(b"\xff", ".agentv/config.yaml:1:1: this file is not valid UTF-8 (byte 0xFF)", id="not UTF-8"),
-        pytest.param(b"a: *x\n", ".agentv/config.yaml:1:4: the alias *x has no anchor &x before it", id="not YAML"),
+        pytest.param(
+            b"a: *x\n",
+            ".agentv/config.yaml:1:4: the alias *x has no anchor &x before it; put it in quotes if you mean text",
+            id="not YAML",
+        ),
     ],
 )
 def test_a_problem_in_the_settings_is_reported_at_its_position(project: Project, content: bytes, message: str) -> None:
