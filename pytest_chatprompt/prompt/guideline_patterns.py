@@ -28,6 +28,7 @@ def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | Non
     Args:
         paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
         patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
+            A leading `./` says nothing.
 
     Returns:
         The first pattern that matches one of the paths, or `None` if the file is not a guideline: no pattern matches,
@@ -52,7 +53,7 @@ def _is_exclusion(pattern: str) -> bool:
 @lru_cache(maxsize=4096)
 def _matches(name: str, pattern: str) -> bool:
     try:
-        return glob.globmatch(name, pattern, flags=_FLAGS)
+        return glob.globmatch(name, [pattern, pattern.removeprefix("./")], flags=_FLAGS)
     except Exception as error:
         # wcmatch has no public name for the exception that it raises if braces expand to too many patterns.
         raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error

@@ -20,6 +20,13 @@ def test_the_nearest_settings_apply(project: Project) -> None:
     assert find_guideline_patterns(project.root, project.root) == ("far",)
 
 
+def test_the_nearest_settings_apply_even_if_they_have_no_patterns(project: Project) -> None:
+    project.write(".agentv/config.yaml", "guideline_patterns: [far]\n")
+    for content in ("eval_patterns: [x]\n", "guideline_patterns:\n", "guideline_patterns: []\n", ""):
+        project.write("evals/.agentv/config.yaml", content)
+        assert find_guideline_patterns(project.root / "evals", project.root) == ()
+
+
 def test_settings_above_the_root_folder_are_ignored(project: Project) -> None:
     project.write(".agentv/config.yaml", "guideline_patterns: [outside]\n")
     assert find_guideline_patterns(project.root / "repo" / "evals", project.root / "repo") == ()
