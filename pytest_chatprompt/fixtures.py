@@ -75,9 +75,8 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
         names = sorted(_available_providers(error))
         suggestion = did_you_mean(name, names)
         raise UnknownProviderError(
-            f"unknown provider {name!r}: there is no fixture {fixture_name!r}; "
-            + (f"{suggestion} " if suggestion else "")
-            + f"The providers here are {', '.join(names)}"
+            f"unknown provider {name!r}: there is no fixture {fixture_name!r}, only those of {', '.join(names)}"
+            + (f"; {suggestion}" if suggestion else "")
         ) from None
     return provider
 

@@ -83,7 +83,9 @@ class EvalFile(pytest.Module):
         others = [
             path.name
             for path in self._files_of_same_stem()
-            if path != self.path and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi")) and path.is_file()
+            if path != self.path
+            and (is_eval_file(path, patterns, self.config.rootpath) or path.suffix in (".py", ".pyi"))
+            and path.is_file()
         ]
         if others:
             raise self.CollectError(

@@ -123,16 +123,16 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": "provider: opena1" + HELLO},
             [],
             "errors",
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider';"
-            " did you mean 'openai'? The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            "a.eval.yaml:1:11: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider',"
+            " only those of anthropic, azure, cli, codex, gemini, openai, vscode; did you mean 'openai'?",
             id="a misspelled provider",
         ),
         pytest.param(
             {"a.eval.yaml": HELLO},
             ["--chatprompt-provider", "zzz"],
             "errors",
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider';"
-            " The providers here are anthropic, azure, cli, codex, gemini, openai, vscode",
+            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider',"
+            " only those of anthropic, azure, cli, codex, gemini, openai, vscode",
             id="an unknown provider in the option",
         ),
         pytest.param(

@@ -64,8 +64,8 @@ def test_the_error_about_an_unknown_provider_lists_the_known_ones(run: Run) -> N
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider';"
-            " did you mean 'anthropic'? The providers here are anthropic, azure, cli, codex, gemini, mine, openai, vscode"
+            "a.eval.yaml:1:11: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider',"
+            " only those of anthropic, azure, cli, codex, gemini, mine, openai, vscode; did you mean 'anthropic'?"
         ]
     )
 

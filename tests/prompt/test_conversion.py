@@ -265,6 +265,23 @@ def test_c2_without_a_system_prompt_the_block_is_the_whole_system_message(projec
     assert convert_to_chat_prompt(case.input_messages, attachments)[0] == ChatMessage("system", BLOCK)
 
 
+def test_c2_the_authors_system_prompt_is_sent_without_any_guideline(project: Project) -> None:
+    case = project.case(HI)
+    assert convert_to_chat_prompt(case.input_messages, system_prompt="Mine.", default_system_prompt="Ours.") == (
+        ChatMessage("system", "Mine."),
+        ChatMessage("user", "hi"),
+    )
+
+
+def test_each_message_has_the_number_of_the_message_that_it_comes_from(project: Project) -> None:
+    body = "input_messages: [{role: user, content: ''}, {role: user, content: hi}, {role: system, content: x}]"
+    assert [message.number for message in project.request(body).chat_prompt or ()] == [3, 2]
+    merged = "input_messages: [{role: system, content: x}, {role: user, content: hi}, {role: system, content: y}]"
+    assert [message.number for message in project.request(merged).chat_prompt or ()] == [None, 2]
+    prompted = "metadata: {systemPrompt: Mine.}\ninput_messages: [{role: user, content: hi}]"
+    assert [message.number for message in project.request(prompted).chat_prompt or ()] == [None, 1]
+
+
 def test_no_messages_give_an_empty_chat_prompt() -> None:
     assert convert_to_chat_prompt(()) == ()
 
@@ -314,6 +331,9 @@ input_messages:
     [
         pytest.param("{role: system, content: x}", "message 1 stands", id="one system message"),
         pytest.param(
+            "{role: system, content: x}, {role: system, content: y}", "messages 1 and 2 stand", id="two system messages"
+        ),
+        pytest.param(
             "{role: system, content: x}, {role: system, content: y}, {role: user, content: u}, {role: system, content: z}",
             "messages 1, 2 and 4 stand",
             id="several system messages",
@@ -329,6 +349,11 @@ def test_adjustments_list_a_system_prompt_that_system_messages_replace(
 
 def test_c5_an_empty_system_prompt_beside_system_messages_is_not_reported_as_left_out(project: Project) -> None:
     body = "metadata: {systemPrompt: ''}\ninput_messages: [{role: system, content: x}, {role: user, content: hi}]"
+    assert project.request(body).adjustments == ()
+
+
+def test_the_name_of_a_single_system_message_is_not_reported_as_left_out(project: Project) -> None:
+    body = "input_messages: [{role: system, content: x, name: boss}, {role: user, content: hi}]"
     assert project.request(body).adjustments == ()
 
 

@@ -29,6 +29,7 @@ def text_of(project: Project, content: bytes) -> str:
         pytest.param(b"a\n\r\n", "a", id="CRLF and LF at the end are dropped"),
         pytest.param(b"a\n\r", "a\n\r", id="a lone CR at the end stays, and what is before it"),
         pytest.param("a\u2028\n".encode(), "a\u2028", id="no other line break is dropped"),
+        pytest.param(b"XaX\n", "XaX", id="letters at the end stay"),
         pytest.param(b" a \t\n", " a \t", id="blanks stay"),
         pytest.param("ä€😀".encode(), "ä€😀", id="UTF-8"),
     ],

@@ -43,6 +43,7 @@ from tests.conftest import Project
             "[User]:  one \n[User]:\n\n two",
             id="D2: nothing else is left out",
         ),
+        pytest.param(r'[{role: user, content: "XX\nX"}]', "XX\nX", id="D2: letters at the end of a turn stay"),
         pytest.param(
             "[{role: user, content: hi}, {role: assistant, content: Let me see., tool_calls: "
             '[{id: a, function: {name: get_weather, arguments: \'{"city": "Paris"}\'}}, '
