@@ -21,6 +21,7 @@ from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders
+from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.test_function import run_case
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
@@ -68,8 +69,12 @@ class EvalFile(pytest.Module):
             loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
+        tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
+        for case in cases:
+            if isinstance(case, EvalCase):
+                tag_uses.add(case)
         templates = ItemTemplates(self, run_case)
         items = [item for case in cases for item in self._items(case, templates)]
         for item, stem in zip(items, snapshot_stems([(item.case.id, item.label) for item in items]), strict=True):
