@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 WORKERS ?= 2
 
-.PHONY: ci example test fuzz check bench peers clean
+.PHONY: ci example test fuzz check mutants bench peers clean
 
 ci: example check test  ## the gate: what CI runs
 
@@ -32,6 +32,11 @@ check: $(READY)  ## lint, format, types, direction of imports
 bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about 20 minutes
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
+mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
+	$(BIN)/python -m pip install --quiet --group mutants
+	nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)
+	$(BIN)/mutmut results
+
 peers:  ## install what `make bench` measures beside this plugin; needs npm
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
@@ -39,7 +44,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -29,7 +29,8 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
     └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
 
-There is also one warning, `PayloadWarning`: a request that the API will reject, or read in another way.
+There are also two warnings: `PayloadWarning`, a request that the API will reject, or read in another way, and
+`EvalFileWarning`, something in an eval file that is probably a mistake.
 """
 
 from __future__ import annotations
@@ -220,6 +221,10 @@ class ReplayError(ChatPromptError):
 
 class SnapshotError(ChatPromptError):
     """What a case sends differs from its snapshot, or it has none."""
+
+
+class EvalFileWarning(UserWarning):
+    """Something in an eval file that is valid and probably a mistake, such as a tag that looks mistyped."""
 
 
 class PayloadWarning(UserWarning):

@@ -73,10 +73,10 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
         from pytest_chatprompt.wording import did_you_mean  # noqa: PLC0415
 
         names = sorted(_available_providers(error))
-        hint = did_you_mean(name, names) or "define it in a conftest.py, or name another provider."
+        suggestion = did_you_mean(name, names)
         raise UnknownProviderError(
-            f"unknown provider {name!r}: there is no fixture {fixture_name!r}; {hint} "
-            f"The providers here are {', '.join(names)}"
+            f"unknown provider {name!r}: there is no fixture {fixture_name!r}, only those of {', '.join(names)}"
+            + (f"; {suggestion}" if suggestion else "")
         ) from None
     return provider
 

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
     """Collect a file whose name matches the patterns of eval files, outside of snapshot folders."""
     options = parent.config.stash[options_key]
-    if not is_eval_file(file_path, options.file_patterns):
+    if not is_eval_file(file_path, options.file_patterns, parent.config.rootpath):
         return None
     if {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(parent.config)} & set(file_path.parts):
         return None

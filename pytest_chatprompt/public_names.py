@@ -22,6 +22,7 @@ from pytest_chatprompt.errors import (
     Diagnostic as Diagnostic,
     EmptyResponseError as EmptyResponseError,
     EvalFileError as EvalFileError,
+    EvalFileWarning as EvalFileWarning,
     InternalServerError as InternalServerError,
     InvalidPatternError as InvalidPatternError,
     MissingSettingError as MissingSettingError,

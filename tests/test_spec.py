@@ -14,10 +14,12 @@ from pytest_chatprompt import (
     GeminiProvider,
     OpenAIProvider,
     ProviderRequest,
+    VSCodeProvider,
     convert_to_chat_prompt,
 )
 from pytest_chatprompt.prompt.attachments import read_attachments
 from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 from tests.conftest import Project
 
 INSTRUCTIONS = 'guideline_patterns: ["**/*.instructions.md"]'
@@ -208,7 +210,7 @@ def test_chat_prompt_field_handling_chat_prompt_provided_in_request(provider: Ch
         chat_prompt=messages,
         guidelines=[],
     )
-    assert prompt[1:] == messages
+    assert prompt == [{"role": "system", "content": "You are a careful assistant."}, *messages]
 
 
 @every_provider
@@ -269,7 +271,23 @@ def test_baseline_implementation_azure_provider_inherits_fix() -> None:
     prompt = provider.build_chat_prompt(
         ProviderRequest(chat_prompt=(ChatMessage("user", "Hello"), ChatMessage("assistant", "Hi")))
     )
-    assert prompt[1:] == (ChatMessage("user", "Hello"), ChatMessage("assistant", "Hi"))
+    assert prompt == (
+        ChatMessage("system", "You are a careful assistant."),
+        ChatMessage("user", "Hello"),
+        ChatMessage("assistant", "Hi"),
+    )
+
+
+def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval() -> None:
+    request = ProviderRequest(
+        question="[User]: Hello\n[Assistant]: Hi\n[User]: Help",
+        chat_prompt=(ChatMessage("user", "Hello"), ChatMessage("assistant", "Hi"), ChatMessage("user", "Help")),
+    )
+    invocation = VSCodeProvider(wait=False).build_invocation(request, PLACEHOLDER_FOLDER)
+    assert invocation.stdin == "[[ ## user_query ## ]]\n\n[User]: Hello\n[Assistant]: Hi\n[User]: Help"
+    assert invocation == VSCodeProvider(wait=False).build_invocation(
+        ProviderRequest(question=request.question), PLACEHOLDER_FOLDER
+    )
 
 
 def test_provider_request_orchestrator_populates_chat_prompt(project: Project) -> None:

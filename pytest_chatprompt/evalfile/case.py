@@ -16,7 +16,7 @@ from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
 from pytest_chatprompt.evalfile.yaml_parser import YamlSource
-from pytest_chatprompt.evalfile.yaml_tree import Position
+from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
 
 class Origin(NamedTuple):
@@ -54,6 +54,22 @@ class Origin(NamedTuple):
             Its position, or that of the innermost value around it if there is no such value.
         """
         return self.source.root.find(("evalcases", self.case_index, *location)).position
+
+    def position_of_provider(self, name: str) -> Position | None:
+        """The position at which the case, else the file, names a provider; `None` if neither does.
+
+        Args:
+            name: the provider's name.
+        """
+        root = self.source.root
+        for level in (root.find(("evalcases", self.case_index)), root):
+            for location in (("provider",), ("execution", "target"), ("target",)):
+                named = level.find(location)
+                nodes: tuple[Node, ...] = named.value if isinstance(named.value, tuple) else (named,)
+                for node in nodes:
+                    if node.value == name:
+                        return node.position
+        return None
 
 
 class EvalCase(SharedKeys):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, FunctionCall, ToolCall
 from pytest_chatprompt.evalfile.strict_model import StrictModel
@@ -48,7 +49,7 @@ def explain_validation_error(
         node: the mapping that was validated.
         model: the model that it was validated with; its keys are suggested for a mistyped one.
     """
-    for detail in error.errors(include_url=False):
+    for detail in _details(error):
         location = detail["loc"]
         value = node.find(location)
         match detail["type"]:
@@ -62,8 +63,7 @@ def explain_validation_error(
                 suggestion = did_you_mean(value.text, ROLES) or f"the roles are {', '.join(ROLES)}"
                 yield value.position, f"unknown role: {describe_value(value)}; {suggestion}"
             case "union_tag_invalid" | "union_tag_not_found":
-                usages = " or ".join(part_model.usage for part_model in PART_MODELS.values())
-                yield value.position, f"a part must be {usages}"
+                yield _explain_part_type(value)
             case "too_short" | "string_too_short":
                 yield value.position, f"{_key_path(location)} is empty"
             # Raised by the validators of our models: the message is already written for the author.
@@ -76,6 +76,20 @@ def explain_validation_error(
                 yield value.position, f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
             case _:
                 yield value.position, f"{_key_path(location)}: {detail['msg']}"
+
+
+def _details(error: ValidationError) -> list[ErrorDetails]:
+    # The parser has reported the keys that are not strings.
+    return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _explain_part_type(part: Node) -> tuple[Position, str]:
+    if "type" not in part.value:
+        usages = " or ".join(part_model.usage for part_model in PART_MODELS.values())
+        return part.position, f"a part must be {usages}"
+    part_type = part.find(("type",))
+    suggestion = did_you_mean(part_type.text, PART_MODELS) or f"the part types are {', '.join(PART_MODELS)}"
+    return part_type.position, f"unknown part type: {describe_value(part_type)}; {suggestion}"
 
 
 def describe_value(node: Node, *, with_hint: bool = False) -> str:

@@ -20,6 +20,7 @@ from pytest_chatprompt.evalfile import agentv
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
@@ -85,8 +86,8 @@ class _EvalFileLoader:
 
     def load(self) -> tuple[EvalCase | InvalidCase, ...]:
         text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
-        for position, reason in yaml_problems:
-            self.add_diagnostic(position, reason)
+        for problem in problems_that_matter(yaml_problems, document):
+            self.add_diagnostic(problem.position, problem.text)
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)

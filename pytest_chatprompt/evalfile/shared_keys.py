@@ -48,6 +48,11 @@ class Execution(BaseModel):
 
     target: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_keys_that_are_not_strings(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if isinstance(key, str)} if isinstance(data, dict) else data
+
 
 class SharedKeys(StrictModel):
     """The keys that an eval file and a case may both have."""

@@ -42,5 +42,6 @@ class StrictModel(BaseModel):
     @classmethod
     def _drop_extension_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            return {key: value for key, value in data.items() if not key.startswith("x-")}
+            # The parser reports a key that is not a string.
+            return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
         return data

@@ -4,8 +4,8 @@ In: the text of a YAML file. Out: a tree of `Node`s, and the problems that did n
 key that is not a string, a tag).
 `yaml_file` parses files with it; a case keeps a `YamlSource` to look up positions later.
 
-It builds the tree from PyYAML's events (of the C parser where available) without recursion. An alias shares its target
-instead of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.
+It builds the tree from PyYAML's events without recursion; `yaml_loaders` makes them. An alias shares its target instead
+of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.
 """
 
 from __future__ import annotations
@@ -18,21 +18,36 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
+from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
+from pytest_chatprompt.evalfile.yaml_loaders import FastLoader, PythonLoader, hide_former_line_breaks, is_too_strict
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position, mark_position
 
 MAX_DEPTH: Final = 100
 MAX_ALIASED_NODES: Final = 100_000
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<` and `=`.
+_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value")
+_IF_TEXT: Final = "put it in quotes if you mean text"
 _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 
 
 class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text."""
+    """What is wrong at one position of a text.
+
+    Args:
+        position: where it is.
+        text: what is wrong, and what to write instead.
+    """
 
     position: Position
     text: str
+
+
+class UnexpectedValue(YamlProblem):
+    """A key that is not a string, or a value that is not what it looks like; in data that nobody reads, it may be."""
+
+    __slots__ = ()
 
 
 class YamlError(Exception):
@@ -85,11 +100,9 @@ def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
         YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
     """
     try:
-        return _Composer().compose(_Loader(text))
+        return _compose(text)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        position = mark_position(_START_MARK if mark is None else mark)
-        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        position, reason = explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except yaml.reader.ReaderError as error:
         # PyYAML's position counts bytes or characters, depending on the parser, so look for the character again.
@@ -100,10 +113,27 @@ def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
         raise YamlError(position, f"not valid YAML: {character} is not allowed") from error
 
 
-class _Composer:
-    """Builds the tree of one text; "composing" is YAML's own word for it."""
+def _compose(text: str) -> tuple[Node, list[YamlProblem]]:
+    """Build the tree of a text, with the fast loader if there is one and it can read the text."""
+    hidden, restore = hide_former_line_breaks(text)
+    if FastLoader is not None:
+        try:
+            return _Composer(restore).compose(FastLoader(hidden))
+        except yaml.MarkedYAMLError as error:
+            if not is_too_strict(error):
+                raise
+    return _Composer(restore).compose(PythonLoader(hidden))
 
-    def __init__(self) -> None:
+
+class _Composer:
+    """Builds the tree of one text; "composing" is YAML's own word for it.
+
+    Args:
+        restore: the table that brings back the characters that were hidden from the loader.
+    """
+
+    def __init__(self, restore: dict[int, str]) -> None:
+        self.restore = restore
         self.diagnostics: list[YamlProblem] = []
         self.anchors: dict[str, Node | None] = {}
         self.open: list[_OpenCollection] = []
@@ -130,8 +160,8 @@ class _Composer:
         self.diagnostics.sort()
         return self.root or Node(_START_MARK, None), self.diagnostics
 
-    def add_problem(self, mark: Any, text: str) -> None:
-        self.diagnostics.append(YamlProblem(mark_position(mark), text))
+    def add_problem(self, mark: Any, text: str, kind: type[YamlProblem] = YamlProblem) -> None:
+        self.diagnostics.append(kind(mark_position(mark), text))
 
     def begin_collection(self, event: Any) -> None:
         if len(self.open) >= MAX_DEPTH:
@@ -158,7 +188,7 @@ class _Composer:
 
     def alias(self, anchor: str, position: Position) -> Node:
         if anchor not in self.anchors:
-            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it")
+            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
         target = self.anchors[anchor]
         if target is None:
             raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
@@ -168,27 +198,33 @@ class _Composer:
         return target
 
     def scalar(self, event: Any) -> Node:
-        tag, mark = event.tag, event.start_mark
+        tag, mark, text = event.tag, event.start_mark, event.value
+        if self.restore:
+            text = text.translate(self.restore)
         if tag is not None and tag not in ("!", _STR_TAG):
-            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here")
+            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here; {_IF_TEXT}")
         if tag is not None or not event.implicit[0]:
-            return Node(mark, event.value, event.value)
-        resolved = self.resolver.resolve(yaml.ScalarNode, event.value, (True, False))
-        if resolved in (_STR_TAG, _MERGE_TAG):
-            return Node(mark, event.value, event.value)
+            return Node(mark, text, text)
+        resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
+        if resolved in _TEXT_TAGS:
+            return Node(mark, text, text)
         try:
-            value = self.constructor.construct_object(yaml.ScalarNode(resolved, event.value))
+            value = self.constructor.construct_object(yaml.ScalarNode(resolved, text))
         except ValueError as error:
-            self.add_problem(mark, f"{event.value} is not a valid YAML value: {error}; put it in quotes")
-            value = event.value
-        return Node(mark, value, event.value)
+            reason = f"{text} is not a valid YAML value: {error}; put it in quotes"
+            self.add_problem(mark, reason, UnexpectedValue)
+            value = text
+        return Node(mark, value, text)
 
-    def mapping(self, nodes: list[Node]) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
-        merged: dict[str, Entry] = {}
+    def mapping(self, nodes: list[Node]) -> dict[Any, Entry]:
+        entries: dict[Any, Entry] = {}
+        merged: dict[Any, Entry] = {}
         for key, value in zip(nodes[::2], nodes[1::2], strict=True):
-            if not isinstance(key.value, str):
+            if isinstance(key.value, dict | tuple):
                 self.add_problem(key.mark, _not_a_string(key))
+            elif not isinstance(key.value, str):
+                self.add_problem(key.mark, _not_a_string(key), UnexpectedValue)
+                entries[key.value] = Entry(key, value)
             elif key.value == "<<":
                 self.merge(value, merged)
             elif key.value in entries:
@@ -198,7 +234,7 @@ class _Composer:
                 entries[key.value] = Entry(key, value)
         return merged | entries if merged else entries
 
-    def merge(self, value: Node, merged: dict[str, Entry]) -> None:
+    def merge(self, value: Node, merged: dict[Any, Entry]) -> None:
         """Collect the entries that `<<` merges in; where two mappings have the same key, YAML lets the earlier win."""
         for source in value.value if isinstance(value.value, tuple) else (value,):
             if isinstance(source.value, dict):
@@ -211,7 +247,7 @@ class _Composer:
 def _not_a_string(key: Node) -> str:
     if isinstance(key.value, dict | tuple):
         return f"the key is a {'mapping' if isinstance(key.value, dict) else 'list'}; a key must be a string"
-    return f"the key {key.text} is not a string; put it in quotes"
+    return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
 
 
 def _short_tag(tag: str) -> str:

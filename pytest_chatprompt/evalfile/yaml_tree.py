@@ -27,7 +27,7 @@ class Node:
 
     Args:
         mark: PyYAML's mark of where the value begins.
-        value: a `dict` of `Entry`s for a mapping, a `tuple` of `Node`s for a sequence, or what YAML makes of a scalar.
+        value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
         size: the number of nodes in it, itself included; what an alias repeats counts each time.
     """

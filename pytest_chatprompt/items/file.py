@@ -23,6 +23,7 @@ from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders, snapshot_parameters
+from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
@@ -71,8 +72,12 @@ class EvalFile(pytest.Module):
             loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
+        tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
+        for case in cases:
+            if isinstance(case, EvalCase):
+                tag_uses.add(case)
         templates = ItemTemplates(self, run_case)
         items = [item for case in cases for item in self._items(case, templates)]
         # Runs of pytest-repeat share a name.
@@ -89,7 +94,9 @@ class EvalFile(pytest.Module):
         others = [
             path.name
             for path in self._files_of_same_stem()
-            if path != self.path and (is_eval_file(path, patterns) or path.suffix in (".py", ".pyi")) and path.is_file()
+            if path != self.path
+            and (is_eval_file(path, patterns, self.config.rootpath) or path.suffix in (".py", ".pyi"))
+            and path.is_file()
         ]
         if others:
             raise self.CollectError(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning, UnknownProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
@@ -110,10 +110,12 @@ class EvalItem(pytest.Function):
         return representation
 
     def _position_of(self, error: Exception) -> Position | None:
-        """The position of the message that an error or a warning is about, else of the case; `None` if invalid."""
+        """The position of what an error or a warning is about, else of the case; `None` if the case is invalid."""
         if isinstance(self.case, InvalidCase):
             return None
         origin = self.case.origin
+        if isinstance(error, UnknownProviderError):
+            return origin.position_of_provider(self.provider_name) or origin.position
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
 

@@ -23,6 +23,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
@@ -121,7 +122,10 @@ class EvalSession:
             metafunc.parametrize(PROVIDER_PARAMETER, [name])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which items were selected."""
+        """Note which items were selected, and warn about tags that look mistyped."""
+        # Each worker of pytest-xdist collects all files; the first one warns.
+        if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+            TagUses.of(self.config).warn()
         # No test has run yet, so a failure is a file that could not be collected.
         self.is_incomplete = session.testsfailed > 0
         for item in session.items:

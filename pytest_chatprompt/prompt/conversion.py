@@ -15,6 +15,7 @@ from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.guidelines import guideline_block
+from pytest_chatprompt.prompt.parts import is_blank
 from pytest_chatprompt.prompt.rendering import RenderedMessage, render_messages
 from pytest_chatprompt.wording import message_numbers
 
@@ -121,8 +122,10 @@ def _adjustments(messages: Sequence[RenderedMessage], system_messages: Sequence[
         for guideline in message.guidelines:
             if guideline.path not in moved:
                 moved.add(guideline.path)
+                verb = "not added" if is_blank(guideline.content) else "moved"
+                reason = ", nothing but white space in it" if is_blank(guideline.content) else ""
                 yield (
-                    f"message {message.number}: guideline {guideline.name} moved to the system message "
+                    f"message {message.number}: guideline {guideline.name} {verb} to the system message{reason} "
                     f"(matched {guideline.pattern})"
                 )
         yield from message.adjustments

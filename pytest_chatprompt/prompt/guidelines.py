@@ -1,16 +1,17 @@
 """The guideline block: the part of the system message that holds the guidelines (rules B3 and B4).
 
-In: the guidelines of a case. Out: the text of the block. `conversion` calls it; providers use the heading for legacy
-requests. Which files are guidelines is decided in `guideline_patterns`.
+In: the guidelines of a case. Out: the text of the block. `conversion` calls it, and providers for legacy requests.
+Which files are guidelines is decided in `guideline_patterns`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
 from pytest_chatprompt.prompt.attachments import Attachment
-from pytest_chatprompt.prompt.parts import file_section
+from pytest_chatprompt.prompt.parts import file_section, is_blank
 
 GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 
@@ -24,11 +25,16 @@ def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
         guidelines: in the order of first mention, each file once.
 
     Returns:
-        The heading and the contents, each below its path if there are several; `""` for no guidelines.
+        The heading and the contents, each below its path if there are several; `""` for no guidelines. A guideline
+        with nothing but white space in it does not count.
     """
-    if not guidelines:
-        return ""
-    contents = (
-        [guidelines[0].content] if len(guidelines) == 1 else [file_section(guideline) for guideline in guidelines]
-    )
-    return "\n\n".join((GUIDELINE_HEADING, *contents))
+    visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
+    if len(visible) == 1:
+        return block_of_texts([visible[0].content])
+    return block_of_texts([file_section(guideline) for guideline in visible])
+
+
+def block_of_texts(texts: Iterable[str]) -> str:
+    """Write the guideline block of texts, as they are; `""` if there is none with more than white space in it."""
+    visible = [text for text in texts if not is_blank(text)]
+    return "\n\n".join((GUIDELINE_HEADING, *visible)) if visible else ""

@@ -8,6 +8,7 @@ A new type of part has its function and its entry in the table here; CONTRIBUTIN
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -15,6 +16,14 @@ from pytest_chatprompt.evalfile.message import FilePart, Part, TextPart
 from pytest_chatprompt.prompt.attachments import Attachment
 
 Attachments = Mapping[str, Attachment]
+
+# `\s` is what `str.isspace` calls white space; U+FEFF is the byte-order mark, which cannot be seen either.
+_VISIBLE: Final = re.compile(r"[^\s\ufeff]")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text is nothing but white space (rule A5)."""
+    return _VISIBLE.search(text) is None
 
 
 def render_part(part: Part, attachments: Attachments) -> str:

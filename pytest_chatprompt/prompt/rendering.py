@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
 from pytest_chatprompt.prompt.attachments import Attachment
-from pytest_chatprompt.prompt.parts import Attachments, render_part
+from pytest_chatprompt.prompt.parts import Attachments, is_blank, render_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _render(
     blank_parts: list[int] = []
     for part_number, part in enumerate(message.parts, start=1):
         text = render_part(part, attachments)
-        if not text.strip():
+        if is_blank(text):
             blank_parts.append(part_number)
             continue
         texts.append(text)

@@ -20,6 +20,13 @@ def test_the_nearest_settings_apply(project: Project) -> None:
     assert find_guideline_patterns(project.root, project.root) == ("far",)
 
 
+def test_the_nearest_settings_apply_even_if_they_have_no_patterns(project: Project) -> None:
+    project.write(".agentv/config.yaml", "guideline_patterns: [far]\n")
+    for content in ("eval_patterns: [x]\n", "guideline_patterns:\n", "guideline_patterns: []\n", ""):
+        project.write("evals/.agentv/config.yaml", content)
+        assert find_guideline_patterns(project.root / "evals", project.root) == ()
+
+
 def test_settings_above_the_root_folder_are_ignored(project: Project) -> None:
     project.write(".agentv/config.yaml", "guideline_patterns: [outside]\n")
     assert find_guideline_patterns(project.root / "repo" / "evals", project.root / "repo") == ()
@@ -47,7 +54,11 @@ def test_settings_without_patterns_give_none(project: Project) -> None:
             id="not strings",
         ),
         pytest.param(b"\xff", ".agentv/config.yaml:1:1: this file is not valid UTF-8 (byte 0xFF)", id="not UTF-8"),
-        pytest.param(b"a: *x\n", ".agentv/config.yaml:1:4: the alias *x has no anchor &x before it", id="not YAML"),
+        pytest.param(
+            b"a: *x\n",
+            ".agentv/config.yaml:1:4: the alias *x has no anchor &x before it; put it in quotes if you mean text",
+            id="not YAML",
+        ),
     ],
 )
 def test_a_problem_in_the_settings_is_reported_at_its_position(project: Project, content: bytes, message: str) -> None:

@@ -28,6 +28,25 @@ def test_a_case_that_was_not_read_from_a_file_has_no_position() -> None:
         _ = case.path
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "position"),
+    [
+        pytest.param("provider: x", "", (1, 11), id="the file's"),
+        pytest.param("provider: x", "provider: x", (4, 15), id="the case's before the file's"),
+        pytest.param("provider: x", "provider: y", (1, 11), id="only the file's has the name"),
+        pytest.param("provider:\n  - y\n  - x", "", (3, 5), id="one of a list"),
+        pytest.param("execution: {target: x}", "", (1, 21), id="AgentV's execution.target"),
+        pytest.param("target: x", "note: 1", (1, 9), id="AgentV's target"),
+        pytest.param("description: x", "note: x", None, id="nowhere"),
+    ],
+)
+def test_the_position_of_a_provider_is_where_its_name_stands(
+    project: Project, head: str, body: str, position: tuple[int, int] | None
+) -> None:
+    case = project.case(f"{body}\ninput_messages: [{{role: user, content: x}}]", head)
+    assert case.origin.position_of_provider("x") == position
+
+
 def test_metadata_cannot_be_changed_but_can_be_serialized_and_copied(project: Project) -> None:
     (case,) = load_eval_file(
         project.write("a.eval.yaml", f"metadata: {{a: {{b: [1]}}}}\nevalcases:\n  - id: a\n{HELLO}"), project.root

@@ -112,8 +112,21 @@ def case_problems(project: Project, body: str) -> list[str]:
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{type: fiel, value: x}]}]",
-            ["3:45: case 'a': a part must be {type: text, value: ...} or {type: file, value: PATH}"],
+            ["3:52: case 'a': unknown part type: 'fiel'; did you mean 'file'?"],
             id="a misspelled type of part",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: video, value: x}, {type: 3, value: x}]}]",
+            [
+                "3:52: case 'a': unknown part type: 'video'; the part types are text, file",
+                "3:77: case 'a': unknown part type: the number 3; the part types are text, file",
+            ],
+            id="an unknown type of part",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [hi]}]",
+            ["3:45: case 'a': 'input_messages[0].content[0]' must be a mapping, but is 'hi'"],
+            id="a part that is not a mapping",
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{value: x}]}]",

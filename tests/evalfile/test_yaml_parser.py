@@ -77,6 +77,8 @@ def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
     [
         pytest.param("yes: 1", "the key yes is not a string; put it in quotes", id="a boolean"),
         pytest.param("12: 1", "the key 12 is not a string; put it in quotes", id="a number"),
+        pytest.param("2024-01-02: 1", "the key 2024-01-02 is not a string; put it in quotes", id="a date"),
+        pytest.param("? \n: 1", "the key is empty", id="empty"),
         pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
         pytest.param("? {a: b}\n: 1", "the key is a mapping; a key must be a string", id="a mapping"),
     ],
@@ -89,13 +91,18 @@ def test_a_key_that_is_not_a_string_is_a_problem(text: str, reason: str) -> None
     ("text", "shown"),
     [
         pytest.param("a: !!python/object/apply:os.system [x]", "!!python/object/apply:os.system", id="python"),
-        pytest.param("a: !include x.yaml", "!include", id="local"),
-        pytest.param("a: !!binary eA==", "!!binary", id="binary"),
         pytest.param("a: !!set {x}", "!!set", id="a tagged mapping"),
     ],
 )
 def test_a_tag_is_a_problem(text: str, shown: str) -> None:
     assert [problem[2] for problem in problems_of(text)] == [f"the YAML tag {shown} is not allowed here"]
+
+
+@pytest.mark.parametrize("tag", ["!include", "!!binary"])
+def test_a_tag_of_a_text_is_a_problem_that_quotes_may_solve(tag: str) -> None:
+    assert problems_of(f"a: {tag} x") == [
+        (1, 4, f"the YAML tag {tag} is not allowed here; put it in quotes if you mean text")
+    ]
 
 
 def test_a_scalar_that_looks_like_a_date_but_is_not_one_is_a_problem() -> None:
@@ -105,9 +112,12 @@ def test_a_scalar_that_looks_like_a_date_but_is_not_one_is_a_problem() -> None:
 
 
 def test_invalid_yaml_is_reported_at_its_position() -> None:
-    line, column, reason = refusal("a: [1, 2\nb: 3\n")
-    assert (line, column) == (2, 2)
-    assert reason.startswith("not valid YAML: while parsing a flow sequence, ")
+    assert refusal("a: [1, 2\nb: 3\n") == (
+        2,
+        2,
+        "not valid YAML: the list that opens on line 1 needs ',' or ']' here; "
+        "put quotes around text that contains one of , [ ] { }",
+    )
 
 
 def test_a_character_that_yaml_does_not_allow_is_reported_at_its_position() -> None:
@@ -119,7 +129,7 @@ def test_a_second_document_is_refused() -> None:
 
 
 def test_an_alias_without_anchor_is_refused() -> None:
-    assert refusal("a: *x\n") == (1, 4, "the alias *x has no anchor &x before it")
+    assert refusal("a: *x\n") == (1, 4, "the alias *x has no anchor &x before it; put it in quotes if you mean text")
 
 
 def test_an_alias_inside_its_own_anchor_is_refused() -> None:
@@ -138,3 +148,15 @@ def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
     assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+
+
+@pytest.mark.parametrize("text", ["=", "<<", "a = b"])
+def test_signs_that_only_yaml_1_1_knows_are_text(text: str) -> None:
+    root, problems = parse_yaml(f"a: {text}\nb: [{text}]\n=: x\n")
+    assert problems == []
+    assert root.data() == {"a": text, "b": [text], "=": "x"}
+
+
+@pytest.mark.parametrize("key", ["1", "yes", "~", "2024-01-02", "1.5"])
+def test_the_value_of_a_key_that_is_not_a_string_is_kept(key: str) -> None:
+    assert list(parse_yaml(f"a: {{{key}: x}}\n")[0].data()["a"].values()) == ["x"]

@@ -124,17 +124,16 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": "provider: opena1" + HELLO},
             [],
             "errors",
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider';"
-            f" did you mean 'openai'? The providers here are {', '.join(sorted(PROVIDERS))}",
+            "a.eval.yaml:1:11: case 'hello': unknown provider 'opena1': there is no fixture 'opena1_provider',"
+            f" only those of {', '.join(sorted(PROVIDERS))}; did you mean 'openai'?",
             id="a misspelled provider",
         ),
         pytest.param(
             {"a.eval.yaml": HELLO},
             ["--chatprompt-provider", "zzz"],
             "errors",
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider';"
-            " define it in a conftest.py, or name another provider."
-            f" The providers here are {', '.join(sorted(PROVIDERS))}",
+            "a.eval.yaml:3:5: case 'hello': unknown provider 'zzz': there is no fixture 'zzz_provider',"
+            f" only those of {', '.join(sorted(PROVIDERS))}",
             id="an unknown provider in the option",
         ),
         pytest.param(

@@ -65,8 +65,8 @@ def test_the_error_about_an_unknown_provider_lists_the_known_ones(run: Run) -> N
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider';"
-            f" did you mean 'anthropic'? The providers here are {', '.join(sorted([*PROVIDERS, 'mine']))}"
+            "a.eval.yaml:1:11: case 'hello': unknown provider 'antropic': there is no fixture 'antropic_provider',"
+            f" only those of {', '.join(sorted([*PROVIDERS, 'mine']))}; did you mean 'anthropic'?"
         ]
     )
 

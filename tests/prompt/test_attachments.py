@@ -44,6 +44,20 @@ def test_f1_a_leading_slash_stands_for_the_root_folder(project: Project) -> None
     assert attached(project, "/prompts/tone.md")["/prompts/tone.md"].content == "kind"
 
 
+def test_f1_several_leading_slashes_stand_for_the_root_folder_too(project: Project) -> None:
+    project.write("Xprompts/tone.md", "kind")
+    assert attached(project, "//Xprompts/tone.md")["//Xprompts/tone.md"].content == "kind"
+    assert attached(project, "Xprompts/tone.md")["Xprompts/tone.md"].content == "kind"
+
+
+def test_b1_a_link_is_matched_by_its_own_path_not_by_that_of_its_target(project: Project) -> None:
+    project.write("shared/x.md", "x")
+    (project.root / "guide").mkdir()
+    (project.root / "guide" / "x.md").symlink_to("../shared/x.md")
+    assert attached(project, "/guide/x.md", patterns='["guide/*"]')["/guide/x.md"].pattern == "guide/*"
+    assert attached(project, "/guide/x.md", patterns='["shared/*"]')["/guide/x.md"].pattern is None
+
+
 def test_f1_a_leading_slash_never_stands_for_the_root_of_the_machine(project: Project) -> None:
     assert problems(project, "/etc/hostname") == [
         "evals/a.eval.yaml:8:33: case 'a': file /etc/hostname not found; tried etc/hostname"

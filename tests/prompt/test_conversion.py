@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_chatprompt import ChatMessage, EvalFileError, FunctionCall, ToolCall, convert_to_chat_prompt
@@ -64,6 +66,21 @@ input_messages:
     assert prompt_of(project, body) == [("user", "hi")]
 
 
+@pytest.mark.parametrize("blank", ["\ufeff", " \ufeff\n", "\x1c\x85\u2028\u3000"])
+def test_a5_white_space_is_what_isspace_says_and_the_byte_order_mark(project: Project, blank: str) -> None:
+    body = f"""
+input_messages:
+  - {{role: user, content: {json.dumps(blank)}}}
+  - {{role: user, content: [{{type: text, value: {json.dumps(blank)}}}, {{type: text, value: hi}}]}}
+"""
+    assert prompt_of(project, body) == [("user", "hi")]
+
+
+def test_a5_other_invisible_characters_are_content(project: Project) -> None:
+    body = r'input_messages: [{role: user, content: "\u200b"}, {role: user, content: "\ufeffhi"}]'
+    assert prompt_of(project, body) == [("user", "\u200b"), ("user", "\ufeffhi")]
+
+
 def test_a5_an_empty_file_is_kept_with_its_path(project: Project) -> None:
     project.write("evals/empty", "")
     body = "input_messages: [{role: user, content: [{type: file, value: empty}]}]"
@@ -119,6 +136,22 @@ input_messages:
         ("user", "one\n<Attached: b.guide.md>"),
         ("user", "two\n<Attached: ./b.guide.md>\n<Attached: b.guide.md>"),
     ]
+
+
+def test_b4_without_a_guideline_that_says_something_there_is_no_block(project: Project) -> None:
+    guides(project, a=" \ufeff\n", b="")
+    body = """
+input_messages:
+  - role: user
+    content: [{type: text, value: hi}, {type: file, value: a.guide.md}, {type: file, value: b.guide.md}]
+"""
+    assert prompt_of(project, body, GUIDES) == [("user", "hi\n<Attached: a.guide.md>\n<Attached: b.guide.md>")]
+    assert project.request(body, GUIDES).adjustments == (
+        "message 1: guideline a.guide.md not added to the system message, nothing but white space in it "
+        "(matched **/*.guide.md)",
+        "message 1: guideline b.guide.md not added to the system message, nothing but white space in it "
+        "(matched **/*.guide.md)",
+    )
 
 
 def test_b5_a_message_of_only_guidelines_is_dropped_if_another_message_stays(project: Project) -> None:
@@ -243,6 +276,23 @@ def test_c4_a_system_message_is_added_only_if_there_is_something_to_say(project:
     assert prompt_of(project, HI, "metadata: {systemPrompt: Mine.}") == [("system", "Mine."), ("user", "hi")]
 
 
+def test_c2_the_authors_system_prompt_is_sent_without_any_guideline(project: Project) -> None:
+    case = project.case(HI)
+    assert convert_to_chat_prompt(case.input_messages, system_prompt="Mine.", default_system_prompt="Ours.") == (
+        ChatMessage("system", "Mine."),
+        ChatMessage("user", "hi"),
+    )
+
+
+def test_each_message_has_the_number_of_the_message_that_it_comes_from(project: Project) -> None:
+    body = "input_messages: [{role: user, content: ''}, {role: user, content: hi}, {role: system, content: x}]"
+    assert [message.number for message in project.request(body).chat_prompt or ()] == [3, 2]
+    merged = "input_messages: [{role: system, content: x}, {role: user, content: hi}, {role: system, content: y}]"
+    assert [message.number for message in project.request(merged).chat_prompt or ()] == [None, 2]
+    prompted = "metadata: {systemPrompt: Mine.}\ninput_messages: [{role: user, content: hi}]"
+    assert [message.number for message in project.request(prompted).chat_prompt or ()] == [None, 1]
+
+
 def test_no_messages_give_an_empty_chat_prompt() -> None:
     assert convert_to_chat_prompt(()) == ()
 
@@ -292,6 +342,9 @@ input_messages:
     [
         pytest.param("{role: system, content: x}", "message 1 stands", id="one system message"),
         pytest.param(
+            "{role: system, content: x}, {role: system, content: y}", "messages 1 and 2 stand", id="two system messages"
+        ),
+        pytest.param(
             "{role: system, content: x}, {role: system, content: y}, {role: user, content: u}, {role: system, content: z}",
             "messages 1, 2 and 4 stand",
             id="several system messages",
@@ -303,6 +356,16 @@ def test_adjustments_list_a_system_prompt_that_system_messages_replace(
 ) -> None:
     body = f"metadata: {{systemPrompt: Mine.}}\ninput_messages: [{messages}, {{role: user, content: hi}}]"
     assert project.request(body).adjustments[-1] == f"metadata.systemPrompt left out, {replacement} in its place"
+
+
+def test_c5_an_empty_system_prompt_beside_system_messages_is_not_reported_as_left_out(project: Project) -> None:
+    body = "metadata: {systemPrompt: ''}\ninput_messages: [{role: system, content: x}, {role: user, content: hi}]"
+    assert project.request(body).adjustments == ()
+
+
+def test_the_name_of_a_single_system_message_is_not_reported_as_left_out(project: Project) -> None:
+    body = "input_messages: [{role: system, content: x, name: boss}, {role: user, content: hi}]"
+    assert project.request(body).adjustments == ()
 
 
 def test_adjustments_list_the_names_that_merged_system_messages_lose(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_chatprompt.errors import InvalidPatternError
 from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
 
 INSTRUCTIONS = "**/*.instructions.md"
@@ -26,6 +27,13 @@ INSTRUCTIONS = "**/*.instructions.md"
         pytest.param(["a/x.md"], ["**/*.{txt,md}"], "**/*.{txt,md}", id="braces"),
         pytest.param(["a/x.md"], ["**/@(x|y).md"], "**/@(x|y).md", id="extended globs"),
         pytest.param(["a/x.md"], ["**/!(y).md"], "**/!(y).md", id="a negated group is not an exclusion"),
+        pytest.param(["x.md"], ["!(y).md"], "!(y).md", id="a pattern that begins with a negated group includes"),
+        pytest.param(["y.md"], ["!(y).md"], None, id="a negated group does not match what it names"),
+        pytest.param(["x.md"], ["*.md", "!(y).md"], "*.md", id="a negated group at the start excludes nothing"),
+        pytest.param(["docs/x.md"], ["./docs/*.md"], "./docs/*.md", id="a leading ./ says nothing"),
+        pytest.param(["a/docs/x.md"], ["./**/x.md"], "./**/x.md", id="a leading ./ before two stars says nothing"),
+        pytest.param(["docs/x.md"], ["docs/*", "!./docs/x.md"], None, id="a leading ./ of an exclusion says nothing"),
+        pytest.param(["docs/x.md"], ["././docs/x.md"], None, id="only the first ./ is left out"),
         pytest.param(["a/X.MD"], ["**/*.md"], None, id="case matters on every platform"),
         pytest.param(["a/README.md"], ["**/*.md", "!**/README.md"], None, id="an exclusion"),
         pytest.param(["a/README.md"], ["!**/README.md", "**/*.md"], None, id="an exclusion at the start"),
@@ -40,3 +48,44 @@ def test_the_first_pattern_that_matches_makes_a_file_a_guideline(
     paths: list[str], patterns: list[str], matched: str | None
 ) -> None:
     assert matching_pattern(paths, patterns) == matched
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "matches"),
+    [
+        pytest.param("aaa.md", "+(a).md", True, id="a text"),
+        pytest.param("abba.md", "*(a|b).md", True, id="texts that begin differently"),
+        pytest.param("abxab.md", "+(ab|x).md", True, id="texts of several lengths"),
+        pytest.param("x7f3.md", "+([a-z0-9]).md", True, id="one set of characters"),
+        pytest.param("abc.md", "+(?).md", True, id="any character"),
+        pytest.param("a" * 200, "+(a)+(a)+(a)b", False, id="three groups on a long name"),
+        pytest.param("a" * 200, "*a*a*a*a*a*a*a*a*b", False, id="many stars on a long name"),
+    ],
+)
+def test_b1_a_group_may_repeat_what_it_matches_in_one_way(path: str, pattern: str, matches: bool) -> None:
+    assert (matching_pattern([path], [pattern]) == pattern) is matches
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param("+(a|aa)b", id="one alternative begins with another"),
+        pytest.param("*(aa|a)b", id="one alternative begins with a later one"),
+        pytest.param("*(a|a)b", id="the same alternative twice"),
+        pytest.param("*(|a)b", id="an empty alternative"),
+        pytest.param("+(*a)b", id="a star"),
+        pytest.param("+({a,aa})b", id="braces"),
+        pytest.param("+(+(a))b", id="a repeated group in another"),
+        pytest.param("+(@(a|aa))b", id="a group in a repeated one"),
+        pytest.param("+([a-z]|[a-z0-9])-x", id="sets of characters as alternatives"),
+        pytest.param("+(a|?)b", id="any character as an alternative"),
+        pytest.param("+(a)+(a)+(a)+(a)b", id="four groups"),
+    ],
+)
+def test_b1_a_pattern_that_could_take_minutes_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidPatternError) as caught:
+        matching_pattern(["a" * 200], ["x", pattern])
+    assert str(caught.value) == (
+        f"invalid guideline pattern {pattern!r}: matching it could take minutes; write at most 3 groups +(...) or *(...), "
+        "in each one alternative without *, or several without any wildcard, none of which begins with another"
+    )

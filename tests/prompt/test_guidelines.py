@@ -16,6 +16,16 @@ def test_b4_without_guidelines_there_is_no_block() -> None:
     assert guideline_block(()) == ""
 
 
+def test_b4_a_guideline_of_white_space_adds_nothing_to_the_block() -> None:
+    blank = guideline("blank.md", " \n\t\ufeff\u2003")
+    assert guideline_block((blank,)) == ""
+    assert guideline_block((blank, blank)) == ""
+    assert guideline_block((blank, guideline("a.md", "A"))) == "[[ ## Guidelines ## ]]\n\nA"
+    assert guideline_block((guideline("a.md", "A"), blank, guideline("b.md", "B"))) == (
+        "[[ ## Guidelines ## ]]\n\n=== a.md ===\nA\n\n=== b.md ===\nB"
+    )
+
+
 def test_b3_a_single_guideline_is_its_content_alone() -> None:
     assert guideline_block((guideline("a.md", "Be brief."),)) == "[[ ## Guidelines ## ]]\n\nBe brief."
 

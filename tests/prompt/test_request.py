@@ -49,6 +49,10 @@ expected_messages: [{role: assistant, content: [{type: file, value: never-looked
         "evals/x.py",
         "a.guide.md",
     ]
+    assert [path.relative_to(project.root).as_posix() for path in request.guideline_files] == [
+        "evals/b.guide.md",
+        "a.guide.md",
+    ]
     assert request.metadata == {"owner": "me"}
     assert request.eval_case_id == "a"
 

@@ -55,6 +55,7 @@ def test_d1_system_messages_stay_in_their_place(project: Project) -> None:
             "[User]:  one \n[User]:\n\n two",
             id="D2: nothing else is left out",
         ),
+        pytest.param(r'[{role: user, content: "XX\nX"}]', "XX\nX", id="D2: letters at the end of a turn stay"),
         pytest.param(
             "[{role: user, content: hi}, {role: assistant, content: Let me see., tool_calls: "
             '[{id: a, function: {name: get_weather, arguments: \'{"city": "Paris"}\'}}, '

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
+from ruamel.yaml import YAML
 
 from pytest_chatprompt.snapshots.serializer import dump
 
@@ -90,6 +91,42 @@ def test_a_value_that_is_not_json_is_an_error() -> None:
 def test_loading_gives_back_the_same_data(data: dict[str, Any]) -> None:
     for loader in LOADERS:
         assert yaml.load(dump(data), Loader=loader) == (data or None)
+
+
+# Words and numbers that YAML 1.1 and 1.2 read differently.
+OLD_WORDS = (
+    [
+        "yes",
+        "No",
+        "ON",
+        "off",
+        "y",
+        "n",
+        "=",
+        "<<",
+        "~",
+        "0o17",
+        "017",
+        "0b1",
+        "1_000",
+        "1:30",
+        "12:30:45",
+        "1e3",
+        "+1",
+    ],
+    [".5", "0x1F", ".inf", "2024-01-02", "null", "Null", "True", "-", "?", "!", "&a", "*a", "%a", "@a", "`a"],
+)
+old_words = st.sampled_from([*OLD_WORDS[0], *OLD_WORDS[1]])
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.one_of(old_words, texts), st.one_of(old_words, json_data), max_size=4))
+@example({"yes": ["no", "on", "off", "=", "017", "1:30"], "=": "<<"})
+def test_yaml_1_2_loads_the_same_data(data: dict[str, Any]) -> None:
+    yaml_1_2 = YAML(typ="safe", pure=True)
+    yaml_1_2.version = (1, 2)
+    assert yaml_1_2.load(dump(data)) == (data or None)
+    assert yaml.safe_load(dump(data)) == (data or None)
 
 
 @given(texts)

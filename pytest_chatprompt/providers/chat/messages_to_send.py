@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.guidelines import GUIDELINE_HEADING
+from pytest_chatprompt.prompt.guidelines import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 
 
@@ -30,7 +30,7 @@ def messages_to_send(request: ProviderRequest) -> ChatPrompt:
 def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
     if not request.question:
         raise PayloadError("the request has neither a chat prompt nor a question")
-    block = "\n\n".join((GUIDELINE_HEADING, *request.guidelines)) if request.guidelines else ""
+    block = block_of_texts(request.guidelines)
     system = "\n\n".join(text for text in (system_prompt, block) if text)
     user = ChatMessage("user", request.question)
     return (ChatMessage("system", system), user) if system else (user,)

@@ -44,6 +44,26 @@ USER = {"role": "user", "content": "hi"}
     ("request_data", "prompt"),
     [
         pytest.param(
+            {"chat_prompt": [USER], "guidelines": ["g"], "question": "q"},
+            [("system", "You are a careful assistant."), ("user", "hi")],
+            id="E2: guidelines are not added to the system prompt put in front",
+        ),
+        pytest.param(
+            {"question": " a \n\n", "metadata": {"systemPrompt": " S "}},
+            [("system", " S "), ("user", " a \n\n")],
+            id="E2: a legacy question and its system prompt are sent as they are",
+        ),
+        pytest.param(
+            {"question": "q", "guidelines": ["g\n", "", " \ufeff", "h"]},
+            [("system", "You are a careful assistant.\n\n[[ ## Guidelines ## ]]\n\ng\n\n\nh"), ("user", "q")],
+            id="E2, B4: guidelines of a legacy request",
+        ),
+        pytest.param(
+            {"question": "q", "guidelines": [" "], "metadata": {"systemPrompt": ""}},
+            [("user", "q")],
+            id="E2, B4: blank guidelines of a legacy request",
+        ),
+        pytest.param(
             {"chat_prompt": [USER]},
             [("system", "You are a careful assistant."), ("user", "hi")],
             id="the default system prompt",

@@ -1,0 +1,145 @@
+"""Syntax errors of YAML: each at its place and in words that say what to write, whichever loader found it."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from pytest_chatprompt.evalfile import yaml_parser
+from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
+from pytest_chatprompt.evalfile.yaml_parser import YamlError, parse_yaml
+
+TAB = "indent with spaces, not a tab"
+COLON = "text that contains ': ' must be in quotes"
+UNINDENTED = "this line is indented less than the lines above, but more than those around them"
+BLOCK_TEXT = "after | or > the text begins on the next line; put quotes around text that begins with | or >"
+FLOW_HINT = "put quotes around text that contains one of , [ ] { }"
+BACKSLASH = "is not an escape of YAML; write \\\\ for a backslash, or use single quotes"
+
+
+@pytest.mark.parametrize("loader", [getattr(yaml, "CSafeLoader", None), None], ids=["libyaml", "PyYAML's own"])
+@pytest.mark.parametrize(
+    ("text", "line", "column", "reason"),
+    [
+        pytest.param("a:\n\tb: 1\n", 2, 1, TAB, id="a tab before a key"),
+        pytest.param("a:\n  - b: 1\n\t- c: 2\n", 3, 1, TAB, id="a tab before a list item"),
+        pytest.param("a:\n  \tb: 1\n", 2, 3, TAB, id="a tab behind spaces"),
+        pytest.param("a:\n -\tb: 1\n \tc: 1\n", 2, 3, TAB, id="a tab behind a dash"),
+        pytest.param("a: |\n\tx\n", 2, 1, TAB, id="a tab before a block text"),
+        pytest.param("a: 1\n\t\nb: 2\n", 2, 1, TAB, id="a tab in an empty line"),
+        pytest.param("content: Note: x\n", 1, 14, COLON, id="a colon in a value"),
+        pytest.param("- role: user\n  content: Note: x\n", 2, 16, COLON, id="a colon in a value of a list item"),
+        pytest.param("- - a: b c: d\n", 1, 11, COLON, id="a colon in a value of a list in a list"),
+        pytest.param(
+            "a:x\nb: y\n",
+            2,
+            2,
+            "a key and its value must be separated by ': '; the line above has no space after the colon",
+            id="no space after a colon",
+        ),
+        pytest.param(
+            "a: x\n b: y\n",
+            2,
+            3,
+            "this line is indented as if it belonged to the text above; indent the key like the key above",
+            id="a key below a text",
+        ),
+        pytest.param("a: @x\n", 1, 4, "text that begins with @ must be in quotes", id="an at sign"),
+        pytest.param("a: `x`\n", 1, 4, "text that begins with ` must be in quotes", id="a backtick"),
+        pytest.param("a: %x\n", 1, 4, "text that begins with % must be in quotes", id="a percent sign"),
+        pytest.param("a: *b* x\n", 1, 4, "text that begins with * must be in quotes", id="bold in Markdown"),
+        pytest.param("a: & x\n", 1, 4, "text that begins with & must be in quotes", id="an ampersand"),
+        pytest.param(
+            "a: - x\n",
+            1,
+            4,
+            "a list begins on the line below its key; put quotes around text that begins with -",
+            id="a dash",
+        ),
+        pytest.param("a: | x\n", 1, 6, BLOCK_TEXT, id="text behind |"),
+        pytest.param("a: > 3\n", 1, 6, BLOCK_TEXT, id="text behind >"),
+        pytest.param(
+            "a: ]\n", 1, 4, "a value is missing here; put quotes around text that begins with ]", id="a bracket"
+        ),
+        pytest.param(
+            "a: [x\nb: y\n",
+            2,
+            2,
+            f"the list that opens on line 1 needs ',' or ']' here; {FLOW_HINT}",
+            id="an open list",
+        ),
+        pytest.param(
+            "a: {x: y\nb: {z\n",
+            2,
+            2,
+            f"the mapping that opens on line 1 needs ',' or '}}' here; {FLOW_HINT}",
+            id="an open mapping",
+        ),
+        pytest.param(
+            'a: "x" y\n', 1, 8, 'nothing may follow the closing "; put the whole text in quotes', id="a quote"
+        ),
+        pytest.param("a: 'it's'\n", 1, 8, "nothing may follow the closing '; put the whole text in quotes", id="it's"),
+        pytest.param("a: [x] y\n", 1, 8, "nothing may follow the closing ]; put the whole text in quotes", id="a list"),
+        pytest.param("a:\n    b: 1\n  c: 2\n", 3, 3, UNINDENTED, id="a key between two indentations"),
+        pytest.param("a:\n  - b\n - c\n", 3, 2, UNINDENTED, id="a list item between two indentations"),
+        pytest.param("  - b\n - c\n", 2, 2, None, id="a list item before the others"),
+        pytest.param(
+            "a: x\nbcd\ne: f\n",
+            2,
+            1,
+            "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |",
+            id="a line without a key",
+        ),
+        pytest.param('a: "x\nb: y\n', 1, 4, "the quote that opens here is never closed", id="an open quote"),
+        pytest.param('a: "x\n---\n', 1, 4, "the quote that opens here is never closed", id="a quote over documents"),
+        pytest.param('a: "\\d"\n', 1, 5, f"\\d {BACKSLASH}", id="an unknown escape"),
+        pytest.param('a: "C:\\Users"\n', 1, 7, f"\\U {BACKSLASH}", id="a path of Windows"),
+        pytest.param('a: "\\xZZ"\n', 1, 5, f"\\x {BACKSLASH}", id="an escape without its digits"),
+        pytest.param(
+            'a: "x \\ud83d y"\n',
+            1,
+            7,
+            "\\ud83d is not a whole character; write the character itself",
+            id="the first half of a character",
+        ),
+        pytest.param(
+            'a: "\\ud83d\\ude00 \\\\\n  x\n\n  \\ude00 y"\n',
+            4,
+            3,
+            "\\ude00 is not a whole character; write the character itself",
+            id="the second half of a character, behind a whole one",
+        ),
+        pytest.param(
+            'a: "\\U00110000"\n',
+            1,
+            5,
+            "\\U00110000 is not a whole character; write the character itself",
+            id="beyond Unicode",
+        ),
+        pytest.param(
+            'a: "\\UFFFFFFFF"\n',
+            1,
+            5,
+            "\\UFFFFFFFF is not a whole character; write the character itself",
+            id="far beyond Unicode",
+        ),
+        pytest.param("%x\n", 1, 3, None, id="a directive"),
+    ],
+)
+def test_a_syntax_error_says_what_to_write(
+    monkeypatch: pytest.MonkeyPatch, loader: object, text: str, line: int, column: int, reason: str | None
+) -> None:
+    monkeypatch.setattr(yaml_parser, "FastLoader", loader)
+    with pytest.raises(YamlError) as caught:
+        parse_yaml(text)
+    position, shown = caught.value.problem
+    if reason is None:
+        # Nothing better than the parser's own words, which differ.
+        assert shown.startswith("not valid YAML: ")
+    else:
+        assert (position.line, position.column, shown) == (line, column, f"not valid YAML: {reason}")
+
+
+def test_an_error_without_a_position_is_reported_at_the_start() -> None:
+    error = yaml.MarkedYAMLError(context="while reading", problem="something is odd")
+    assert explain_syntax_error(error, "") == ((1, 1), "while reading, something is odd")
