@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 PEERS := .venv-peers
+# Without what `make check` needs: httpx imports a command-line client of its own wherever rich and click are installed.
+BENCH := .venv-bench
 WORKERS ?= 2
 
 .PHONY: ci example test fuzz check mutants bench peers clean
@@ -29,8 +31,8 @@ check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)  ## measure what a case costs, beside the least that it can cost; about 20 minutes
-	$(BIN)/python -m tests.benchmarks $(ARGS)
+bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it can cost; about 20 minutes
+	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants
@@ -44,10 +46,16 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf $(VENV) $(BENCH) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+$(BENCH)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BENCH)/bin/python -m pip install --quiet --editable . --group test
 	touch $@
