@@ -145,15 +145,15 @@ def _explain_quote(place: _Place) -> tuple[Position, str]:
 
 
 def _explain_escape(place: _Place) -> tuple[Position, str]:
-    start = max(place.line.rfind("\\", 0, place.mark.column + 1), 0)
+    start = place.line.rfind("\\", 0, place.mark.column + 1)
     text = f"{place.line[start : start + 2]} is not an escape of YAML; write \\\\ for a backslash, or use single quotes"
     return Position(place.mark.line + 1, start + 1), text
 
 
 def _explain_code_point(place: _Place) -> tuple[Position, str]:
     position, _ = _explain_escape(place)
-    escape = _ESCAPE.search(place.line, position.column - 1)
-    return position, f"{escape[0] if escape else 'this'} is not a whole character; write the character itself"
+    escape = _ESCAPE.findall(place.line, position.column - 1)[0]
+    return position, f"{escape} is not a whole character; write the character itself"
 
 
 # By words of the parsers' problems: libyaml's, and PyYAML's own where they differ.

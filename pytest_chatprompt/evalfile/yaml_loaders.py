@@ -136,4 +136,4 @@ def _mark_after(start: Any, pointer: int) -> Any:
     between = start.buffer[start.pointer : pointer]
     line_breaks = between.count("\n")
     column = len(between) - between.rfind("\n") - 1 if line_breaks else start.column + len(between)
-    return yaml.Mark(start.name, start.index + len(between), start.line + line_breaks, column, start.buffer, pointer)
+    return yaml.Mark(start.name, pointer, start.line + line_breaks, column, None, pointer)

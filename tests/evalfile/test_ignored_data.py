@@ -75,6 +75,19 @@ def test_a_key_within_a_message_that_is_not_a_string_is_reported(project: Projec
     assert problems(project, text) == ["a.eval.yaml:4:48: the key 1 is not a string; put it in quotes"]
 
 
+def test_a_key_within_a_tool_call_that_is_not_a_string_is_reported(project: Project) -> None:
+    calls = "[{id: c, function: {name: f, arguments: '{}', 1: x}}]"
+    text = f"evalcases:\n  - id: a\n    input_messages: [{{role: assistant, note: {{1: x}}, tool_calls: {calls}}}]\n"
+    assert problems(project, text) == ["a.eval.yaml:3:112: the key 1 is not a string; put it in quotes"]
+
+
+def test_metadata_that_is_a_list_is_read(project: Project) -> None:
+    assert problems(project, f"metadata: [2024-13-45]\nevalcases:\n  - id: a\n{HELLO}") == [
+        "a.eval.yaml:1:11: 'metadata' must be a mapping, but is a list",
+        f"a.eval.yaml:1:12: {DATE}",
+    ]
+
+
 @pytest.mark.parametrize("word", ["yes", "no", "on", "off", "Yes", "NO", "true", "1", "1.5", "2024-01-02"])
 def test_a_word_that_yaml_does_not_read_as_text_is_an_error_that_says_to_quote_it(project: Project, word: str) -> None:
     with pytest.raises(EvalFileError, match="put it in quotes if you mean text"):

@@ -93,6 +93,16 @@ BACKSLASH = "is not an escape of YAML; write \\\\ for a backslash, or use single
         pytest.param('a: "x\nb: y\n', 1, 4, "the quote that opens here is never closed", id="an open quote"),
         pytest.param('a: "x\n---\n', 1, 4, "the quote that opens here is never closed", id="a quote over documents"),
         pytest.param('a: "\\d"\n', 1, 5, f"\\d {BACKSLASH}", id="an unknown escape"),
+        pytest.param('a: "\\t \\d \\t"\n', 1, 8, f"\\d {BACKSLASH}", id="an unknown escape between others"),
+        pytest.param('a: "\\t\\d\\t"\n', 1, 7, f"\\d {BACKSLASH}", id="an unknown escape right between others"),
+        pytest.param('"\\d\\t"\n', 1, 2, f"\\d {BACKSLASH}", id="an unknown escape near the start"),
+        pytest.param(
+            'a: "\\t \\ud83d \\t"\n',
+            1,
+            8,
+            "\\ud83d is not a whole character; write the character itself",
+            id="half of a character between other escapes",
+        ),
         pytest.param('a: "C:\\Users"\n', 1, 7, f"\\U {BACKSLASH}", id="a path of Windows"),
         pytest.param('a: "\\xZZ"\n', 1, 5, f"\\x {BACKSLASH}", id="an escape without its digits"),
         pytest.param(
@@ -103,9 +113,9 @@ BACKSLASH = "is not an escape of YAML; write \\\\ for a backslash, or use single
             id="the first half of a character",
         ),
         pytest.param(
-            'a: "\\ud83d\\ude00 \\\\\n  x\n\n  \\ude00 y"\n',
+            'a: "\\ud83d\\ude00 \\\\\n  x\n\n  \\t \\ude00 \\t y"\n',
             4,
-            3,
+            6,
             "\\ude00 is not a whole character; write the character itself",
             id="the second half of a character, behind a whole one",
         ),

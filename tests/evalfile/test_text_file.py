@@ -27,8 +27,9 @@ def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> 
     ],
 )
 def test_a_path_that_is_not_a_regular_file_is_refused(path: str, reason: str) -> None:
-    with pytest.raises(TextFileError, match=re.escape(reason)):
+    with pytest.raises(TextFileError, match=re.escape(reason)) as caught:
         read_text(Path(path), Path("/"))
+    assert (caught.value.line, caught.value.column) == (1, 1)
 
 
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
