@@ -123,7 +123,10 @@ class APIConnectionError(ProviderError):
 
 
 class RequestCancelledError(APIConnectionError):
-    """The run was stopped before the API replied."""
+    """The run was stopped before the API replied: the API has nothing to do with it."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was stopped")
 
 
 class AgentError(ProviderError):

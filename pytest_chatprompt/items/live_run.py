@@ -158,7 +158,7 @@ class LiveRun:
             if time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
                 self._show_progress()
         if future.cancelled():
-            raise RequestCancelledError("the run was stopped")
+            raise RequestCancelledError
         return future.result()
 
     def _seconds_to_next_look(self) -> float:

@@ -1,7 +1,7 @@
-"""The context in which providers send: offline or not, and what answers their requests.
+"""The context in which providers send: offline or not, what answers their requests, and what ends them.
 
-The default is the real network. `capture` enters another context while a case is sent offline. Providers, their HTTP
-client and their retries ask `current_context()` and look nowhere else.
+The default is the real network. `capture` enters another context while a case is sent offline, and `live` for each
+request of its threads. Providers, their HTTP client and their retries ask `current_context()` and look nowhere else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Final
 
 import httpx
 
+from pytest_chatprompt.providers.cancellation import Cancellation
+
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -25,10 +27,12 @@ class SendContext:
         is_offline: keys and endpoints are placeholders, whatever the environment holds, and nothing is retried: an
             error is one that a test has asked for.
         handler: answers requests in place of the network; `None` for the network.
+        cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.
     """
 
     is_offline: bool = False
     handler: Handler | None = None
+    cancellation: Cancellation | None = None
 
 
 _LIVE: Final = SendContext()

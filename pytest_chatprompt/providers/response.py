@@ -5,13 +5,17 @@ Providers make responses; `capture`, `live`, `snapshots`, `items` and users read
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.preflight.finding import Finding
+from pytest_chatprompt.providers.reply_text import replace_surrogates
+
+# Text that can be written, shown and sent to another process.
+WholeText = Annotated[str, AfterValidator(replace_surrogates)]
 
 
 class TokenUsage(BaseModel):
@@ -27,7 +31,8 @@ class ProviderResponse(BaseModel):
     """The answer of a model or an agent.
 
     Attributes:
-        text: the text, its blocks joined, without the thinking; `""` for none.
+        text: the text, its blocks joined, without the thinking; `""` for none. Half a character (a lone surrogate),
+            which JSON can hold and files and terminals cannot, is U+FFFD; so it is in `raw` and in the tool calls.
         finish_reason: why the model stopped, in the API's words; `None` if it does not say.
         usage: how many tokens were used.
         raw: the body of the API's reply, decoded from JSON; the events of an agent that reports them, else `None`.
@@ -41,14 +46,14 @@ class ProviderResponse(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    text: str
-    finish_reason: str | None = None
+    text: WholeText
+    finish_reason: WholeText | None = None
     usage: TokenUsage = TokenUsage()
     raw: Any = None
     tool_calls: tuple[ToolCall, ...] = ()
     latency_seconds: float | None = None
     retries: int = 0
-    blocked: str | None = None
+    blocked: WholeText | None = None
     adjustments: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 

@@ -19,6 +19,7 @@ from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
+from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.json_body import deep_merge, encode_json
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
@@ -33,6 +34,7 @@ from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.models import ModelLimits, find_limits
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput, number_or_none
 from pytest_chatprompt.providers.preflight.rule import apply_rules
+from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
 
 # Longer texts of an API are cut in errors.
@@ -172,6 +174,10 @@ class ChatProvider(VendorAPI):
         Raises:
             MissingSettingError, APIConnectionError, APIStatusError: see `send`.
         """
+        with self._http.in_flight() as cancellation:
+            return self._send_prepared(prepared, cancellation)
+
+    def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
         started_at = time.monotonic()
 
         def send_once() -> ProviderResponse:
@@ -179,13 +185,14 @@ class ChatProvider(VendorAPI):
             if self.total_timeout_seconds is not None:
                 timeout = min(timeout, max(started_at + self.total_timeout_seconds - time.monotonic(), 0.0))
             sent_at = time.monotonic()
-            reply = self._http.post(prepared.url, prepared.content, timeout)
+            reply = self._http.post(prepared.url, prepared.content, timeout, cancellation)
             response = read_http_reply(reply, self.read_reply, self._error_context, self._redact)
             return response.model_copy(update={"latency_seconds": time.monotonic() - sent_at})
 
         response, retries = send_with_retries(
             send_once,
             self._http.rate_limiter,
+            cancellation,
             max_retries=self.max_retries,
             total_timeout_seconds=self.total_timeout_seconds,
         )
@@ -239,7 +246,8 @@ class ChatProvider(VendorAPI):
         return ErrorContext(self.vendor, self.key_variable, self.target)
 
     def _redact(self, text: str) -> str:
-        """Remove the key from a text of the API, which may echo it, and cut a long text."""
+        """Remove the key from a text of the API, which may echo it, and what cannot be shown; cut a long text."""
         key = self._key()
+        text = replace_surrogates(text)
         text = text.replace(key, "[key]") if key else text
         return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."

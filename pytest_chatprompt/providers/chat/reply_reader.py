@@ -14,6 +14,7 @@ import httpx
 from pytest_chatprompt.errors import UnreadableReplyError
 from pytest_chatprompt.providers.http.error_body import ErrorReply
 from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
+from pytest_chatprompt.providers.reply_text import decode_text, load_json
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -36,15 +37,15 @@ def read_http_reply(
     """
     if not reply.is_success:
         headers = {name.lower(): value for name, value in reply.headers.items()}
-        error_reply = ErrorReply(reply.status_code, reply.reason_phrase, headers, reply.text)
+        error_reply = ErrorReply(reply.status_code, reply.reason_phrase, headers, decode_text(reply.content))
         raise error_from_reply(error_reply, error_context(), redact)
     try:
-        data = reply.json()
+        data = load_json(reply.content)
     except ValueError as error:
         raise _unreadable("with a body that is not valid JSON", reply, error_context(), redact) from error
     try:
         return read_body(data)
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise _unreadable("with a body in an unexpected shape", reply, error_context(), redact) from error
 
 
@@ -52,7 +53,7 @@ def _unreadable(
     how: str, reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]
 ) -> UnreadableReplyError:
     return UnreadableReplyError(
-        f"{context.vendor} answered {how}: {redact(reply.text) or '(an empty body)'}\n"
+        f"{context.vendor} answered {how}: {redact(decode_text(reply.content)) or '(an empty body)'}\n"
         f"Check {context.target}: another service may be running there.",
         status=reply.status_code,
     )

@@ -1,7 +1,7 @@
 """`HTTPClient`: the connections of one provider to its API.
 
 A URL and the bytes of a body come in; the complete reply comes out, or an `APIConnectionError` that says how far the
-request got. Each post has a time limit and can be cancelled from another thread. Safe between threads.
+request got. Each post has a limit in time and in bytes, and can be cancelled from another thread. Safe between threads.
 `ChatProvider` calls it; `capture` reads `parsed_url` and `PROVIDER_EXTENSION`.
 """
 
@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakSet, finalize
+from weakref import finalize
 
 import httpx
 
-from pytest_chatprompt.errors import APIConnectionError
+from pytest_chatprompt.errors import APIConnectionError, UnreadableReplyError
+from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import Handler, current_context
+from pytest_chatprompt.providers.http import reply_body
+from pytest_chatprompt.providers.http.request_limits import RequestLimits
 from pytest_chatprompt.providers.http.retry import RateLimiter
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
-_JSON_HEADERS: Final = {"content-type": "application/json"}
+_HEADERS: Final = {"content-type": "application/json", "accept-encoding": reply_body.ACCEPT_ENCODING}
+# Offline requests have no wait that could be cancelled.
+_NEVER: Final = Cancellation()
 # The extension of an httpx request that names the class of the provider that sends it.
 PROVIDER_EXTENSION: Final = "chatprompt_provider"
 
@@ -59,29 +63,34 @@ class HTTPClient:
         self._vendor = vendor
         self._auth = _Credentials(credentials)
         self._redact = redact
-        self._client: httpx.Client | None = None
+        self._limits = RequestLimits()
+        # A client for the network, and the functions of `socket` that it was opened under.
+        self._network_client: tuple[tuple[Any, Any], httpx.Client] | None = None
         # A client for the handler that answers in place of the network, and that handler.
         self._mock_client: tuple[Handler, httpx.Client] | None = None
-        self._close_client: finalize[[], Any] | None = None
-        self._sockets: WeakSet[socket.socket] = WeakSet()
+        self._close_clients: list[finalize[[], Any]] = []
+        self._in_flight: set[Cancellation] = set()
+        self._is_cancelled = False
         self._lock = threading.Lock()
 
-    def post(self, url: str, content: bytes, timeout_seconds: float) -> httpx.Response:
+    def post(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
         """Post a JSON body once, and read the whole reply.
 
         Args:
             url: the whole URL.
             content: the JSON body, encoded.
-            timeout_seconds: the time limit of each step of the network, and of the whole reply.
+            timeout_seconds: how long it may take, from connecting to the last byte of the reply.
+            cancellation: ends it from another thread.
 
         Returns:
             The reply, whatever its status.
 
         Raises:
             APIConnectionError: no complete reply came in time.
+            UnreadableReplyError: the reply is too long.
         """
         try:
-            return self._post(url, content, timeout_seconds)
+            return self._post(url, content, timeout_seconds, cancellation)
         except httpx.TimeoutException as error:
             raise APIConnectionError(
                 f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
@@ -92,82 +101,110 @@ class HTTPClient:
             detail = self._redact(str(error)) or type(error).__name__
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
 
-    def _post(self, url: str, content: bytes, timeout_seconds: float) -> httpx.Response:
-        # httpx limits each step alone, so a reply that comes byte by byte would never end.
-        deadline = time.monotonic() + timeout_seconds
-        client = self._open_client()
+    def _post(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+        context = current_context()
+        client = self._open_client(context.handler)
         request = client.build_request(
             "POST",
             parsed_url(url),
             content=content,
-            headers=_JSON_HEADERS,
+            headers=_HEADERS,
             timeout=httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None),
-            extensions={"trace": self._trace, PROVIDER_EXTENSION: self._provider},
+            extensions={PROVIDER_EXTENSION: self._provider},
         )
-        reply = client.send(request, auth=self._auth, stream=True)
-        received = bytearray()
-        try:
-            for chunk in reply.iter_bytes():
-                received += chunk
-                if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("the reply took too long", request=request)
-        finally:
-            reply.close()
+        # A mock answers at once.
+        limits = nullcontext() if context.handler else self._limits.apply(timeout_seconds, cancellation)
+        with limits:
+            reply = client.send(request, auth=self._auth, stream=True)
+            try:
+                body = self._read_body(reply)
+            finally:
+                # From here on another request may use the connection.
+                cancellation.use(None)
+                reply.close()
         # The bytes are decoded already: without this header httpx does not decode them again.
         headers = [(name, value) for name, value in reply.headers.items() if name != "content-encoding"]
         return httpx.Response(
-            reply.status_code, headers=headers, content=bytes(received), extensions=reply.extensions, request=request
+            reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=request
         )
 
-    def _open_client(self) -> httpx.Client:
-        """The client of the current context: the one for its handler, else the one for the network."""
-        handler = current_context().handler
+    def _read_body(self, reply: httpx.Response) -> bytes:
+        try:
+            body = reply_body.read_body(reply)
+        except reply_body.ReplyTooLongError as error:
+            raise UnreadableReplyError(
+                f"{self._vendor} at {reply.request.url.host} answered with {error}, and nothing that long is read; "
+                "something else than the API may answer there",
+                status=reply.status_code,
+            ) from None
+        connection = reply.extensions.get("network_stream")
+        if connection is not None and reply_body.has_surplus(reply):
+            # httpx does not use a closed connection again.
+            connection.close()
+        return body
+
+    def _open_client(self, handler: Handler | None) -> httpx.Client:
+        """The client for a handler that answers in place of the network, else the one for the network."""
         if handler is not None:
             mock_client = self._mock_client
             if mock_client is None or mock_client[0] != handler:
                 mock_client = self._mock_client = (handler, httpx.Client(transport=httpx.MockTransport(handler)))
             return mock_client[1]
+        # Something that restricts sockets replaces these. Connections that were opened without it must not evade it.
+        sockets = (socket.socket, socket.socket.connect)
         with self._lock:
-            if self._client is None:
-                # No limit here: the caller decides how many requests are in flight at once.
-                limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-                self._client = httpx.Client(limits=limits)
-                # Closes the connections of a provider that nobody closes.
-                self._close_client = finalize(self, self._client.close)
-            return self._client
+            if self._network_client is None or self._network_client[0] != sockets:
+                self._network_client = (sockets, self._new_network_client())
+            return self._network_client[1]
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Remember each socket that httpx opens, so that `cancel` can shut it down."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            connection: socket.socket = info["return_value"].get_extra_info("socket")
+    def _new_network_client(self) -> httpx.Client:
+        # Imports httpcore, which offline runs do not need.
+        from pytest_chatprompt.providers.http.network_backend import limit_connections  # noqa: PLC0415
+
+        if len(self._in_flight) <= 1:
+            self._close_all()
+        # No limit here: the caller decides how many requests are in flight at once.
+        client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=None))
+        limit_connections(client, self._limits)
+        # Closes the connections of a provider that nobody closes.
+        self._close_clients.append(finalize(self, client.close))
+        return client
+
+    def _close_all(self) -> None:
+        for close_client in self._close_clients:
+            close_client()
+        self._close_clients.clear()
+
+    def in_flight(self) -> AbstractContextManager[Cancellation]:
+        """Have a request in flight in this block, with all its tries; gives what cancels it."""
+        context = current_context()
+        return nullcontext(_NEVER) if context.is_offline else self._begin(context.cancellation or Cancellation())
+
+    @contextmanager
+    def _begin(self, cancellation: Cancellation) -> Iterator[Cancellation]:
+        with self._lock:
+            self._in_flight.add(cancellation)
+            if self._is_cancelled:
+                cancellation.cancel()
+        try:
+            yield cancellation
+        finally:
             with self._lock:
-                self._sockets.add(connection)
-            if self.rate_limiter.cancelled.is_set():
-                _shut_down(connection)
+                self._in_flight.discard(cancellation)
 
     def cancel(self) -> None:
         """End the requests in flight, in whatever thread, and refuse new ones until `close` is called."""
-        self.rate_limiter.cancelled.set()
         with self._lock:
-            connections = list(self._sockets)
-        for connection in connections:
-            _shut_down(connection)
+            self._is_cancelled = True
+            for cancellation in self._in_flight:
+                cancellation.cancel()
 
     def close(self) -> None:
         """Close the connections; the next post opens new ones."""
         with self._lock:
-            self._client = None
-            if self._close_client is not None:
-                self._close_client()
-            if self.rate_limiter.cancelled.is_set():
-                # A new one, not a reset: requests that still wait on the old one stay cancelled.
-                self.rate_limiter = RateLimiter()
-
-
-def _shut_down(connection: socket.socket) -> None:
-    # A socket that is closed already raises, and nothing waits on it.
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
+            self._network_client = None
+            self._close_all()
+            self._is_cancelled = False
 
 
 class _Credentials(httpx.Auth):

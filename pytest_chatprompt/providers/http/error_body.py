@@ -11,11 +11,12 @@ https://ai.google.dev/gemini-api/docs/troubleshooting and https://cloud.google.c
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from pytest_chatprompt.providers.reply_text import load_json
 
 # A code of our own, for errors that say only in their text that no quota or credit is left.
 NO_QUOTA_CODE: Final = "(no quota)"
@@ -72,8 +73,8 @@ def parse_error_body(reply: ErrorReply) -> ErrorBody:
         The contents; of an unknown shape the whole text as `message`.
     """
     try:
-        data = json.loads(reply.text)
-    except (ValueError, RecursionError):
+        data = load_json(reply.text)
+    except ValueError:
         return ErrorBody(reply.text.strip())
     # Gemini wraps errors of streams in a list, and some of its gateways all errors.
     if isinstance(data, list) and data:

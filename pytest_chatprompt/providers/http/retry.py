@@ -24,7 +24,9 @@ from pytest_chatprompt.errors import (
     QuotaError,
     RateLimitError,
     RequestCancelledError,
+    UnreadableReplyError,
 )
+from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import current_context
 
 DEFAULT_MAX_RETRIES: Final = 5
@@ -40,13 +42,8 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class RateLimiter:
-    """Delays all requests of a provider for as long as the API asked one of them to wait. Safe between threads.
+    """Delays all requests of a provider for as long as the API asked one of them to wait. Safe between threads."""
 
-    Attributes:
-        cancelled: set it to end every wait and to refuse every further request.
-    """
-
-    cancelled: threading.Event = field(default_factory=threading.Event)
     # In seconds of the monotonic clock.
     _paused_until: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -56,14 +53,15 @@ class RateLimiter:
         with self._lock:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
-    def wait(self, deadline: float = math.inf) -> None:
+    def wait(self, cancellation: Cancellation, deadline: float = math.inf) -> None:
         """Wait until the next request may start.
 
         Args:
+            cancellation: ends the wait.
             deadline: when waiting is no longer worth it, in seconds of the monotonic clock; never by default.
 
         Raises:
-            RequestCancelledError: the run was stopped.
+            RequestCancelledError: the request was cancelled.
             APIConnectionError: the pause ends after the deadline.
         """
         while (remaining := self._paused_until - time.monotonic()) > 0:
@@ -73,15 +71,16 @@ class RateLimiter:
                     "longer than total_timeout_seconds allows"
                 )
             # Jitter, so that the requests that waited do not all start at once.
-            if self.cancelled.wait(remaining + random.uniform(0, min(remaining, 1.0)) / 4):  # noqa: S311 - no secret
+            if cancellation.cancelled.wait(remaining + random.uniform(0, min(remaining, 1.0)) / 4):  # noqa: S311 - no secret
                 break
-        if self.cancelled.is_set():
-            raise RequestCancelledError("the run was stopped")
+        if cancellation.cancelled.is_set():
+            raise RequestCancelledError
 
 
 def send_with_retries(
     send_once: Callable[[], T],
     rate_limiter: RateLimiter,
+    cancellation: Cancellation,
     *,
     max_retries: int,
     total_timeout_seconds: float | None,
@@ -91,6 +90,7 @@ def send_with_retries(
     Args:
         send_once: sends the request; raises a `ProviderError`.
         rate_limiter: the provider's.
+        cancellation: ends the request, and the waits between its tries.
         max_retries: how many times it may be sent again; 0 for never.
         total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
 
@@ -98,6 +98,7 @@ def send_with_retries(
         The result of `send_once`, and how many times the request was sent again.
 
     Raises:
+        RequestCancelledError: the request was cancelled, whatever error that led to.
         ProviderError: the error of the last try, with `retries` set.
     """
     if current_context().is_offline:
@@ -105,8 +106,14 @@ def send_with_retries(
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def attempt() -> T:
-        rate_limiter.wait(deadline)
-        return send_once()
+        rate_limiter.wait(cancellation, deadline)
+        try:
+            return send_once()
+        except ProviderError as error:
+            if cancellation.cancelled.is_set():
+                # It was this run that broke off the reply, and not the API.
+                raise RequestCancelledError from error
+            raise
 
     def wait_seconds(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
@@ -123,12 +130,14 @@ def send_with_retries(
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_retryable),
         wait=wait_seconds,
-        stop=stop | tenacity.stop_when_event_set(rate_limiter.cancelled),
-        sleep=tenacity.sleep_using_event(rate_limiter.cancelled),
+        stop=stop | tenacity.stop_when_event_set(cancellation.cancelled),
+        sleep=tenacity.sleep_using_event(cancellation.cancelled),
         reraise=True,
     )
     try:
         result = retrying(attempt)
+    except RequestCancelledError:
+        raise
     except ProviderError as error:
         error.retries = retrying.statistics["attempt_number"] - 1
         raise
@@ -140,5 +149,6 @@ def is_retryable(error: BaseException) -> bool:
     if isinstance(error, APIStatusError):
         may_pass = error.status in _RETRYABLE_STATUSES or error.status >= _FIRST_SERVER_ERROR
         retry_after = error.retry_after_seconds or 0.0
-        return may_pass and not isinstance(error, QuotaError) and retry_after <= MAX_WAIT_SECONDS
+        will_not_pass = isinstance(error, QuotaError | UnreadableReplyError) or retry_after > MAX_WAIT_SECONDS
+        return may_pass and not will_not_pass
     return isinstance(error, APIConnectionError) and not isinstance(error, RequestCancelledError)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import sys
 from typing import Any, Unpack
 
+import httpx
 import pytest
 
 from pytest_chatprompt import (
@@ -25,8 +27,10 @@ from pytest_chatprompt import (
     PayloadError,
     ProviderRequest,
     ProviderResponse,
+    UnreadableReplyError,
 )
-from tests.server import Server
+from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
+from tests.server import Reply, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
 ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}
@@ -249,14 +253,103 @@ def test_an_error_shows_status_and_message(server: Server, body: Any, text: str)
             id="a number in place of text",
         ),
         pytest.param([], "OpenAI answered with a body in an unexpected shape: []", id="a list"),
+        pytest.param(
+            b"[" * 200_000, "OpenAI answered with a body that is not valid JSON: [[[[[[", id="lists that nest deeply"
+        ),
+        pytest.param(b'"\xff"', 'OpenAI answered with a body that is not valid JSON: "\ufffd"', id="not UTF-8"),
     ],
 )
 def test_an_unreadable_reply_is_an_error(server: Server, body: Any, text: str) -> None:
     server.reply_with(body)
     provider = OpenAIProvider(base_url=server.url, api_key="k")
-    with pytest.raises(APIStatusError, match=re.escape(text)):
+    with pytest.raises(UnreadableReplyError, match=re.escape(text)):
         provider.send(HI)
     provider.close()
+
+
+@pytest.mark.parametrize("provider_class", [AnthropicProvider, GeminiProvider], ids=["anthropic", "gemini"])
+def test_arguments_of_a_call_that_nest_deeply_are_read_or_an_error(
+    provider_class: type[AnthropicProvider | GeminiProvider],
+) -> None:
+    provider = provider_class(api_key="k")
+    before, after = (
+        ('{"content": [{"type": "tool_use", "id": "i", "name": "f", "input": {"a": ', "}}]}")
+        if provider_class is AnthropicProvider
+        else ('{"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"a": ', "}}}]}}]}")
+    )
+    outcomes = set()
+    # Somewhere in between Python can still read them, and no longer write them.
+    for depth in range(100, sys.getrecursionlimit()):
+        body = before + "[" * depth + "]" * depth + after
+        try:
+            response = read_http_reply(
+                httpx.Response(200, content=body), provider.read_reply, provider._error_context, provider._redact
+            )
+        except UnreadableReplyError:
+            outcomes.add("an error")
+        else:
+            assert response.tool_calls[0].function.name == "f"
+            outcomes.add("read")
+    assert outcomes == {"an error", "read"}
+
+
+HALF = r"half \ud83d a \\ud83d character"
+WHOLE = "half \ufffd a \\ud83d character"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        pytest.param(400, f'{{"error": {{"message": "{HALF}"}}}}', {}, id="a message"),
+        pytest.param(400, f'"{HALF}"', {}, id="another shape"),
+        pytest.param(400, f'{{"error": {{"message": "m", "code": "{HALF}"}}}}', {}, id="a code"),
+        pytest.param(400, f'{{"error": {{"message": "m"}}, "request_id": "{HALF}"}}', {}, id="an id of a request"),
+        pytest.param(
+            400,
+            f'{{"error": {{"message": "m", "code": "content_filter", "innererror": {{"content_filter_result":'
+            f' {{"{HALF}": {{"filtered": true, "severity": "{HALF}"}}}}}}}}}}',
+            {},
+            id="a category of a filter",
+        ),
+        pytest.param(
+            500, f"{HALF}", {"content-type": "text/html; charset=unicode_escape"}, id="text in a strange codec"
+        ),
+        pytest.param(200, f'"{HALF}"', {}, id="an unreadable reply"),
+    ],
+)
+def test_an_error_with_half_a_character_can_be_written_and_sent(
+    server: Server, status: int, body: str, headers: dict[str, str]
+) -> None:
+    server.reply = Reply(body.encode(), status, headers)
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
+    with pytest.raises(APIStatusError) as caught:
+        provider.send(HI)
+    provider.close()
+    error = caught.value
+    for text in (str(error), error.message, error.code or "", error.request_id or ""):
+        text.encode()
+    assert "half" in str(error)
+
+
+@pytest.mark.parametrize("codec", ["zlib", "bz2", "hex", "idna", "punycode", "undefined", "no such"])
+def test_the_character_set_that_an_error_names_does_not_matter(server: Server, codec: str) -> None:
+    server.reply = Reply("not tö be".encode(), 400, {"content-type": f"text/plain; charset={codec}"})
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
+    with pytest.raises(APIStatusError, match="not tö be"):
+        provider.send(HI)
+    provider.close()
+
+
+def test_an_answer_with_half_a_character_can_be_written_and_sent(server: Server) -> None:
+    call = f'{{"id": "c", "type": "function", "function": {{"name": "f", "arguments": "{HALF}"}}}}'
+    message = f'{{"content": "{HALF}", "tool_calls": [{call}]}}'
+    server.reply = Reply(f'{{"choices": [{{"message": {message}, "finish_reason": "{HALF}"}}]}}'.encode())
+    provider = OpenAIProvider(base_url=server.url, api_key="k")
+    response = provider.send(HI)
+    provider.close()
+    assert response.text == response.finish_reason == WHOLE
+    assert response.tool_calls[0].function.arguments == WHOLE
+    assert response.raw["choices"][0]["message"]["content"] == WHOLE
 
 
 @pytest.mark.parametrize(

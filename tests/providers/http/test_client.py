@@ -6,11 +6,13 @@ import gc
 import re
 import socket
 import threading
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pytest_chatprompt import APIConnectionError, ChatMessage, OpenAIProvider, ProviderRequest
+from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.http import network_backend
 from tests.server import Reply, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
@@ -18,23 +20,55 @@ ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}
 
 
 def test_a_connection_opened_after_cancel_is_shut_down() -> None:
-    client = OpenAIProvider(api_key="k")._http
-    client.cancel()
+    cancellation = Cancellation()
+    cancellation.cancel()
     ours, theirs = socket.socketpair()
-    client._trace("connection.connect_tcp.complete", {"return_value": SimpleNamespace(get_extra_info=lambda _: ours)})
+    cancellation.use(ours)
     assert theirs.recv(1) == b""
     ours.close()
     theirs.close()
 
 
-def test_a_provider_that_nobody_closes_leaves_no_connection_open(server: Server) -> None:
+def test_a_connection_that_is_closed_already_can_be_cancelled() -> None:
+    ours, theirs = socket.socketpair()
+    cancellation = Cancellation()
+    cancellation.use(ours)
+    ours.close()
+    theirs.close()
+    cancellation.cancel()
+    assert cancellation.cancelled.is_set()
+
+
+def test_a_connection_that_a_request_no_longer_uses_is_not_shut_down() -> None:
+    ours, theirs = socket.socketpair()
+    cancellation = Cancellation()
+    cancellation.use(ours)
+    cancellation.use(None)
+    cancellation.cancel()
+    ours.sendall(b"x")
+    assert theirs.recv(1) == b"x"
+    ours.close()
+    theirs.close()
+
+
+def test_a_provider_that_nobody_closes_leaves_no_connection_open(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.reply_with(ANSWER)
     provider = OpenAIProvider(base_url=server.url, api_key="")
+    opened: list[socket.socket] = []
+    connect = network_backend.LimitedBackend.connect_tcp
+
+    def keep_socket(*args: Any, **kwargs: Any) -> Any:
+        stream = connect(*args, **kwargs)
+        opened.append(stream.get_extra_info("socket"))
+        return stream
+
+    monkeypatch.setattr(network_backend.LimitedBackend, "connect_tcp", keep_socket)
     provider.send(HI)
-    (connection,) = provider._http._sockets
     del provider
     gc.collect()
-    assert connection.fileno() == -1
+    assert [connection.fileno() for connection in opened] == [-1]
 
 
 def test_a_closed_provider_can_be_used_again(server: Server) -> None:
@@ -57,16 +91,16 @@ def test_the_error_for_an_incomplete_reply_says_so(server: Server) -> None:
 
 def test_the_timeout_limits_a_reply_that_comes_byte_by_byte(server: Server) -> None:
     server.reply = Reply(fault="drip")
-    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0, timeout_seconds=0.2)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.2 s (ReadTimeout)")):
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0, timeout_seconds=0.3)
+    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s (ReadTimeout)")):
         provider.send(HI)
     provider.close()
 
 
 def test_the_error_for_a_silent_server_names_the_timeout(server: Server) -> None:
     server.stall = threading.Event()
-    provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.05, max_retries=0)
-    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.05 s (ReadTimeout)")):
+    provider = OpenAIProvider(base_url=server.url, api_key="k", timeout_seconds=0.3, max_retries=0)
+    with pytest.raises(APIConnectionError, match=re.escape("OpenAI did not answer within 0.3 s (ReadTimeout)")):
         provider.send(HI)
     server.stall.set()
     provider.close()

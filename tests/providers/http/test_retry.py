@@ -181,9 +181,9 @@ def test_a_503_does_not_pause_other_requests(server: Server, make: Make) -> None
 
 
 def test_the_total_timeout_limits_all_tries_together(server: Server, make: Make) -> None:
-    server.reply = Reply({}, 503, {"retry-after-ms": "300"})
+    server.reply = Reply({}, 503, {"retry-after-ms": "800"})
     with pytest.raises(APIStatusError) as caught:
-        make(total_timeout_seconds=0.5, max_retries=100).send(HI)
+        make(total_timeout_seconds=1.5, max_retries=100).send(HI)
     assert caught.value.retries == 1
     assert len(server.requests) == 2
 
