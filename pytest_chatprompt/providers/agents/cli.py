@@ -18,7 +18,6 @@ from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tai
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.response import ProviderResponse
 
-DEFAULT_COMMAND: Final = ("agent", "--prompt-file", "{prompt_file}", "--output-file", "{output_file}")
 PLACEHOLDERS: Final = ("prompt", "prompt_file", "guidelines", "files", "output_file", "eval_id")
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 _PROMPT_FILE: Final = "prompt.md"
@@ -54,7 +53,7 @@ class CLIProvider(AgentProvider):
 
     def __init__(
         self,
-        command: Sequence[str] = DEFAULT_COMMAND,
+        command: Sequence[str],
         *,
         healthcheck: Sequence[str] | None = None,
         **settings: Unpack[AgentSettings],

@@ -25,7 +25,7 @@ MULTI_TURN = ProviderRequest(
 
 @pytest.mark.parametrize(
     "provider",
-    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider()],
+    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider(["agent"])],
     ids=lambda provider: type(provider).__name__,
 )
 def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: AgentProvider) -> None:

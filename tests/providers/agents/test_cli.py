@@ -129,6 +129,11 @@ def test_a_failed_command_is_an_error() -> None:
         CLIProvider(agent_command("sys.exit(4)")).send(PLAIN)
 
 
+def test_there_is_no_command_by_default() -> None:
+    with pytest.raises(TypeError, match="'command'"):
+        CLIProvider()  # type: ignore[call-arg]
+
+
 def test_a_missing_output_file_is_an_error() -> None:
     with pytest.raises(AgentError, match="wrote no output file; the end of its standard error:\nfull disk"):
         CLIProvider([*agent_command("print('full disk', file=sys.stderr)"), "{output_file}"]).send(PLAIN)
