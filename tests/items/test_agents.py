@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tests.items.conftest import HELLO, Run
-from tests.providers.agents.fake_agents import agent_command
+from tests.providers.agents.fake_agents import agent_command, write_executable
 
 CONFTEST = """
 import pytest
@@ -118,6 +118,33 @@ def test_a_cli_without_a_command_is_an_error_that_says_what_to_write(run: Run, o
     # The advice works.
     run.write({"conftest.py": textwrap.dedent("\n".join(snippet))})
     run.update().assert_outcomes(passed=1)
+
+
+NOT_AWAITED = """
+import pytest
+from pytest_chatprompt import VSCodeProvider
+
+@pytest.fixture(scope="session")
+def vscode_provider():
+    return VSCodeProvider(executable={executable!r}, wait=False)
+
+@pytest.fixture(autouse=True)
+def check(eval_response):
+    assert eval_response.text
+
+def pytest_chatprompt_response(response):
+    assert response.text
+"""
+
+
+def test_a_case_whose_answer_is_not_awaited_passes_and_nothing_is_checked_or_recorded(run: Run) -> None:
+    code = write_executable(run.path, "code", f"open({str(run.path / 'started')!r}, 'a').write('x')")
+    run.write({"a.eval.yaml": "provider: vscode" + HELLO, "conftest.py": NOT_AWAITED.format(executable=str(code))})
+    run.update().assert_outcomes(passed=1)
+    snapshots = run.snapshots()
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    assert (run.path / "started").read_text() == "x"
+    assert run.snapshots() == snapshots
 
 
 def test_a_live_run_starts_the_agent_only_if_the_snapshot_matches(run: Run) -> None:

@@ -34,7 +34,7 @@ class VSCodeProvider(AgentProvider):
         mode: `agent`, `ask`, `edit`, or the name of your own chat mode.
         profile: the profile to open the window with; `None` for the current one.
         extra_args: further arguments for the command line, put before the prompt.
-        wait: whether to wait for the answer; if not, the text of the response is empty.
+        wait: whether to wait for the answer; if not, the response is empty and says so (`is_awaited`).
         settings: see `AgentSettings`; `timeout_seconds` also limits how long to wait for the answer.
 
     Raises:
@@ -76,7 +76,7 @@ class VSCodeProvider(AgentProvider):
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self.wait:
-            return ProviderResponse(text="")
+            return ProviderResponse(text="", is_awaited=False)
         response_path = folder / _RESPONSE
         deadline = time.monotonic() + self.timeout_seconds
         while not response_path.is_file():

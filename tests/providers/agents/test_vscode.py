@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt import AgentError, ProviderRequest, VSCodeProvider
+from pytest_chatprompt import AgentError, ProviderRequest, ProviderResponse, VSCodeProvider
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 from tests.providers.agents.fake_agents import write_executable
 
@@ -55,7 +55,7 @@ def test_send_waits_for_the_file_that_the_agent_writes(tmp_path: Path) -> None:
 def test_without_waiting_send_returns_at_once_and_asks_for_no_file(tmp_path: Path) -> None:
     body = f"pathlib.Path({str(tmp_path / 'got')!r}).write_text(sys.stdin.read())"
     provider = VSCodeProvider(executable=str(write_executable(tmp_path, "code", body)), wait=False)
-    assert provider.send(ProviderRequest(question="Do it.")).text == ""
+    assert provider.send(ProviderRequest(question="Do it.")) == ProviderResponse(text="", is_awaited=False)
     assert (tmp_path / "got").read_text() == "[[ ## user_query ## ]]\n\nDo it."
 
 
