@@ -17,6 +17,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
+from pytest_chatprompt.providers.agents.output import read_answer
 from pytest_chatprompt.providers.agents.process import ProcessResult
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -41,6 +42,9 @@ class VSCodeProvider(AgentProvider):
         TypeError: there is no setting of that name.
         ValueError: a setting has an invalid value.
     """
+
+    # The window that `code` opens is the user's editor, and the agent works in it after the command has returned.
+    keep_detached = True
 
     def __init__(
         self,
@@ -71,7 +75,7 @@ class VSCodeProvider(AgentProvider):
         """Wait for the file that the agent writes, and read the answer from it.
 
         Raises:
-            AgentError: the command failed, or the agent did not write the file in time.
+            AgentError: the command failed, or the agent did not write the file in time, or wrote too much.
         """
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
@@ -83,7 +87,7 @@ class VSCodeProvider(AgentProvider):
             if time.monotonic() >= deadline:
                 raise AgentError(f"{self.executable}: the agent wrote no answer within {self.timeout_seconds:g} s")
             time.sleep(_POLL_SECONDS)
-        return ProviderResponse(text=response_path.read_text(encoding="utf-8", errors="replace"))
+        return ProviderResponse(text=read_answer(response_path, self.executable))
 
 
 def _instructions(folder: Path) -> str:
