@@ -8,7 +8,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── ProviderError             a provider cannot send a request, or got no response
     │   ├── UnknownProviderError  no fixture has the name that was asked for
     │   ├── PayloadError          the API cannot express the messages
-    │   ├── MissingSettingError   a key or an endpoint is not set
+    │   ├── MissingSettingError   a key, an endpoint or the command of `cli` is not set
     │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
     │   │   └── RequestCancelledError  the run was stopped before the reply came
     │   ├── AgentError            an agent could not be started, failed, or gave no answer
@@ -115,7 +115,7 @@ class PayloadError(ProviderError):
 
 
 class MissingSettingError(ProviderError):
-    """A key or an endpoint is set neither in the code nor in the environment."""
+    """A key or an endpoint is set neither in the code nor in the environment, or the provider `cli` has no command."""
 
 
 class APIConnectionError(ProviderError):

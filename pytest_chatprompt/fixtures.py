@@ -30,6 +30,17 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 _SUFFIX: Final = "_provider"
+_NO_COMMAND: Final = """\
+the provider 'cli' has no command; write the one of your agent into conftest.py:
+
+    import pytest
+
+    from pytest_chatprompt import CLIProvider
+
+    @pytest.fixture(scope="session")
+    def cli_provider():
+        return CLIProvider(["my-agent", "--task", "{prompt_file}"])
+"""
 
 
 @pytest.fixture
@@ -150,9 +161,11 @@ def codex_provider() -> CodexProvider:
 
 @pytest.fixture(scope="session")
 def cli_provider() -> CLIProvider:
-    """An agent that a command line runs; override it to set the command."""
-    provider: CLIProvider = _make("cli")
-    return provider
+    """An agent that a command line runs; override it to set the command, which has no default."""
+    __tracebackhide__ = True
+    from pytest_chatprompt.errors import MissingSettingError  # noqa: PLC0415
+
+    raise MissingSettingError(_NO_COMMAND)
 
 
 @pytest.fixture

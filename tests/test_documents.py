@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shutil
 import textwrap
@@ -28,6 +29,7 @@ from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.items.conftest import HELLO, Run, run
+from tests.providers.agents.fake_agents import write_executable
 from tests.server import CHAT_REPLY, Server
 
 __all__ = ["run"]
@@ -187,6 +189,19 @@ def test_the_snapshot_of_an_agent_is_what_happens(run: Run) -> None:
     run.write({"conftest.py": conftest, "evals/a.eval.yaml": eval_file, "evals/loop.py": "n = 1\n"})
     run.update()
     assert (run.path / "evals/__snapshots__/a.eval/hello[cli].yaml").read_text(encoding="utf-8") == snapshot
+
+
+def test_the_agent_of_your_own_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (conftest,) = [snippet for snippet in blocks("docs/agents.md", "python") if "class TaskAgent" in snippet]
+    write_executable(tmp_path, "task-agent", "pathlib.Path(sys.argv[3]).write_text(sys.stdin.read().upper())")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    hook = "\n\ndef pytest_chatprompt_response(response):\n    assert response.text == 'HELLO'\n"
+    run.write({"conftest.py": conftest + hook, "a.eval.yaml": f"provider: task{HELLO}"})
+    run.update("--chatprompt-live").assert_outcomes(passed=1)
+    write_executable(tmp_path, "task-agent", "sys.exit(3)")
+    result = run("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["a.eval.yaml:3:5: case 'hello': task-agent exited with status 3"])
 
 
 def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> None:

@@ -81,6 +81,9 @@ class CaseRunner:
             return
         item.stash[_reviewed_key] = exchange
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
+        if not response.is_awaited:
+            # There is no answer to check.
+            return
         for grader in item.graders:
             self.request.getfixturevalue(grader)
         item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
@@ -147,6 +150,8 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         add_usage(item, item.provider_name, error)
         raise
     add_usage(item, item.provider_name, response)
+    if not response.is_awaited:
+        return response
     if response.blocked is not None:
         raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
     if not response.text.strip() and not response.tool_calls:

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
+
+import pytest
+
 from tests.items.conftest import HELLO, Run
-from tests.providers.agents.fake_agents import agent_command
+from tests.providers.agents.fake_agents import agent_command, write_executable
+
+CONFTEST = """
+import pytest
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def cli_provider():
+    return CLIProvider({command!r})
+"""
 
 FILES = """
 guideline_patterns: ["**/*.guide.md"]
@@ -17,6 +30,7 @@ evalcases:
 
 def test_offline_no_agent_is_started_and_the_snapshot_shows_the_invocation(run: Run) -> None:
     run.write({"evals/a.eval.yaml": "provider: [codex, vscode, cli]" + FILES, "evals/x.py": "1", "a.guide.md": "A"})
+    run.write({"conftest.py": CONFTEST.format(command=["agent", "--task", "{prompt_file}", "--to", "{output_file}"])})
     run.update("-W", "error").assert_outcomes(passed=3)
     assert (
         (run.path / "evals/__snapshots__/a.eval/hello[codex].yaml").read_text()
@@ -64,7 +78,7 @@ files:
     ]  # fmt: skip
     assert "file://{folder}/response.md" in str(data["prompt"])
     data = run.snapshot("evals/__snapshots__/a.eval/hello[cli].yaml")
-    assert data["argv"] == ["agent", "--prompt-file", "{folder}/prompt.md", "--output-file", "{folder}/output.md"]
+    assert data["argv"] == ["agent", "--task", "{folder}/prompt.md", "--to", "{folder}/output.md"]
     run().assert_outcomes(passed=3)
 
 
@@ -81,14 +95,56 @@ def test_the_snapshot_of_an_agent_lists_only_adjustments_of_the_question(run: Ru
     ]
 
 
-CONFTEST = """
+@pytest.mark.parametrize("option", ["--snapshot-update", "--chatprompt-live", "--chatprompt-replay"])
+def test_a_cli_without_a_command_is_an_error_that_says_what_to_write(run: Run, option: str) -> None:
+    run.write({"a.eval.yaml": "provider: cli" + HELLO})
+    result = run(option)
+    result.assert_outcomes(errors=1)
+    assert run.snapshots() == []
+    start = result.outlines.index(
+        "a.eval.yaml:3:5: case 'hello': the provider 'cli' has no command; write the one of your agent into conftest.py:"
+    )
+    snippet = result.outlines[start + 1 : start + 9]
+    assert snippet == [
+        "",
+        "    import pytest",
+        "",
+        "    from pytest_chatprompt import CLIProvider",
+        "",
+        '    @pytest.fixture(scope="session")',
+        "    def cli_provider():",
+        '        return CLIProvider(["my-agent", "--task", "{prompt_file}"])',
+    ]
+    # The advice works.
+    run.write({"conftest.py": textwrap.dedent("\n".join(snippet))})
+    run.update().assert_outcomes(passed=1)
+
+
+NOT_AWAITED = """
 import pytest
-from pytest_chatprompt import CLIProvider
+from pytest_chatprompt import VSCodeProvider
 
 @pytest.fixture(scope="session")
-def cli_provider():
-    return CLIProvider({command!r})
+def vscode_provider():
+    return VSCodeProvider(executable={executable!r}, wait=False)
+
+@pytest.fixture(autouse=True)
+def check(eval_response):
+    assert eval_response.text
+
+def pytest_chatprompt_response(response):
+    assert response.text
 """
+
+
+def test_a_case_whose_answer_is_not_awaited_passes_and_nothing_is_checked_or_recorded(run: Run) -> None:
+    code = write_executable(run.path, "code", f"open({str(run.path / 'started')!r}, 'a').write('x')")
+    run.write({"a.eval.yaml": "provider: vscode" + HELLO, "conftest.py": NOT_AWAITED.format(executable=str(code))})
+    run.update().assert_outcomes(passed=1)
+    snapshots = run.snapshots()
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    assert (run.path / "started").read_text() == "x"
+    assert run.snapshots() == snapshots
 
 
 def test_a_live_run_starts_the_agent_only_if_the_snapshot_matches(run: Run) -> None:

@@ -55,7 +55,8 @@ class AgentSettings(TypedDict, total=False):
     Args:
         cwd: the agent's working folder; `None`, the default, for a temporary folder that is deleted afterwards.
         env: environment variables to set on top of those of this process; none by default.
-        timeout_seconds: how long the agent may run before it and its children are killed; 900 by default.
+        timeout_seconds: how long the agent may run before it and all processes that it started are killed; 900 by
+            default.
     """
 
     cwd: str | Path | None
@@ -72,6 +73,8 @@ class AgentProvider(ABC):
 
     Attributes:
         executable_hint: how to choose another executable, for the error about a missing one.
+        keep_detached: whether processes that left the process group of the agent's command stay alive when the command
+            ends: the window of an editor, say. By default all processes that it started are ended.
 
     Raises:
         TypeError: there is no setting of that name.
@@ -79,6 +82,7 @@ class AgentProvider(ABC):
     """
 
     executable_hint: ClassVar[str] = "pass executable=..."
+    keep_detached: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -163,6 +167,7 @@ class AgentProvider(ABC):
             env=self.env,
             timeout_seconds=self.timeout_seconds,
             hint=f"{self.executable_hint} to {type(self).__name__}",
+            keep_detached=self.keep_detached,
         )
 
     @contextmanager

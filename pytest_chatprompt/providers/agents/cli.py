@@ -14,11 +14,11 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
+from pytest_chatprompt.providers.agents.output import MAX_OUTPUT_BYTES, read_answer, stderr_tail
+from pytest_chatprompt.providers.agents.process import ProcessResult
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.response import ProviderResponse
 
-DEFAULT_COMMAND: Final = ("agent", "--prompt-file", "{prompt_file}", "--output-file", "{output_file}")
 PLACEHOLDERS: Final = ("prompt", "prompt_file", "guidelines", "files", "output_file", "eval_id")
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 _PROMPT_FILE: Final = "prompt.md"
@@ -54,7 +54,7 @@ class CLIProvider(AgentProvider):
 
     def __init__(
         self,
-        command: Sequence[str] = DEFAULT_COMMAND,
+        command: Sequence[str],
         *,
         healthcheck: Sequence[str] | None = None,
         **settings: Unpack[AgentSettings],
@@ -109,16 +109,21 @@ class CLIProvider(AgentProvider):
         """Read the answer from `{output_file}` if the command uses it, else from standard output.
 
         Raises:
-            AgentError: the command failed, or wrote no output file.
+            AgentError: the command failed, wrote no output file, or gave an answer that is too long.
         """
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self._uses("output_file"):
+            if result.is_stdout_cut:
+                raise AgentError(
+                    f"{self.executable} printed more than {MAX_OUTPUT_BYTES:,} bytes, which is too long for an answer; "
+                    "if only a part of it is the answer, let the command write that to {output_file}"
+                )
             return ProviderResponse(text=result.stdout)
         output_path = folder / _OUTPUT_FILE
         if not output_path.is_file():
             raise AgentError(f"{self.executable} wrote no output file{stderr_tail(result.stderr)}")
-        return ProviderResponse(text=output_path.read_text(encoding="utf-8", errors="replace"))
+        return ProviderResponse(text=read_answer(output_path, self.executable))
 
     def _uses(self, placeholder: str) -> bool:
         return any(f"{{{placeholder}}}" in item for item in self.command)

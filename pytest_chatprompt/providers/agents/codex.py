@@ -8,6 +8,7 @@ Source: `codex exec --help` and the event lines of codex-cli 0.169.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -15,7 +16,8 @@ from typing import Any, Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.process import ProcessResult, stderr_tail
+from pytest_chatprompt.providers.agents.output import read_answer, stderr_tail
+from pytest_chatprompt.providers.agents.process import ProcessResult
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 _LAST_MESSAGE: Final = "last-message.md"
@@ -69,7 +71,7 @@ class CodexProvider(AgentProvider):
         """Read the last message from its file, and the token usage from the events on standard output.
 
         Raises:
-            AgentError: Codex or one of its turns failed, or the last message is empty.
+            AgentError: Codex or one of its turns failed, or the last message is empty or too long.
         """
         events = list(_parse_events(result.stdout))
         failures = [_failure_message(event) for event in events if event.get("type") in ("turn.failed", "error")]
@@ -79,7 +81,7 @@ class CodexProvider(AgentProvider):
         if any(event.get("type") == "turn.failed" for event in events):
             raise AgentError(f"{self.executable} failed{detail}")
         last_message = folder / _LAST_MESSAGE
-        text = last_message.read_text(encoding="utf-8", errors="replace") if last_message.is_file() else ""
+        text = read_answer(last_message, self.executable) if last_message.is_file() else ""
         if not text.strip():
             raise AgentError(f"{self.executable} exited without a last message{stderr_tail(result.stderr)}")
         completed = [event for event in events if event.get("type") == "turn.completed"]
@@ -93,10 +95,10 @@ class CodexProvider(AgentProvider):
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
     """The JSON objects among the lines of Codex's output; it prints other lines too."""
-    # Not `splitlines`: JSON strings may contain other line separators unescaped.
-    for line in stdout.split("\n"):
+    # Not `splitlines`: JSON strings may contain other line separators unescaped. One by one, for there may be millions.
+    for line in re.finditer(r"[^\n]+", stdout):
         try:
-            event = json.loads(line)
+            event = json.loads(line[0])
         except ValueError:
             continue
         if isinstance(event, dict):

@@ -17,6 +17,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
+from pytest_chatprompt.providers.agents.output import read_answer
 from pytest_chatprompt.providers.agents.process import ProcessResult
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -34,13 +35,16 @@ class VSCodeProvider(AgentProvider):
         mode: `agent`, `ask`, `edit`, or the name of your own chat mode.
         profile: the profile to open the window with; `None` for the current one.
         extra_args: further arguments for the command line, put before the prompt.
-        wait: whether to wait for the answer; if not, the text of the response is empty.
+        wait: whether to wait for the answer; if not, the response is empty and says so (`is_awaited`).
         settings: see `AgentSettings`; `timeout_seconds` also limits how long to wait for the answer.
 
     Raises:
         TypeError: there is no setting of that name.
         ValueError: a setting has an invalid value.
     """
+
+    # The window that `code` opens is the user's editor, and the agent works in it after the command has returned.
+    keep_detached = True
 
     def __init__(
         self,
@@ -71,19 +75,19 @@ class VSCodeProvider(AgentProvider):
         """Wait for the file that the agent writes, and read the answer from it.
 
         Raises:
-            AgentError: the command failed, or the agent did not write the file in time.
+            AgentError: the command failed, or the agent did not write the file in time, or wrote too much.
         """
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self.wait:
-            return ProviderResponse(text="")
+            return ProviderResponse(text="", is_awaited=False)
         response_path = folder / _RESPONSE
         deadline = time.monotonic() + self.timeout_seconds
         while not response_path.is_file():
             if time.monotonic() >= deadline:
                 raise AgentError(f"{self.executable}: the agent wrote no answer within {self.timeout_seconds:g} s")
             time.sleep(_POLL_SECONDS)
-        return ProviderResponse(text=response_path.read_text(encoding="utf-8", errors="replace"))
+        return ProviderResponse(text=read_answer(response_path, self.executable))
 
 
 def _instructions(folder: Path) -> str:

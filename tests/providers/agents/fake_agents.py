@@ -7,9 +7,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
+
+from pytest_chatprompt.providers.agents import supervised_process
 
 
 def agent_command(body: str) -> list[str]:
@@ -25,28 +29,59 @@ def write_executable(folder: Path, name: str, body: str) -> Path:
     return path
 
 
+# A shell command that starts processes, each of which writes its id into the file `pids`. The last line is `end`.
+START_CHILDREN = """
+touch pids; stay='echo $$ >> pids; exec sleep 600'
+wait_for() { while [ $(wc -l < pids) -lt $1 ]; do sleep 0.01; done; }
+sh -c "$stay" & wait_for 1                  # a child
+setsid sh -c "$stay" & wait_for 2           # in a session of its own
+(setsid sh -c "$stay" &) ; wait_for 3        # whose parent has ended
+(setsid env -i sh -c "$stay" &) ; wait_for 4 # with an environment of its own, too
+echo end >> pids"""
+CHILDREN = 4
+
+
+def pids(folder: Path) -> list[int]:
+    """The ids that the processes in a folder have written."""
+    return [int(pid) for pid in (folder / "pids").read_text().split() if pid != "end"]
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process exists and is not a zombie."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def ends_soon(pid: int) -> bool:
-    """Whether a process is gone within five seconds: the system may need a moment after killing it."""
-    for _ in range(100):
-        if not is_alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
+def ends_soon(pid: int, seconds: float = 10) -> bool:
+    """Whether a process is gone after some seconds at most: the system may need a moment after killing it."""
+    deadline = time.monotonic() + seconds
+    while is_alive(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def child_pids() -> set[int]:
     """The processes that this one started and that still exist."""
     tasks = Path("/proc/self/task").iterdir()
     return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+
+
+@pytest.fixture
+def measured_supervisor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let coverage start in the supervisor, as in every process of Python; otherwise `-S` saves that time."""
+    monkeypatch.setattr(supervised_process, "_OPTIONS", ("-I",))
+
+
+def end_all_in(folder: Path) -> None:
+    """End the processes that work in a folder: what a failed test, or one about what cannot be found, has left."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and Path(process.cwd()) == folder:
+                process.kill()
 
 
 @pytest.fixture
@@ -57,5 +92,6 @@ def no_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     before = child_pids()
     yield
+    end_all_in(tmp_path)
     assert list(folder.iterdir()) == []
     assert child_pids() <= before

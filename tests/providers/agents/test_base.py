@@ -25,7 +25,7 @@ MULTI_TURN = ProviderRequest(
 
 @pytest.mark.parametrize(
     "provider",
-    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider()],
+    [VSCodeProvider(wait=False), CodexProvider(), CLIProvider(["agent"])],
     ids=lambda provider: type(provider).__name__,
 )
 def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: AgentProvider) -> None:
@@ -34,7 +34,7 @@ def test_vs_code_provider_non_change_vs_code_with_multi_turn_eval(provider: Agen
     )
 
 
-@pytest.mark.parametrize("provider", [VSCodeProvider(wait=False), CodexProvider(), CLIProvider()])
+@pytest.mark.parametrize("provider", [VSCodeProvider(wait=False), CodexProvider(), CLIProvider(["agent"])])
 def test_e4_agents_get_the_question_and_the_files_and_ignore_the_chat_prompt(provider: AgentProvider) -> None:
     request = ProviderRequest(
         question="Do it.", chat_prompt=(ChatMessage("user", "A secret turn."),), input_files=(Path("/repo/x.py"),)

@@ -129,6 +129,28 @@ def test_a_failed_command_is_an_error() -> None:
         CLIProvider(agent_command("sys.exit(4)")).send(PLAIN)
 
 
+def test_an_output_that_is_too_long_for_an_answer_is_an_error() -> None:
+    flood = ["sh", "-c", "yes | head -c 21000000", "sh"]
+    with pytest.raises(AgentError) as caught:
+        CLIProvider(flood).send(PLAIN)
+    assert str(caught.value) == (
+        "sh printed more than 20,971,520 bytes, which is too long for an answer; "
+        "if only a part of it is the answer, let the command write that to {output_file}"
+    )
+    flood[2] += "; echo answer > $1"
+    assert CLIProvider([*flood, "{output_file}"]).send(PLAIN).text == "answer\n"
+
+
+def test_an_output_file_that_is_too_long_is_an_error() -> None:
+    with pytest.raises(AgentError, match="sh wrote an answer of 21,000,000 bytes; the most that is read is 20,971,520"):
+        CLIProvider(["sh", "-c", "yes | head -c 21000000 > $1", "sh", "{output_file}"]).send(PLAIN)
+
+
+def test_there_is_no_command_by_default() -> None:
+    with pytest.raises(TypeError, match="'command'"):
+        CLIProvider()  # type: ignore[call-arg]
+
+
 def test_a_missing_output_file_is_an_error() -> None:
     with pytest.raises(AgentError, match="wrote no output file; the end of its standard error:\nfull disk"):
         CLIProvider([*agent_command("print('full disk', file=sys.stderr)"), "{output_file}"]).send(PLAIN)

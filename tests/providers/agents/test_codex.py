@@ -72,6 +72,24 @@ def test_the_document_is_sent_and_the_last_message_is_the_answer(tmp_path: Path)
     assert response.raw[0] == {"type": "thread.started"}
 
 
+# Events of 30 MB, of which the last ones count.
+FLOOD = """
+print(json.dumps({"type": "thread.started"}))
+event = json.dumps({"type": "item.completed", "item": "x" * 1_000_000})
+for _ in range(30):
+    print(event)
+print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 3, "output_tokens": 4}}))
+pathlib.Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text("done")
+"""
+
+
+def test_of_many_events_the_last_ones_are_kept(tmp_path: Path) -> None:
+    response = CodexProvider(executable=str(write_executable(tmp_path, "codex", FLOOD))).send(REQUEST)
+    assert response.text == "done"
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 4)
+    assert [event["type"] for event in response.raw] == ["item.completed"] * 20 + ["turn.completed"]
+
+
 def test_cwd_sets_the_working_folder(tmp_path: Path) -> None:
     provider = CodexProvider(executable=str(write_executable(tmp_path, "codex", ECHO)), cwd=tmp_path)
     assert json.loads(provider.send(REQUEST).text)["cwd"] == str(tmp_path)

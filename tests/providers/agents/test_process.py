@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import AgentError
+from pytest_chatprompt.providers.agents import process
+from pytest_chatprompt.providers.agents.output import MAX_OUTPUT_BYTES
 from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
-from tests.providers.agents.fake_agents import agent_command, ends_soon
+from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, agent_command, ends_soon, is_alive, pids
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -69,11 +71,27 @@ def test_invalid_utf8_is_replaced(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("a\ufffdb", "\ufffd")
 
 
-def test_fifty_megabytes_of_output_do_not_block(tmp_path: Path) -> None:
-    result = run(
-        agent_command("sys.stderr.write('e' * 50_000_000); sys.stdout.write('o' * 50_000_000)"), tmp_path, stdin="x"
-    )
-    assert (len(result.stdout), len(result.stderr)) == (50_000_000, 50_000_000)
+def test_fifty_megabytes_of_output_do_not_block_and_the_end_is_kept(tmp_path: Path) -> None:
+    body = "sys.stderr.write('e' * 50_000_000 + 'ERR'); sys.stdout.write('o' * 50_000_000 + 'OUT')"
+    result = run(agent_command(body), tmp_path, stdin="x")
+    assert (len(result.stdout), len(result.stderr)) == (MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES)
+    assert (result.stdout[-4:], result.stderr[-4:]) == ("oOUT", "eERR")
+    assert result.is_stdout_cut
+
+
+@pytest.mark.parametrize(
+    ("redirection", "name"), [("", "standard output"), (">&2", "standard error")], ids=["on stdout", "on stderr"]
+)
+def test_a_program_that_prints_without_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redirection: str, name: str
+) -> None:
+    monkeypatch.setattr(process, "MAX_PRINTED_BYTES", 100_000)
+    with pytest.raises(AgentError) as caught:
+        run(["sh", "-c", f"echo $$ > pids; exec yes more {redirection}"], tmp_path)
+    first, *lines = str(caught.value).splitlines()
+    assert first == f"sh printed more than 100,000 bytes and was killed; the end of its {name}:"
+    assert lines[:-1] == ["more"] * 9
+    assert [ends_soon(pid) for pid in pids(tmp_path)] == [True]
 
 
 def test_a_process_that_ignores_its_input_does_not_block(tmp_path: Path) -> None:
@@ -104,51 +122,62 @@ def test_the_exit_message_ends_with_the_last_ten_lines_of_standard_error(tmp_pat
     assert result.exit_message("it").splitlines()[1:] == [str(number) for number in range(90, 100)]
 
 
-def test_a_process_is_killed_after_the_timeout(tmp_path: Path) -> None:
-    body = "print('waiting', file=sys.stderr, flush=True); pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
-    argv = agent_command(body)
+@pytest.fixture
+def time_is_up_with_pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the timeout pass when the process has written `pids`, however long that takes."""
+    path = tmp_path / "pids"
+    monkeypatch.setattr(process, "monotonic", lambda: 1e9 if path.exists() and "end" in path.read_text() else 0.0)
+
+
+@pytest.mark.usefixtures("time_is_up_with_pids")
+@pytest.mark.parametrize("trap", [pytest.param("true", id="ends"), pytest.param("trap '' TERM", id="ignores SIGTERM")])
+def test_a_process_is_killed_after_the_timeout(tmp_path: Path, trap: str) -> None:
+    argv = ["sh", "-c", f"{trap}; echo waiting >&2; echo $$ end > pids; exec sleep 600"]
     with pytest.raises(AgentError) as caught:
-        run(argv, tmp_path, timeout_seconds=0.5)
-    assert str(caught.value).startswith(f"{argv[0]} did not finish within 0.5 s and was killed")
-    assert ends_soon(int((tmp_path / "pid").read_text()))
+        run(argv, tmp_path)
+    assert str(caught.value) == (
+        "sh did not finish within 20 s and was killed; the end of its standard error:\nwaiting"
+    )
+    assert [ends_soon(pid) for pid in pids(tmp_path)] == [True]
 
 
-def test_a_process_that_ignores_sigterm_is_killed_too(tmp_path: Path) -> None:
-    body = "signal.signal(signal.SIGTERM, signal.SIG_IGN); pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
+@pytest.mark.usefixtures("time_is_up_with_pids", "measured_supervisor")
+def test_all_that_it_started_is_killed_after_the_timeout(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="did not finish"):
-        run(agent_command(body), tmp_path, timeout_seconds=0.5)
-    assert ends_soon(int((tmp_path / "pid").read_text()))
+        run(["sh", "-c", f"{START_CHILDREN}; exec sleep 600"], tmp_path)
+    assert [ends_soon(pid) for pid in pids(tmp_path)] == [True] * CHILDREN
 
 
-CHILD = "child = subprocess.Popen(['sleep', '600']); pathlib.Path('pid').write_text(str(child.pid))"
+def test_all_that_outlives_the_process_is_killed_and_does_not_block(tmp_path: Path) -> None:
+    assert run(["sh", "-c", f"{START_CHILDREN}; echo done"], tmp_path).stdout == "done\n"
+    assert [ends_soon(pid) for pid in pids(tmp_path)] == [True] * CHILDREN
 
 
-def test_its_children_are_killed_after_the_timeout(tmp_path: Path) -> None:
-    with pytest.raises(AgentError, match="did not finish"):
-        run(agent_command(f"{CHILD}; time.sleep(600)"), tmp_path, timeout_seconds=1)
-    assert ends_soon(int((tmp_path / "pid").read_text()))
-
-
-def test_a_child_that_outlives_the_process_is_killed_and_does_not_block(tmp_path: Path) -> None:
-    assert run(agent_command(f"{CHILD}; print('done')"), tmp_path).stdout == "done\n"
-    assert ends_soon(int((tmp_path / "pid").read_text()))
+def test_detached_processes_stay_alive_if_they_are_to_be_kept(tmp_path: Path) -> None:
+    result = run_process(["sh", "-c", START_CHILDREN], cwd=tmp_path, timeout_seconds=60, hint="", keep_detached=True)
+    assert result.returncode == 0
+    child, *detached = pids(tmp_path)
+    assert ends_soon(child)
+    assert [is_alive(pid) for pid in detached] == [True] * (CHILDREN - 1)
 
 
 def test_an_interrupt_kills_the_process(tmp_path: Path) -> None:
     def interrupt() -> None:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            if time.monotonic() > deadline:
-                break
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (tmp_path / "pids").exists() and (tmp_path / "pids").read_text().endswith("end\n"):
+                os.kill(os.getpid(), signal.SIGINT)
+                return
             time.sleep(0.005)
-        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        run(agent_command("pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"), tmp_path)
-    thread.join()
-    assert ends_soon(int((tmp_path / "pid").read_text()))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(["sh", "-c", "echo $$ end > pids; exec sleep 600"], tmp_path, timeout_seconds=90)
+    finally:
+        thread.join()
+    assert [ends_soon(pid) for pid in pids(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -173,13 +202,22 @@ def test_an_interrupt_kills_the_process(tmp_path: Path) -> None:
             r"cannot start .*: its arguments are too long; pass the document",
             id="arguments that are too long",
         ),
+        pytest.param(["/"], ".", r"cannot start '/': .*Permission denied", id="a folder"),
         pytest.param(
             agent_command(""), "gone", r"the working folder \S+gone does not exist", id="a missing working folder"
         ),
     ],
 )
+@pytest.mark.usefixtures("measured_supervisor")
 def test_a_process_that_cannot_be_started_is_an_error(
     tmp_path: Path, argv: list[str], folder: str, message: str
 ) -> None:
     with pytest.raises(AgentError, match=message):
         run(argv, tmp_path / folder)
+
+
+def test_on_windows_no_agent_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    with pytest.raises(AgentError) as caught:
+        run(["agent"], tmp_path)
+    assert str(caught.value) == "cannot start 'agent': agents run on Linux and macOS only"

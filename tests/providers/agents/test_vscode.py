@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from pytest_chatprompt import AgentError, ProviderRequest, VSCodeProvider
+from pytest_chatprompt import AgentError, ProviderRequest, ProviderResponse, VSCodeProvider
+from pytest_chatprompt.providers.agents import vscode
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
-from tests.providers.agents.fake_agents import write_executable
+from tests.providers.agents.fake_agents import is_alive, write_executable
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -55,15 +58,25 @@ def test_send_waits_for_the_file_that_the_agent_writes(tmp_path: Path) -> None:
 def test_without_waiting_send_returns_at_once_and_asks_for_no_file(tmp_path: Path) -> None:
     body = f"pathlib.Path({str(tmp_path / 'got')!r}).write_text(sys.stdin.read())"
     provider = VSCodeProvider(executable=str(write_executable(tmp_path, "code", body)), wait=False)
-    assert provider.send(ProviderRequest(question="Do it.")).text == ""
+    assert provider.send(ProviderRequest(question="Do it.")) == ProviderResponse(text="", is_awaited=False)
     assert (tmp_path / "got").read_text() == "[[ ## user_query ## ]]\n\nDo it."
 
 
-def test_the_error_about_a_missing_answer_names_the_timeout(tmp_path: Path) -> None:
+def test_the_error_about_a_missing_answer_names_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_executable(tmp_path, "code", "")
+    # Each look at the clock finds it a minute later.
+    clock = SimpleNamespace(monotonic=itertools.count(step=60).__next__, sleep=lambda _: None)
+    monkeypatch.setattr(vscode, "time", clock)
     with pytest.raises(AgentError) as caught:
-        VSCodeProvider(executable=str(path), timeout_seconds=0.5).send(REQUEST)
-    assert str(caught.value) == f"{path}: the agent wrote no answer within 0.5 s"
+        VSCodeProvider(executable=str(path), timeout_seconds=100).send(REQUEST)
+    assert str(caught.value) == f"{path}: the agent wrote no answer within 100 s"
+
+
+def test_the_window_that_the_command_opened_stays(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    body = f"os.chdir({str(tmp_path)!r}); window = subprocess.Popen(['sleep', '600'], start_new_session=True); pathlib.Path('pid').write_text(str(window.pid))"
+    VSCodeProvider(executable=str(write_executable(tmp_path, "code", body)), wait=False).send(REQUEST)
+    assert is_alive(int(pid.read_text()))
 
 
 def test_a_failed_command_is_an_error(tmp_path: Path) -> None:

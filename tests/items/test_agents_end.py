@@ -1,0 +1,71 @@
+"""Whatever ends pytest, no agent and nothing that an agent started outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from tests.items.conftest import HELLO, Run
+from tests.items.test_agents import CONFTEST
+from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, end_all_in, ends_soon, pids
+
+
+@contextmanager
+def running_agent(run: Run, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A live run of pytest whose agent has started all its children; its output goes to the file `output`."""
+    command = ["sh", "-c", f"cd {run.path}; {START_CHILDREN}; echo $$ $PPID >> pids; exec sleep 600"]
+    run.write({"a.eval.yaml": "provider: cli" + HELLO, "conftest.py": CONFTEST.format(command=command)})
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--chatprompt-live", "--snapshot-update"]
+    with (run.path / "output").open("wb") as output:
+        process = subprocess.Popen([*argv, *arguments], cwd=run.path, stdout=output, stderr=output)
+    try:
+        deadline = time.monotonic() + 60
+        path = run.path / "pids"
+        while not path.exists() or len(path.read_text().split()) < CHILDREN + 3:
+            assert time.monotonic() < deadline, (run.path / "output").read_text()
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        end_all_in(run.path)
+
+
+def ended(run: Run, seconds: float = 10) -> list[bool]:
+    """Of each process that the agent started, of the agent, and of its supervisor: whether it ends in time."""
+    return [ends_soon(pid, seconds) for pid in pids(run.path)]
+
+
+ALL = [True] * (CHILDREN + 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT])
+def test_a_signal_to_pytest_ends_its_agent(run: Run, number: signal.Signals) -> None:
+    with running_agent(run) as process:
+        process.send_signal(number)
+        process.wait(30)
+        assert ended(run) == ALL
+
+
+def test_a_killed_worker_of_xdist_takes_its_agent_along_and_the_run_goes_on(run: Run) -> None:
+    with running_agent(run, "-n", "1", "--max-worker-restart", "0") as process:
+        worker = psutil.Process(pids(run.path)[-1]).ppid()
+        assert worker != process.pid
+        os.kill(worker, signal.SIGKILL)
+        assert ended(run) == ALL
+        assert process.wait(60) == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_killed_controller_of_xdist_takes_the_agents_of_its_workers_along(run: Run) -> None:
+    with running_agent(run, "-n", "1") as process:
+        process.kill()
+        # A worker of xdist waits for five seconds before it ends.
+        assert ended(run, seconds=30) == ALL

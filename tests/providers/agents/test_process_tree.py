@@ -1,0 +1,54 @@
+"""Processes are found by their parents and by their environment, and end or are given up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from pytest_chatprompt.providers.agents import process_tree
+from pytest_chatprompt.providers.agents.process_tree import descendants, end_processes, in_group, marked
+
+
+@pytest.fixture
+def sleeper() -> Iterator[psutil.Process]:
+    """A process with a variable of its own, in a process group of its own."""
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, "MARK_OF_TEST": "1"}, start_new_session=True) as process:
+        yield psutil.Process(process.pid)
+        process.kill()
+
+
+def test_a_process_is_found_by_its_parent_and_by_its_mark_and_by_its_group(sleeper: psutil.Process) -> None:
+    assert sleeper in descendants()
+    assert marked("MARK_OF_TEST") == {sleeper}
+    assert marked("OTHER_MARK_OF_TEST") == set()
+    assert in_group({sleeper, psutil.Process()}, sleeper.pid) == {sleeper}
+
+
+def test_a_process_that_has_ended_is_in_no_group_and_is_not_waited_for(sleeper: psutil.Process) -> None:
+    group = sleeper.pid
+    sleeper.kill()
+    # Its exit status is taken.
+    psutil.wait_procs([sleeper])
+    assert in_group({sleeper}, group) == set()
+    end_processes(lambda: {sleeper})
+
+
+def test_a_process_that_nobody_has_waited_for_has_ended(sleeper: psutil.Process) -> None:
+    end_processes(lambda: {sleeper})
+    assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_process_that_cannot_be_killed_is_given_up(sleeper: psutil.Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_tree, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(process_tree, "_GIVE_UP_SECONDS", 0.2)
+
+    def refuse(_: int) -> None:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(sleeper, "send_signal", refuse)
+    end_processes(lambda: {sleeper})
+    assert sleeper.is_running()
