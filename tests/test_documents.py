@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt.capture.redaction import is_secret_name
+from pytest_chatprompt.capture.secret_names import is_secret_name
+from pytest_chatprompt.capture.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.message import EvalMessage
@@ -325,6 +326,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/eval-files.md", "yaml"): 2,
         ("docs/live.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
+        ("docs/security.md", "ini"): 1,
         ("docs/snapshots.md", "yaml"): 1,
     }
 
@@ -404,7 +406,7 @@ def test_every_fixture_and_option_is_in_the_reference() -> None:
     options = re.findall(r'"(--chatprompt-\w+)"|addini\(\s*"(\w+)"', options_text)
     public = [name for name in fixtures if not name.startswith("_")]
     assert len(public) == len(PROVIDERS) + 6
-    assert len(options) == 11
+    assert len(options) == 12
     for name in (*public, *("".join(found) for found in options)):
         assert f"`{name}" in PAGES["docs/reference.md"]
 
@@ -427,14 +429,49 @@ def test_the_tree_of_errors_is_the_tree_of_classes() -> None:
         assert getattr(pytest_chatprompt, name).__base__.__name__ == parents[depth - 1]
 
 
-def test_what_the_page_on_live_runs_calls_secret_is_secret() -> None:
-    section = PAGES["docs/live.md"].partition("## Secrets")[2]
-    endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word)]
-    assert len(endings) == 7
+def test_what_the_page_on_security_calls_secret_is_secret() -> None:
+    section = PAGES["docs/security.md"].partition("- Environment variables")[2].partition("\n- ")[0]
+    endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word) and word != "PGPASSWORD"]
+    assert len(endings) == 15
     for ending in endings:
-        assert is_secret_name(ending)
+        # The shell's own PWD is the working folder.
+        assert is_secret_name(ending) or ending == "PWD"
         assert is_secret_name(f"my_{ending.lower()}")
+        assert is_secret_name(f"MY_{ending}_2")
         assert not is_secret_name(f"MY{ending}X")
+    for name in re.findall(r"`(\w+)`", section):
+        assert is_secret_name(name) or name == "PWD"
+
+
+def test_what_the_page_on_security_calls_no_secret_is_none() -> None:
+    section = PAGES["docs/security.md"].partition("Names of data say nothing")[2].partition("To allow")[0]
+    names, endings = section.split("names that end in")
+    assert not any(is_secret_name(name) for name in quoted(names))
+    assert not any(is_secret_name(f"TOKEN_{ending}") for ending in quoted(endings))
+
+
+def test_the_table_of_token_shapes_is_complete() -> None:
+    rows = table("docs/security.md", after="| what | begins with |")
+    assert {row[0] for row in rows} == {shape.name for shape in TOKEN_SHAPES}
+
+
+def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (failure,) = blocks("docs/security.md", "", after="## Secrets", before="### What is looked for")
+    key = "k3y-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    conftest = blocks("README.md", "python")[0].replace("temperature=0", f"extra_body={{'user': '{key}'}}")
+    run.write({"evals/a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    assert failure.strip() in result.outlines
+
+
+def test_the_secrets_that_the_page_on_security_allows_are_allowed(run: Run) -> None:
+    (ini,) = blocks("docs/security.md", "ini")
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: AKIAIOSFODNN7EXAMPLE")})
+    run("--snapshot-update").assert_outcomes(failed=1)
+    run.write({"pytest.ini": ini})
+    run.update().assert_outcomes(passed=1)
 
 
 def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:

@@ -61,10 +61,10 @@ class EvalSession:
         """The session of a run; the first call makes and registers it."""
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
-            session = cls(config, Redactor(os.environ))
+            options = config.stash[options_key]
+            session = cls(config, Redactor(os.environ, options.allowed_secrets))
             config.pluginmanager.register(session, _NAME)
             config.pluginmanager.register(ReportHooks(config, session.redactor), "chatprompt-reports")
-            options = config.stash[options_key]
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
