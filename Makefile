@@ -23,7 +23,7 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py $(ARGS)
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/test_redaction.py $(ARGS)
 
 check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ stash.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -34,6 +35,7 @@ class Options:
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
+        allowed_secrets: what a match of one of them covers is no secret.
     """
 
     provider: str | None
@@ -45,6 +47,7 @@ class Options:
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
+    allowed_secrets: tuple[re.Pattern[str], ...]
 
 
 options_key: Final = pytest.StashKey[Options]()
@@ -106,6 +109,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
     )
     parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
+    parser.addini(
+        "chatprompt_allowed_secrets",
+        "regular expressions; what one of them matches is no secret, and may stand in a snapshot",
+        type="linelist",
+        default=[],
+    )
 
 
 def resolve_options(config: pytest.Config) -> Options:
@@ -135,7 +144,18 @@ def resolve_options(config: pytest.Config) -> Options:
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
+        allowed_secrets=tuple(map(_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
     )
+
+
+def _allowed_secret(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise pytest.UsageError(
+            f"chatprompt_allowed_secrets: {pattern!r} is not a valid regular expression ({error}); "
+            "write one for each line, with a backslash before characters such as ( and +"
+        ) from None
 
 
 def _concurrency(config: pytest.Config) -> int:

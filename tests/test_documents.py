@@ -15,7 +15,8 @@ import pytest
 
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult
-from pytest_chatprompt.capture.redaction import is_secret_name
+from pytest_chatprompt.capture.secret_names import is_secret_name
+from pytest_chatprompt.capture.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
@@ -355,6 +356,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/eval-files.md", "yaml"): 2,
         ("docs/live.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
+        ("docs/security.md", "ini"): 1,
         ("docs/snapshots.md", "yaml"): 1,
     }
 
@@ -463,14 +465,49 @@ def test_the_tree_of_errors_is_that_of_the_module_and_the_classes() -> None:
         assert parents[depth - 1] in {base.__name__ for base in getattr(pytest_chatprompt, name).__bases__}
 
 
-def test_what_the_page_on_live_runs_calls_secret_is_secret() -> None:
-    section = PAGES["docs/live.md"].partition("## Secrets")[2]
-    endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word)]
-    assert len(endings) == 7
+def test_what_the_page_on_security_calls_secret_is_secret() -> None:
+    section = PAGES["docs/security.md"].partition("- Environment variables")[2].partition("\n- ")[0]
+    endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word) and word != "PGPASSWORD"]
+    assert len(endings) == 15
     for ending in endings:
-        assert is_secret_name(ending)
+        # The shell's own PWD is the working folder.
+        assert is_secret_name(ending) or ending == "PWD"
         assert is_secret_name(f"my_{ending.lower()}")
+        assert is_secret_name(f"MY_{ending}_2")
         assert not is_secret_name(f"MY{ending}X")
+    for name in re.findall(r"`(\w+)`", section):
+        assert is_secret_name(name) or name == "PWD"
+
+
+def test_what_the_page_on_security_calls_no_secret_is_none() -> None:
+    section = PAGES["docs/security.md"].partition("Names of data say nothing")[2].partition("To allow")[0]
+    names, endings = section.split("names that end in")
+    assert not any(is_secret_name(name) for name in quoted(names))
+    assert not any(is_secret_name(f"TOKEN_{ending}") for ending in quoted(endings))
+
+
+def test_the_table_of_token_shapes_is_complete() -> None:
+    rows = table("docs/security.md", after="| what | begins with |")
+    assert {row[0] for row in rows} == {shape.name for shape in TOKEN_SHAPES}
+
+
+def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (failure,) = blocks("docs/security.md", "", after="## Secrets", before="### What is looked for")
+    key = "k3y-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    conftest = blocks("README.md", "python")[0].replace("temperature=0", f"extra_body={{'user': '{key}'}}")
+    run.write({"evals/a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    assert failure.strip() in result.outlines
+
+
+def test_the_secrets_that_the_page_on_security_allows_are_allowed(run: Run) -> None:
+    (ini,) = blocks("docs/security.md", "ini")
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: AKIAIOSFODNN7EXAMPLE")})
+    run("--snapshot-update").assert_outcomes(failed=1)
+    run.write({"pytest.ini": ini})
+    run.update().assert_outcomes(passed=1)
 
 
 def test_every_rule_of_the_conversion_has_a_test_named_after_it() -> None:

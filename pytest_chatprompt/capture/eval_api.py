@@ -26,7 +26,7 @@ class EvalAPI(respx.MockRouter):
     """A respx router that answers the chat APIs by itself.
 
     Args:
-        redactor: learns the credentials in the headers of the requests.
+        redactor: learns the credentials in the requests.
 
     Attributes:
         sent: the httpx requests since `intercept` was entered, bodies read, in order.
@@ -78,7 +78,7 @@ class EvalAPI(respx.MockRouter):
 
     def _log_request(self, request: httpx.Request) -> None:
         self.sent.append(request)
-        self.redactor.add_headers(request.headers)
+        self.redactor.add_request(request.headers, request.url)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         """Give the default reply of the API that a request belongs to."""

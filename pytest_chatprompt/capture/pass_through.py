@@ -26,12 +26,12 @@ class PassThroughRouter(respx.MockRouter):
     """A respx router that passes every request on to the network, and logs it for the thread that sent it.
 
     Args:
-        redactor: learns the credentials in the headers of the requests.
+        redactor: learns the credentials in the requests, and the variables that agents are started with.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(assert_all_called=False, using="httpx")
-        self._redactor = redactor
+        self.redactor = redactor
         self._open_captures: list[list[httpx.Request]] = []
         self._lock = threading.Lock()
 
@@ -68,6 +68,6 @@ class PassThroughRouter(respx.MockRouter):
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
             requests = self._open_captures[0]
         if requests is not None:
-            self._redactor.add_headers(request.headers)
+            self.redactor.add_request(request.headers, request.url)
             requests.append(request)
         raise PassThrough("live", request=request, origin=respx.Route())

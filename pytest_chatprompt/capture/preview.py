@@ -7,6 +7,7 @@ sent. `items` and `live` call it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import httpx
 
@@ -14,6 +15,7 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.recorder import OFFLINE_TEXT, capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -40,7 +42,8 @@ def preview(
     Args:
         provider: an object with `send`, or a plain function.
         request: what to send.
-        api: answers the requests of a provider that has to send in order to show what it sends.
+        api: answers the requests of a provider that has to send in order to show what it sends; its redactor learns the
+            provider's key.
 
     Raises:
         ProviderError, CaptureError: see `recorder.capture_offline`.
@@ -48,6 +51,9 @@ def preview(
     __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not can_preview(provider):
         return capture_offline(provider, request, api)
+    with suppress(MissingSettingError):
+        # The request has no headers yet, and may hold the key elsewhere.
+        api.redactor.add_headers(provider.credentials())
     return preview_prepared(provider, request)
 
 

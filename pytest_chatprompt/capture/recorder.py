@@ -49,6 +49,7 @@ def capture_offline(
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
+        api.redactor.add_agent_environment(provider.env)
         # Offline no agent is started: its command and document are known beforehand.
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
@@ -98,6 +99,7 @@ def capture_live(
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
+        router.redactor.add_agent_environment(provider.env)
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
         return Exchange(request, provider.send(request), (), invocation)
     send = _send_function(provider)

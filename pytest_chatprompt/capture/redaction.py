@@ -1,84 +1,239 @@
-"""Redaction: keep secrets out of snapshots and reports.
+"""Redaction: keep secrets out of snapshots, recordings and reports.
 
-Environment variables and the headers of requests come in, and teach a `Redactor` which values are secret. Two things
-come out: where a secret stands in data that is about to be written, and texts with their secrets replaced. The run's
-session owns the one `Redactor` of a run.
+Environment variables, headers and URLs come in, and teach a `Redactor` which values are secret. Two things come out:
+where a secret stands in data that is about to be written, and texts with their secrets replaced. The run's session owns
+the one `Redactor` of a run; docs/security.md says what it finds.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-_SECRET_NAME: Final = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
-_SECRET_HEADERS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key")
-# Shorter values may be ordinary words of a prompt; no vendor's key is that short.
-_MIN_SECRET_LENGTH: Final = 8
+from pytest_chatprompt.capture.encodings import (
+    TracedText,
+    decoded,
+    encoded_forms,
+    lines_with_escapes,
+    without_line_breaks,
+)
+from pytest_chatprompt.capture.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secret_names import is_secret_name
+from pytest_chatprompt.capture.secret_sources import secrets_of_header, secrets_of_url, secrets_of_variable
+from pytest_chatprompt.capture.token_shapes import find_tokens
+
+if TYPE_CHECKING:
+    import httpx
+
+REDACTED: Final = "[secret]"
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable or parameter says that its value is secret: `OPENAI_API_KEY`, `token`."""
-    return _SECRET_NAME.search(name) is not None
+class FoundSecret(NamedTuple):
+    """A secret in data that is about to be written.
+
+    Args:
+        path: where it stands: `request.messages[0].content`.
+        what: what it is, after `holds`: `the value of the environment variable OPENAI_API_KEY`.
+    """
+
+    path: str
+    what: str
+
+
+class _Hit(NamedTuple):
+    start: int
+    end: int
+    what: str
 
 
 class Redactor:
     """Knows the secrets of a run, finds them in data and removes them from text. Safe between threads.
 
     Args:
-        environment: environment variables; the values of those with a secret's name are secrets.
+        environment: environment variables; variables that are set or changed later count too.
+        allowed: what a match of one of them covers is no secret.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        # The secret values, each with a description of where it comes from.
-        self._descriptions: dict[str, str] = {}
-        for name, value in environment.items():
-            if is_secret_name(name):
-                self._add(value, f"the environment variable {name}")
+    def __init__(self, environment: Mapping[str, str], allowed: Sequence[re.Pattern[str]] = ()) -> None:
+        self._environment = environment
+        self._allowed = tuple(allowed)
+        self._variables: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+        # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
+        # The forms are replaced as a whole, so that other threads can go on with the old ones.
+        self._secrets: set[str] = set()
+        self._headers: set[tuple[str, str]] = set()
+        self._forms: dict[str, str] = {}
+        self._add_environment()
+
+    def add_agent_environment(self, variables: Mapping[str, str]) -> None:
+        """Learn the secrets in the variables that an agent is started with.
+
+        Args:
+            variables: by name.
+        """
+        for name, value in variables.items():
+            self._add(secrets_of_variable(name, value), f"the value of {name} in the agent's env")
 
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request.
 
         Args:
-            headers: by lower-case name.
+            headers: by name.
         """
-        for name in _SECRET_HEADERS:
-            if name in headers:
-                # The name of a scheme may stand in front of the credential: `Bearer ...`.
-                self._add(headers[name].rpartition(" ")[2], f"the header {name}")
+        for name, value in headers.items():
+            if is_secret_name(name) and (name, value) not in self._headers:
+                self._headers.add((name, value))
+                self._add(secrets_of_header(name, value), f"the value of the header {name.lower()}")
 
-    def find(self, data: Any) -> tuple[str, str] | None:
-        """Find the first secret in JSON data.
+    def add_request(self, headers: Mapping[str, str], url: httpx.URL) -> None:
+        """Learn the credentials in a request: in its headers, the query and the user info of its URL.
 
-        Returns:
-            Its path (`request.messages[0].content`) and its description; `None` if there is no secret.
+        Args:
+            headers: by name.
+            url: as it is sent.
         """
-        for path, text in _strings(data, ""):
-            # A copy: in a live run, other threads may add secrets meanwhile.
-            for value, description in list(self._descriptions.items()):
-                if value in text:
-                    return path, description
+        self.add_headers(headers)
+        if url.query or url.userinfo:
+            self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
+
+    def find(self, data: Any) -> FoundSecret | None:
+        """Find a secret in JSON data, as a snapshot shows it; `None` if there is none.
+
+        Args:
+            data: the data of a snapshot, or any other.
+        """
+        self._add_environment()
+        payload = PayloadStrings.of(data)
+        # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
+        if self._holds_secret("\0".join([text for text, _ in payload.strings])):
+            for text, place in payload.strings:
+                for variant in _variants(text):
+                    for hit in self._hits(variant):
+                        return FoundSecret(self.redact(place_text(place)), hit.what)
+        for name, value, place in payload.named:
+            if not self._is_allowed(value):
+                what = f"what looks like a secret by its name, {name!r}"
+                return FoundSecret(self.redact(place_text(place)), self.redact(what))
         return None
 
     def redact(self, text: str) -> str:
-        """Replace every known secret in a text with `[secret]`."""
-        for value in list(self._descriptions):
-            text = text.replace(value, "[secret]")
-        return text
+        """Replace every secret in a text with `[secret]`, whatever its encoding; the rest of the text stays as it is.
 
-    def _add(self, value: str, description: str) -> None:
-        if len(value) >= _MIN_SECRET_LENGTH:
-            self._descriptions.setdefault(value, description)
+        Args:
+            text: any text.
+        """
+        self._add_environment()
+        if not self._holds_secret(text):
+            return text
+        plain, *others = _variants(text)
+        spans = [(hit.start, hit.end) for hit in self._hits(plain)]
+        for variant in others:
+            hits = self._hits(variant)
+            if hits:
+                traced = variant.traced(text)
+                spans += [traced.original_span(hit.start, hit.end) for hit in hits]
+        return _cut(text, spans)
+
+    def redact_data(self, data: Any) -> Any:
+        """Do as `redact` does with every string of JSON data, keys included; gives new data.
+
+        Args:
+            data: mappings become dicts, sequences lists.
+        """
+        if isinstance(data, str):
+            return self.redact(data)
+        if isinstance(data, Mapping):
+            return {self.redact(key): self.redact_data(value) for key, value in data.items()}
+        return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
+
+    def _holds_secret(self, text: str) -> bool:
+        """Whether a text may hold a secret: most hold none, and this is told faster than where it stands."""
+        if find_tokens(text) or self._holds_form(without_line_breaks(text)):
+            return True
+        for version in decoded(lines_with_escapes(text)):
+            if find_tokens(version) or self._holds_form(without_line_breaks(version)):
+                return True
+        return False
+
+    def _holds_form(self, text: str) -> bool:
+        return any(map(text.__contains__, self._forms))
+
+    def _hits(self, variant: _Variant) -> list[_Hit]:
+        """The secrets in a variant of a text, at their places in the variant."""
+        text = variant.text
+        hits = []
+        for form, what in self._forms.items():
+            if form in text:
+                hits += [_Hit(*match.span(), what) for match in re.finditer(re.escape(form), text)]
+        if not variant.is_joined:
+            hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
+        if hits and self._allowed:
+            allowed = [match.span() for pattern in self._allowed for match in pattern.finditer(text)]
+            hits = [hit for hit in hits if not any(start <= hit.start and hit.end <= end for start, end in allowed)]
+        return hits
+
+    def _is_allowed(self, secret: str) -> bool:
+        """Whether a match of an allowed pattern covers all of a secret."""
+        return any(match[0] == secret for pattern in self._allowed for match in pattern.finditer(secret))
+
+    def _add_environment(self) -> None:
+        """Learn the variables that were set since the last time."""
+        # `os.environ` decodes all of its variables to be compared, which takes longer than a search; `_data` is its
+        # dict. Fixtures set variables, so they have to be looked at again for each case.
+        variables = dict(getattr(self._environment, "_data", self._environment))
+        if variables == self._variables:
+            return
+        changed = [(name, value) for name, value in variables.items() if self._variables.get(name) != value]
+        self._variables = variables
+        for name, value in changed:
+            decoded_name = os.fsdecode(name)
+            secrets = secrets_of_variable(decoded_name, os.fsdecode(value))
+            self._add(secrets, f"the value of the environment variable {decoded_name}")
+
+    def _add(self, secrets: Iterable[str], what: str) -> None:
+        for secret in secrets:
+            if secret not in self._secrets and not self._is_allowed(secret):
+                with self._lock:
+                    self._secrets.add(secret)
+                    self._forms = self._forms | dict.fromkeys(encoded_forms(secret), what) | self._forms
 
 
-def _strings(data: Any, path: str) -> Iterator[tuple[str, str]]:
-    """All strings in JSON data, keys included, each with its path."""
-    if isinstance(data, str):
-        yield path, data
-    elif isinstance(data, Mapping):
-        for key, value in data.items():
-            yield path, key
-            yield from _strings(value, f"{path}.{key}" if path else key)
-    elif isinstance(data, list | tuple):
-        for index, value in enumerate(data):
-            yield from _strings(value, f"{path}[{index}]")
+class _Variant(NamedTuple):
+    """A text without some levels of escapes, and without line breaks."""
+
+    text: str
+    levels: int
+    is_joined: bool
+
+    def traced(self, original: str) -> TracedText:
+        """The same, with the places in the original text."""
+        traced = TracedText.of(original)
+        traced.decode(self.levels)
+        if self.is_joined:
+            traced.join_lines()
+        return traced
+
+
+def _variants(text: str) -> Iterator[_Variant]:
+    """A text as it is, and each way to read it."""
+    for levels, version in enumerate(chain((text,), decoded(text))):
+        yield _Variant(version, levels, is_joined=False)
+        line = without_line_breaks(version)
+        if line is not version:
+            yield _Variant(line, levels, is_joined=True)
+
+
+def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Put `[secret]` in place of parts of a text; parts that overlap are one."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in sorted(spans):
+        if start >= position:
+            pieces += (text[position:start], REDACTED)
+        position = max(position, end)
+    return "".join((*pieces, text[position:])) if pieces else text

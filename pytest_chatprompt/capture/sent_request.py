@@ -5,19 +5,18 @@ An httpx request comes in, a `SentRequest` comes out. Pure functions; `recorder`
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import zlib
 from dataclasses import dataclass
 from typing import Any, Final, Self
+from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.capture.redaction import is_secret_name
+from pytest_chatprompt.capture.body import decode_body
+from pytest_chatprompt.capture.secret_names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
 
-_QUERY_PARAMETER: Final = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
+_QUERY_PARAMETER: Final = re.compile(r"(?<=[?&;])([^=&;]*)=([^&;]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class SentRequest:
 
     Args:
         endpoint: method, path and query below the base URL, without the host: `POST /v1/messages`.
-        body: decoded from the bytes sent: JSON data, else text, else `{"base64": ...}`; `None` for no body.
+        body: decoded from the bytes sent, see `decode_body`; `None` for no body.
     """
 
     endpoint: str
@@ -40,7 +39,7 @@ class SentRequest:
             request: the request.
             base_url: the provider's, a `str` or `httpx.URL`; a value of another type counts as none.
         """
-        return cls(_endpoint(request, base_url), _body(request))
+        return cls(_endpoint(request, base_url), decode_body(request.content, request.headers))
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:
@@ -55,31 +54,4 @@ def _endpoint(request: httpx.Request, base_url: Any) -> str:
 
 
 def _hide_secret(parameter: re.Match[str]) -> str:
-    return f"{parameter[1]}=hidden" if is_secret_name(parameter[1]) else parameter[0]
-
-
-def _body(request: httpx.Request) -> Any:
-    content = request.content
-    if "content-encoding" in request.headers:
-        content = _decompress(content, request.headers["content-encoding"])
-    if not content:
-        return None
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(content).decode("ascii")}
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _decompress(content: bytes, encoding: str) -> bytes:
-    """Decompress a body: gzip's bytes hold a time and differ between versions; one that is not compressed is kept."""
-    if encoding not in ("gzip", "deflate"):
-        return content
-    try:
-        # 32: zlib detects whether the header is gzip's or its own.
-        return zlib.decompress(content, zlib.MAX_WBITS | 32)
-    except zlib.error:
-        return content
+    return f"{parameter[1]}=hidden" if is_secret_parameter(unquote(parameter[1])) else parameter[0]

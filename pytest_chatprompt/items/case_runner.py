@@ -99,10 +99,10 @@ class CaseRunner:
         data = snapshot_data(exchange, item.provider_name, item.config.rootpath)
         secret = self.api.redactor.find(data)
         if secret is not None:
-            path, description = secret
             raise SnapshotError(
-                f"what is sent to {item.provider_name} holds the value of {description}, under {path}; "
-                "remove it: snapshots are committed"
+                f"what is sent to {item.provider_name} holds {secret.what}, under {secret.path}; "
+                "remove it: snapshots are committed. "
+                "If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
             )
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]

@@ -67,7 +67,8 @@ class EvalSession:
         """The session of a run; the first call makes and registers it."""
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
-            session = cls(config, Redactor(os.environ), NetworkHooks(config))
+            options = config.stash[options_key]
+            session = cls(config, Redactor(os.environ, options.allowed_secrets), NetworkHooks(config))
             config.pluginmanager.register(session, _NAME)
             redaction = RedactionHooks(config, session.redactor)
             redaction.install()
@@ -75,7 +76,6 @@ class EvalSession:
             config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
-            options = config.stash[options_key]
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 

@@ -61,19 +61,18 @@ def save_recording(path: Path, provider_name: str, sha256: str, response: Provid
         provider_name: the name that the case, the file or the option gives.
         sha256: hash of the request that was answered, from `request_sha256`.
         response: the answer.
-        redactor: removes secrets from the text and the tool calls.
+        redactor: removes secrets from what the API sent.
     """
     usage = response.usage
     data: dict[str, Any] = {
         "provider": provider_name,
         "request": f"{_HASH_PREFIX}{sha256}",
-        "finish_reason": response.finish_reason,
+        "finish_reason": response.finish_reason and redactor.redact(response.finish_reason),
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "text": redactor.redact(response.text),
     }
     if response.tool_calls:
-        calls = [call.model_dump() for call in response.tool_calls]
-        data["tool_calls"] = json.loads(redactor.redact(json.dumps(calls)))
+        data["tool_calls"] = redactor.redact_data([call.model_dump() for call in response.tool_calls])
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, dump(data))
 

@@ -1,12 +1,35 @@
-"""Redaction: secrets are known, found and removed."""
+"""Redaction: secrets are known, found and removed, whatever their encoding."""
 
 from __future__ import annotations
 
-import pytest
+import ast
+import base64
+import json
+import os
+import random
+import re
+import string
+import threading
+from collections.abc import Callable
+from urllib.parse import quote
 
-from pytest_chatprompt.capture.redaction import Redactor
+import httpx
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from pytest_chatprompt.capture.redaction import FoundSecret, Redactor
+from pytest_chatprompt.capture.secret_names import SecretKind
+from pytest_chatprompt.capture.secret_values import looks_secret
 
 KEY = "sk-0123456789"
+GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
+PASSPHRASE = "pa\"ss' wörd/+%\\7"
+LINE_1 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+LINE_2 = "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu"
+PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\n-----END PRIVATE KEY-----\n"
+
+
+# --- what is learned
 
 
 @pytest.mark.parametrize(
@@ -25,7 +48,8 @@ KEY = "sk-0123456789"
 )
 def test_the_name_of_a_variable_says_whether_it_is_secret(name: str, is_secret: bool) -> None:
     redactor = Redactor({name: KEY})
-    assert redactor.find(f"x {KEY} y") == (("", f"the environment variable {name}") if is_secret else None)
+    expected = ("", f"the value of the environment variable {name}") if is_secret else None
+    assert redactor.find(f"x {KEY} y") == expected
 
 
 def test_short_values_are_not_secrets() -> None:
@@ -35,22 +59,297 @@ def test_short_values_are_not_secrets() -> None:
 @pytest.mark.parametrize(
     ("headers", "name"),
     [
-        ({"authorization": f"Bearer {KEY}"}, "the header authorization"),
-        ({"x-api-key": KEY}, "the header x-api-key"),
-        ({"x-goog-api-key": KEY}, "the header x-goog-api-key"),
-        ({"api-key": KEY}, "the header api-key"),
+        ({"authorization": f"Bearer {KEY}"}, "the value of the header authorization"),
+        ({"x-api-key": KEY}, "the value of the header x-api-key"),
+        ({"x-goog-api-key": KEY}, "the value of the header x-goog-api-key"),
+        ({"api-key": KEY}, "the value of the header api-key"),
+        ({"Ocp-Apim-Subscription-Key": KEY}, "the value of the header ocp-apim-subscription-key"),
+        ({"X-Auth-Token": KEY}, "the value of the header x-auth-token"),
+        ({"cookie": f"a=b; session={KEY}"}, "the value of the header cookie"),
     ],
 )
 def test_credentials_in_headers_are_learned(headers: dict[str, str], name: str) -> None:
     redactor = Redactor({})
     redactor.add_headers(headers)
-    assert redactor.find({"a": [1, None, {"b": f"x{KEY}"}]}) == ("a[0].b".replace("[0]", "[2]"), name)
+    redactor.add_headers(headers)
+    assert redactor.find({"a": [1, None, {"b": f"x{KEY}"}]}) == ("a[2].b", name)
+
+
+@pytest.mark.parametrize(
+    "url", [f"https://x.example/?key={KEY}", f"https://me:{KEY}@x.example/", f"https://x.example/?b=c&sig={KEY}"]
+)
+def test_credentials_in_a_url_are_learned(url: str) -> None:
+    redactor = Redactor({})
+    redactor.add_request({}, httpx.URL("https://x.example/"))
+    assert redactor.find(KEY) is None
+    redactor.add_request({}, httpx.URL(url))
+    assert redactor.find(KEY) == ("", "the value of a secret in the URL of a request")
+
+
+def test_the_variables_of_an_agent_are_learned() -> None:
+    redactor = Redactor({})
+    redactor.add_agent_environment({"AGENT_TOKEN": KEY, "MODE": "fast-0123456789"})
+    assert redactor.find({"argv": ["x", f"y={KEY}"]}) == ("argv[1]", "the value of AGENT_TOKEN in the agent's env")
+    assert redactor.find("fast-0123456789") is None
+
+
+def test_a_variable_that_is_set_later_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor(os.environ)
+    monkeypatch.setenv("LATE_TOKEN", KEY)
+    assert redactor.find(KEY) == ("", "the value of the environment variable LATE_TOKEN")
+    monkeypatch.setenv("LATE_TOKEN", f"{KEY}-2")
+    assert redactor.redact(f"{KEY}-2") == "[secret]"
+    monkeypatch.delenv("LATE_TOKEN")
+    assert redactor.redact(KEY) == "[secret]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PARTITION_KEY", "messages"),
+        ("SIGNING_KEY", "messages"),
+        ("SOME_SECRET", "messages"),
+        ("API_KEY", "lm-studio"),
+        ("ROLE_KEY", "user"),
+        ("MODEL_KEY", "claude-sonnet-5-5"),
+        ("LIMIT_KEY", "max_tokens"),
+        ("FORMAT_TOKEN", "12345678"),
+        ("KEY_OF_FILE", "/run/secrets/messages"),
+    ],
+)
+def test_the_words_of_a_payload_are_no_secrets(name: str, value: str) -> None:
+    redactor = Redactor({name: value})
+    payload = {"model": value, value: [{"role": "user", "content": f"the {value} of"}]}
+    assert redactor.find(payload) is None
+    assert redactor.redact(f"the {value} of") == f"the {value} of"
+
+
+def test_a_key_of_words_is_no_secret_although_a_variable_has_that_value() -> None:
+    assert Redactor({"SOME_SECRET": "max_output_tokens"}).find({"max_output_tokens": 5}) is None
+
+
+# --- what is found
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "plain": lambda secret: f"the key {secret} is",
+    "stripped": lambda secret: f"the key {secret.strip()} is",
+    "percent-encoded": lambda secret: f"https://x.example/{quote(secret, safe='')}",
+    "every character percent-encoded": lambda secret: "".join(f"%{byte:02X}" for byte in secret.encode()),
+    "JSON": lambda secret: json.dumps({"a": secret}),
+    "JSON in JSON": lambda secret: json.dumps({"a": json.dumps({"b": secret})}),
+    "every character u-escaped": lambda secret: "".join(f"\\u{ord(character):04x}" for character in secret),
+    "repr": lambda secret: repr([secret]),
+    "hexadecimal": lambda secret: secret.encode().hex(),
+    "hexadecimal in upper case": lambda secret: secret.encode().hex().upper(),
+    "base64": lambda secret: base64.b64encode(secret.encode()).decode(),
+    "base64 of user and key": lambda secret: base64.b64encode(f"me:{secret}".encode()).decode(),
+    "base64 of another user": lambda secret: base64.b64encode(f"you:{secret}!".encode()).decode(),
+    "base64 of a third user": lambda secret: base64.urlsafe_b64encode(f"a~:{secret}".encode()).decode(),
+    "base64 of many lines": lambda secret: base64.encodebytes(f"{'x' * 50}{secret}".encode()).decode(),
+    "base64, percent-encoded": lambda secret: quote(base64.b64encode(secret.encode()).decode(), safe=""),
+    "over lines": lambda secret: f"{secret[:5]}\n{secret[5:]}",
+    "over indented lines": lambda secret: f"{secret[:5]}\r\n    {secret[5:10]}\n\n  {secret[10:]}",
+    "over strings": lambda secret: f'x = "{secret[:5]}"\n    "{secret[5:]}"',
+    "JSON, over lines": lambda secret: json.dumps(f"{secret[:5]}\n{secret[5:]}"),
+}
+SECRETS = {"a key": KEY, "a line break at the end": f"{KEY}\n", "a passphrase": PASSPHRASE, "a PEM": PEM}
+each_encoding = pytest.mark.parametrize("encode", [pytest.param(encode, id=name) for name, encode in ENCODINGS.items()])
+each_secret = pytest.mark.parametrize("secret", [pytest.param(secret, id=name) for name, secret in SECRETS.items()])
+
+
+@each_encoding
+@each_secret
+def test_a_secret_is_found_in_every_encoding(secret: str, encode: Callable[[str], str]) -> None:
+    redactor = Redactor({"MY_TOKEN": secret})
+    text = encode(secret)
+    for data in (text, {"a": [text]}, {"endpoint": f"POST /a?b={text}"}, {text: 1}):
+        found = redactor.find(data)
+        assert found is not None
+        assert found.what == "the value of the environment variable MY_TOKEN"
+    found = Redactor({"MY_TOKEN": "another-0123456789"}).find(text)
+    assert found is None or found.what == "what looks like a private key"
+
+
+@each_encoding
+@each_secret
+def test_a_secret_is_redacted_in_every_encoding(secret: str, encode: Callable[[str], str]) -> None:
+    redactor = Redactor({"MY_TOKEN": secret})
+    text = encode(secret)
+    redacted = redactor.redact(f"before {text} after")
+    assert redacted.startswith("before ")
+    assert redacted.endswith(" after")
+    assert "[secret]" in redacted
+    assert redactor.find(redacted) is None
+    assert redactor.redact(redacted) == redacted
+
+
+LETTERS = string.ascii_letters + string.digits
+RANDOM_SECRETS = st.one_of(
+    st.text(f"{LETTERS}-_", min_size=12, max_size=60),
+    st.text(f"{LETTERS}!@#$%^&*()+=/?\\\"'<>{{}}[];:,. é", min_size=12, max_size=30).map(str.strip),
+    st.lists(st.text(f"{LETTERS}+/", min_size=64, max_size=64), min_size=2, max_size=4).map("\n".join),
+)
+RANDOM_TEXTS = st.text(f"{LETTERS}:= ", max_size=5)
+INNERMOST = ["plain", "hexadecimal", "base64", "base64 of a third user", "base64 of many lines"]
+AROUND = ["plain", "percent-encoded", "every character percent-encoded", "JSON", "every character u-escaped", "repr"]
+
+
+@given(
+    RANDOM_SECRETS,
+    st.sampled_from(INNERMOST),
+    RANDOM_TEXTS,
+    RANDOM_TEXTS,
+    st.lists(st.sampled_from(AROUND), max_size=2),
+)
+def test_a_random_secret_is_found_and_redacted_in_nested_encodings(
+    secret: str, innermost: str, before: str, after: str, around: list[str]
+) -> None:
+    redactor = Redactor({"MY_TOKEN": secret})
+    assume(looks_secret(secret, SecretKind.PHRASE))
+    text = f"{before}{ENCODINGS[innermost](secret)}{after}"
+    for name in around:
+        text = ENCODINGS[name](text)
+    assert redactor.find({"a": [text]}) is not None
+    redacted = redactor.redact(text)
+    assert "[secret]" in redacted
+    assert redactor.find(redacted) is None
+
+
+def test_each_line_of_a_pem_is_a_secret() -> None:
+    redactor = Redactor({"TLS_PRIVATE_KEY": PEM})
+    assert redactor.find({"a": f"see {LINE_2}"}) == ("a", "the value of the environment variable TLS_PRIVATE_KEY")
+    assert redactor.redact(f"E  {LINE_1}\nE  {LINE_2}\n") == "E  [secret]\nE  [secret]\n"
 
 
 def test_a_secret_is_found_in_the_key_of_a_mapping() -> None:
-    assert Redactor({"API_KEY": KEY}).find({"a": {KEY: 1}}) == ("a", "the environment variable API_KEY")
+    assert Redactor({"API_KEY": KEY}).find({"a": {KEY: 1}}) == (
+        "a",
+        "the value of the environment variable API_KEY",
+    )
+
+
+def test_a_path_never_shows_a_secret() -> None:
+    found = Redactor({"A_KEY": KEY}, [re.compile(r"^sk-0123456789$")]).find({KEY: {"api_key": "k3y-0123456789"}})
+    assert found == FoundSecret(f"{KEY}.api_key", "what looks like a secret by its name, 'api_key'")
+    found = Redactor({"A_KEY": KEY}).find({"api_key": "k3y-0123456789", f"x{KEY}_token": "t0ken-0123456789"})
+    assert found is not None
+    assert KEY not in str(found)
+
+
+def test_a_secret_in_bytes_is_found() -> None:
+    redactor = Redactor({"API_KEY": KEY})
+    for content in (f"\0\0{KEY}", f"\0\n{KEY[:6]}\n{KEY[6:]}", f"\0{GITHUB}"):
+        body = {"base64": base64.b64encode(b"\xff" + content.encode()).decode()}
+        found = redactor.find({"request": body})
+        assert found is not None
+        assert found.path == "request.base64"
+
+
+def test_a_secret_does_not_reach_from_one_string_to_the_next() -> None:
+    assert Redactor({"API_KEY": KEY}).find([KEY[:6], KEY[6:], f"{KEY[:6]}\n", KEY[6:]]) is None
+
+
+def test_a_token_is_found_by_its_shape_in_every_place() -> None:
+    redactor = Redactor({})
+    for data in (f"a {GITHUB}", {"a": {GITHUB: 1}}, {"endpoint": f"GET /{GITHUB}"}, {"a": [quote(f"é={GITHUB}")]}):
+        found = redactor.find(data)
+        assert found is not None
+        assert found.what == "what looks like a GitHub token"
+
+
+def test_a_secret_is_found_by_its_name() -> None:
+    assert Redactor({}).find({"request": {"api_key": "k3y-0123456789"}}) == (
+        "request.api_key",
+        "what looks like a secret by its name, 'api_key'",
+    )
+
+
+# --- what is allowed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "data"),
+    [
+        pytest.param("sk-[0-9]{10}", {"a": f"the key {KEY}"}, id="a variable"),
+        pytest.param("the key sk-.*", {"a": f"the key {KEY}x"}, id="more than the secret"),
+        pytest.param("ghp_q7Rk2ZpX9v.*", {"a": GITHUB}, id="a token"),
+        pytest.param("k3y-[0-9]+", {"api_key": "k3y-0123456789"}, id="a secret by its name"),
+    ],
+)
+def test_what_a_pattern_covers_is_no_secret(pattern: str, data: object) -> None:
+    environment = {"API_KEY": KEY, "OTHER_TOKEN": "other-0123456789"}
+    assert Redactor(environment).find(data) is not None
+    redactor = Redactor(environment, [re.compile("no match"), re.compile(pattern)])
+    assert redactor.find(data) is None
+    assert redactor.find([data, "other-0123456789"]) == ("[1]", "the value of the environment variable OTHER_TOKEN")
+
+
+def test_a_pattern_that_covers_a_part_allows_nothing() -> None:
+    redactor = Redactor({"API_KEY": KEY}, [re.compile("sk-"), re.compile("ghp_")])
+    assert redactor.find(KEY) is not None
+    assert redactor.find(GITHUB) is not None
+    assert redactor.redact(f"{KEY} {GITHUB}") == "[secret] [secret]"
+
+
+def test_what_is_allowed_is_not_redacted() -> None:
+    redactor = Redactor({"API_KEY": KEY}, [re.compile("sk-[0-9]+"), re.compile("ghp_.*")])
+    assert redactor.redact(f"{KEY} {GITHUB}") == f"{KEY} {GITHUB}"
+
+
+# --- what is redacted
 
 
 def test_all_secrets_in_a_text_are_redacted() -> None:
     redactor = Redactor({"API_KEY": KEY, "A_TOKEN": "token-token"})
     assert redactor.redact(f"{KEY} token-token {KEY} other") == "[secret] [secret] [secret] other"
+
+
+def test_secrets_that_overlap_are_one() -> None:
+    redactor = Redactor({"A_TOKEN": "one-1-two-2", "B_TOKEN": "two-2-three-3"})
+    assert redactor.redact("x one-1-two-2-three-3 y") == "x [secret] y"
+
+
+def test_the_rest_of_a_text_stays_as_it_is() -> None:
+    redactor = Redactor({"API_KEY": KEY})
+    text = f'line\\n "1"\n  100%25 \\u0073k-0123456789 and {KEY} \\u0041\r\n end\\'
+    assert redactor.redact(text) == 'line\\n "1"\n  100%25 [secret] and [secret] \\u0041\r\n end\\'
+
+
+def test_the_strings_of_data_are_redacted() -> None:
+    redactor = Redactor({"API_KEY": KEY})
+    data = {KEY: [f"x {KEY}", 5, None, ("a", {"b": json.dumps({"c": KEY})})]}
+    assert redactor.redact_data(data) == {"[secret]": ["x [secret]", 5, None, ["a", {"b": '{"c": "[secret]"}'}]]}
+
+
+def test_a_redacted_json_text_is_still_json() -> None:
+    redactor = Redactor({"API_PASSWORD": PASSPHRASE})
+    assert json.loads(redactor.redact(json.dumps({"a": f"x {PASSPHRASE} y"}))) == {"a": "x [secret] y"}
+    assert ast.literal_eval(redactor.redact(repr([f"x {PASSPHRASE} y"]))) == ["x [secret] y"]
+
+
+def test_long_texts_are_redacted() -> None:
+    redactor = Redactor({"API_KEY": KEY})
+    lines = [f"line {number} \\u0041 %41 of a text" for number in range(5_000)]
+    text = "\n".join([*lines, quote(KEY, safe="").replace("0", "%30"), *lines, KEY])
+    assert redactor.redact(text) == "\n".join([*lines, "[secret]", *lines, "[secret]"])
+    assert redactor.find({"a": text}) is not None
+
+
+def test_threads_may_learn_and_redact_at_the_same_time() -> None:
+    redactor = Redactor({})
+    keys = [f"key-{random.Random(number).getrandbits(64):016x}" for number in range(100)]
+    failures = []
+
+    def learn(some: list[str]) -> None:
+        for key in some:
+            redactor.add_headers({"x-api-key": key})
+            if redactor.redact(key) != "[secret]" or redactor.find({"a": key}) is None:
+                failures.append(key)
+
+    threads = [threading.Thread(target=learn, args=(keys[number::4],)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert failures == []
+    assert redactor.redact(" ".join(keys)) == " ".join(["[secret]"] * 100)

@@ -59,6 +59,18 @@ def test_a_body_in_an_unknown_encoding_is_kept() -> None:
         assert SentRequest.from_httpx(request, None).body == "plain"
 
 
-def test_a_key_in_the_query_is_hidden() -> None:
-    request = httpx.Request("GET", "https://x.example/ask?q=a%20b&api_key=s3cret&token=t")
-    assert SentRequest.from_httpx(request, None).endpoint == "GET /ask?q=a%20b&api_key=hidden&token=hidden"
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        pytest.param("q=a%20b&api_key=s3cret&token=t", "q=a%20b&api_key=hidden&token=hidden", id="several"),
+        pytest.param("api-key=a&x-api-key=b", "api-key=hidden&x-api-key=hidden", id="with dashes"),
+        pytest.param("subscription-key=a&accessToken=b", "subscription-key=hidden&accessToken=hidden", id="Azure's"),
+        pytest.param("sv=2024&sig=a%2B%3D&code=b", "sv=2024&sig=hidden&code=hidden", id="signatures and codes"),
+        pytest.param("client_secret=a;password=b", "client_secret=hidden;password=hidden", id="semicolons"),
+        pytest.param("api%5Fkey=a&api%2Dkey", "api%5Fkey=hidden&api%2Dkey", id="a name that is percent-encoded"),
+        pytest.param("api-version=2024-10-21&max_tokens=5", "api-version=2024-10-21&max_tokens=5", id="none"),
+    ],
+)
+def test_a_key_in_the_query_is_hidden(query: str, shown: str) -> None:
+    request = httpx.Request("GET", f"https://x.example/ask?{query}")
+    assert SentRequest.from_httpx(request, None).endpoint == f"GET /ask?{shown}"

@@ -248,7 +248,8 @@ def test_a_secret_from_the_environment_is_never_written_into_a_snapshot(
     result.stdout.fnmatch_lines(
         [
             "a.eval.yaml:3:5: case 'hello': what is sent to azure holds the value of the environment variable INTERNAL_TOKEN,"
-            " under question; remove it: snapshots are committed"
+            " under question; remove it: snapshots are committed."
+            " If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
         ]
     )
     assert run.snapshots() == []

@@ -1,0 +1,126 @@
+"""Secret sources: the secrets in environment variables, headers and URLs.
+
+A name and a value come in; each secret in the value comes out: the whole of it, the lines of a PEM, the password in a
+URL, the key in a connection string or a JSON document. Pure functions; only `redaction` calls them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import unquote
+
+from pytest_chatprompt.capture.secret_names import SecretKind, is_secret_parameter, kind_of_variable
+from pytest_chatprompt.capture.secret_values import MIN_SECRET_LENGTH, looks_secret
+
+_MIN_PART_LENGTH: Final = 16
+# A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
+_LINE_BREAK: Final = re.compile(r"\n|\\n")
+_LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
+_USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/@]+))?@")
+_ASSIGNMENT: Final = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^;&\s]+)")
+_NAME_OF_CONNECTION: Final = re.compile(r"URL|URI|DSN|CONN|ENDPOINT|STRING", re.IGNORECASE)
+
+
+def secrets_of_variable(name: str, value: str) -> Iterator[str]:
+    """Find the secrets in an environment variable.
+
+    Args:
+        name: its name.
+        value: its value; white space around it does not count.
+    """
+    value = value.strip()
+    if len(value) < MIN_SECRET_LENGTH:
+        return
+    kind = kind_of_variable(name)
+    if kind is not None:
+        if looks_secret(value, kind):
+            yield value
+        yield from _parts(value)
+    if "://" in value:
+        yield from secrets_of_url(value)
+    if kind is not None or _NAME_OF_CONNECTION.search(name):
+        yield from _assigned(value)
+    if value.startswith("{"):
+        try:
+            yield from _secrets_of_json(json.loads(value))
+        except (ValueError, RecursionError):
+            return
+
+
+def secrets_of_header(name: str, value: str) -> Iterator[str]:
+    """Find the credentials in a header of a request.
+
+    Args:
+        name: in any case.
+        value: a scheme may stand in front of the credential: `Bearer ...`.
+    """
+    kind = kind_of_variable(name)
+    if kind is None or "signature=" in value.lower():
+        # A signature is another one for each request, and no secret once the request was sent.
+        return
+    if name.lower() == "cookie":
+        pairs = (cookie.strip().partition("=") for cookie in value.split(";"))
+        yield from (content for _, _, content in pairs if looks_secret(content, SecretKind.UNCERTAIN))
+        return
+    scheme, _, credential = value.strip().rpartition(" ")
+    if looks_secret(credential, kind):
+        yield credential
+    if scheme.lower() == "basic":
+        try:
+            user, _, password = base64.b64decode(credential).decode(errors="replace").partition(":")
+        except ValueError:
+            return
+        if looks_secret(password, SecretKind.PHRASE):
+            yield password
+        if looks_secret(user, SecretKind.UNCERTAIN) and not password:
+            yield user
+
+
+def secrets_of_url(url: str) -> Iterator[str]:
+    """Find the password of a URL, and its query parameters with a secret's name.
+
+    Args:
+        url: as it is sent, percent-encoded; a longer text that holds URLs is fine too.
+    """
+    for user, password in _USER_INFO.findall(url):
+        if password and looks_secret(unquote(password), SecretKind.PHRASE):
+            yield unquote(password)
+        if not password and looks_secret(unquote(user), SecretKind.UNCERTAIN):
+            # Tokens are used as user names: `https://TOKEN@host/`.
+            yield unquote(user)
+    for parameter in re.split("[&;]", url.partition("?")[2]):
+        name, _, value = parameter.partition("=")
+        if is_secret_parameter(unquote(name)) and looks_secret(unquote(value), SecretKind.KEY):
+            yield unquote(value)
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The lines of a PEM, and the keys of a list of keys."""
+    parts = [part.strip() for part in _LINE_BREAK.split(value)]
+    if len(parts) == 1:
+        parts = re.split(r"[,;\s]+", value)
+    if len(parts) > 1:
+        for part in parts:
+            if len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) and looks_secret(part, SecretKind.UNCERTAIN):
+                yield part
+
+
+def _assigned(value: str) -> Iterator[str]:
+    """What names of secrets are assigned in a connection string: `Server=db;Password=...`."""
+    for name, quoted in _ASSIGNMENT.findall(value):
+        kind, content = kind_of_variable(name), quoted.strip("\"'")
+        if kind is not None and looks_secret(content, kind):
+            yield content
+
+
+def _secrets_of_json(data: Any) -> Iterator[str]:
+    """What stands under names of secrets in a JSON document, such as the key file of a service account."""
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        if isinstance(value, str):
+            yield from secrets_of_variable(str(name), value)
+        else:
+            yield from _secrets_of_json(value)
