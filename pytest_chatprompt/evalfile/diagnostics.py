@@ -119,8 +119,8 @@ def describe_value(node: Node, *, with_hint: bool = False) -> str:
 
 def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> list[str]:
     """The keys that are valid at a location of a model."""
-    steps = [step for step in location if isinstance(step, str) and step in _INNER_MODELS]
-    owner = _INNER_MODELS[steps[-1]] if steps else model
+    owners = [_INNER_MODELS[step] for step in location if isinstance(step, str) and step in _INNER_MODELS]
+    owner = owners[-1] if owners else model
     return [field.alias or name for name, field in owner.model_fields.items()]
 
 

@@ -32,6 +32,11 @@ def test_settings_above_the_root_folder_are_ignored(project: Project) -> None:
     assert find_guideline_patterns(project.root / "repo" / "evals", project.root / "repo") == ()
 
 
+def test_above_a_folder_outside_the_root_nothing_is_looked_for(project: Project) -> None:
+    project.write("x/.agentv/config.yaml", "guideline_patterns: [outside]\n")
+    assert find_guideline_patterns(project.root / "x" / "deep", project.root / "y") == ()
+
+
 def test_settings_without_patterns_give_none(project: Project) -> None:
     project.write(".agentv/config.yaml", "eval_patterns: [x]\n")
     assert find_guideline_patterns(project.root, project.root) == ()

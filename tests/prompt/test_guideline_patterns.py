@@ -56,6 +56,7 @@ def test_the_first_pattern_that_matches_makes_a_file_a_guideline(
         pytest.param("aaa.md", "+(a).md", True, id="a text"),
         pytest.param("abba.md", "*(a|b).md", True, id="texts that begin differently"),
         pytest.param("abxab.md", "+(ab|x).md", True, id="texts of several lengths"),
+        pytest.param("cab.md", "+(a|b|c).md", True, id="three texts"),
         pytest.param("x7f3.md", "+([a-z0-9]).md", True, id="one set of characters"),
         pytest.param("abc.md", "+(?).md", True, id="any character"),
         pytest.param("a" * 200, "+(a)+(a)+(a)b", False, id="three groups on a long name"),
