@@ -6,6 +6,7 @@ from pytest_chatprompt.capture.eval_api import (
     EvalAPI as EvalAPI,
 )
 from pytest_chatprompt.capture.redaction import (
+    FoundSecret as FoundSecret,
     Redactor as Redactor,
 )
 from pytest_chatprompt.errors import (

@@ -79,6 +79,15 @@ class Redactor:
         for name, value in variables.items():
             self._add(secrets_of_variable(name, value), f"the value of {name} in the agent's env")
 
+    def add_key(self, key: str, what: str) -> None:
+        """Learn the key of a provider, whatever its variable and its header are called.
+
+        Args:
+            key: the key; one that is a plain word is no secret, as everywhere.
+            what: what it is: `the key of Mistral`.
+        """
+        self._add(secrets_of_variable("API_KEY", key), what)
+
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Learn the credentials in the headers of a request.
 

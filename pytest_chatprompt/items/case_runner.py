@@ -21,6 +21,7 @@ from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
@@ -97,6 +98,9 @@ class CaseRunner:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
         data = snapshot_data(exchange, item.provider_name, item.config.rootpath)
+        if isinstance(self.provider, ChatProvider):
+            for key in self.provider.known_keys():
+                self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
         secret = self.api.redactor.find(data)
         if secret is not None:
             raise SnapshotError(

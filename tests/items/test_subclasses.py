@@ -325,3 +325,35 @@ def test_in_a_live_run_a_subclass_is_previewed_without_a_reply_of_eval_api(
     live_subclasses.update("--chatprompt-live").assert_outcomes(passed=1)
     snapshot = live_subclasses.snapshot("__snapshots__/a.eval/hello[echo].yaml")
     assert snapshot["request"] == server.requests[0][2] == EXPECTED["answered_echo"].request
+
+
+ODD_NAMES = """
+import pytest
+from pytest_chatprompt import OpenAIProvider
+
+class AcmeProvider(OpenAIProvider):
+    vendor = "Acme"
+    key_variable = "ACME_LOGIN"
+
+    def auth_headers(self, key):
+        return {"x-acme-auth": key}
+
+@pytest.fixture(scope="session")
+def acme_provider():
+    return AcmeProvider(base_url="https://acme.example/v1")
+"""
+
+
+def test_the_key_of_a_subclass_is_a_secret_whatever_its_variable_and_header_are_called(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_LOGIN", "acme-0123456789abcdef")
+    leaking = HELLO.replace("content: hello", "content: my key is acme-0123456789abcdef")
+    run.write({"a.eval.yaml": f"provider: acme{leaking}", "conftest.py": ODD_NAMES})
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'hello': what is sent to acme holds the key of Acme, under question;*"]
+    )
+    assert run.snapshots() == []
+    assert "acme-0123456789abcdef" not in result.stdout.str()

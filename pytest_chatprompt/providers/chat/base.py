@@ -216,6 +216,10 @@ class ChatProvider(VendorAPI):
         """
         return self.auth_headers(self._key())
 
+    def known_keys(self) -> tuple[str, ...]:
+        """The real keys that it may use, for those who keep them out of snapshots: the argument and the variable's."""
+        return tuple(filter(None, (self._api_key, os.environ.get(self.key_variable))))
+
     @classmethod
     def placeholders(cls) -> dict[str, str]:
         """The environment variables that the provider reads, by name, each with the value that it has offline."""
