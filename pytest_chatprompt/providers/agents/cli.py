@@ -41,7 +41,7 @@ class CLIProvider(AgentProvider):
     its standard output is the answer.
 
     Args:
-        command: the executable and its arguments; no shell is involved.
+        command: the executable and its arguments, at least one item; no shell is involved.
         healthcheck: a command that must succeed once before the first case is sent; `None` for no check.
         settings: see `AgentSettings`.
 
@@ -54,18 +54,18 @@ class CLIProvider(AgentProvider):
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: Sequence[str] = (),
         *,
         healthcheck: Sequence[str] | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        check_names(self, settings, AgentSettings)
         if isinstance(command, str) or not command:
             raise ValueError("CLIProvider: command must be a list of the executable and its arguments")
         unknown = sorted({name for item in command for name in _PLACEHOLDER.findall(item)} - set(PLACEHOLDERS))
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"CLIProvider: unknown placeholder {{{unknown[0]}}}; the placeholders are {known}")
-        check_names(self, settings, AgentSettings)
         super().__init__(executable=command[0], **settings)
         self.command = tuple(command)
         self.healthcheck = None if healthcheck is None else tuple(healthcheck)

@@ -147,8 +147,8 @@ def test_an_output_file_that_is_too_long_is_an_error() -> None:
 
 
 def test_there_is_no_command_by_default() -> None:
-    with pytest.raises(TypeError, match="'command'"):
-        CLIProvider()  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="command must be a list of the executable and its arguments"):
+        CLIProvider()
 
 
 def test_a_missing_output_file_is_an_error() -> None:
