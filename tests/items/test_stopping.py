@@ -35,8 +35,11 @@ def pytest_chatprompt_response(case):
 
 @pytest.mark.parametrize("scope", ["session", "function"])
 def test_a_failure_in_one_worker_cancels_the_requests_of_the_other(
-    live_project: MakeLiveProject, server: Server, scope: str
+    live_project: MakeLiveProject, server: Server, scope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Other runs of this machine leave their own files in the temporary folder while they last.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     conftest = f"""
 @pytest.fixture(scope="{scope}")
 def openai_provider():
@@ -57,7 +60,7 @@ def openai_provider():
     result = run("--chatprompt-live", "-x", "-n", "2")
     assert time.monotonic() - started < 40
     assert result.ret != 0
-    assert not list(Path(tempfile.gettempdir()).glob("chatprompt-stop-*"))
+    assert not list(tmp_path.glob("chatprompt-stop-*"))
 
 
 def test_ctrl_c_cancels_requests_to_an_api_that_does_not_reply(live_project: MakeLiveProject, server: Server) -> None:
