@@ -38,6 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_chatprompt.wording import about_message
+
 
 class ChatPromptError(Exception):
     """Base of every error of this package."""
@@ -111,7 +113,7 @@ class PayloadError(ProviderError):
     def __init__(self, reason: str, *, message_number: int | None = None) -> None:
         self.reason = reason
         self.message_number = message_number
-        super().__init__(reason if message_number is None else f"message {message_number}: {reason}")
+        super().__init__(about_message(message_number, reason))
 
 
 class MissingSettingError(ProviderError):

@@ -31,6 +31,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
+def about_message(number: int | None, text: str) -> str:
+    """A text that is about one message of a case: `message 2: the role is missing`.
+
+    Args:
+        number: 1-based; `None` for a text that is about no single message, which stays as it is.
+        text: what is said of it.
+    """
+    return text if number is None else f"message {number}: {text}"
+
+
 def message_numbers(numbers: Sequence[int]) -> str:
     """Messages by their numbers: `message 2`, `messages 2 and 3`, `messages 1, 2 and 3`.
 

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self, get_args
 from pydantic import Discriminator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf, union_tag
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf, value_kind
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
@@ -92,7 +92,7 @@ class EvalMessage(StrictModel):
         Annotated[str, Tag("string")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
         | Annotated[None, Tag("null")],
-        Discriminator(union_tag),
+        Discriminator(value_kind),
     ] = None
     name: str | None = None
     tool_calls: TupleOf[ToolCall] = ()

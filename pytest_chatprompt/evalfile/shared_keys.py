@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, union_tag
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -62,7 +62,7 @@ class SharedKeys(StrictModel):
         Annotated[NonEmptyString, Tag("string")]
         | Annotated[NonEmptyTupleOf[NonEmptyString], Tag("list")]
         | Annotated[None, Tag("null")],
-        Discriminator(union_tag),
+        Discriminator(value_kind),
         AfterValidator(_reject_repeated_provider),
     ] = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)

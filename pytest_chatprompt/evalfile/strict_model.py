@@ -26,7 +26,7 @@ NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list)]
 NonEmptyString = Annotated[str, Field(min_length=1)]
 
 
-def union_tag(value: Any) -> str:
+def value_kind(value: Any) -> str:
     """The tag of a value in a union of a string, a list and null: `string`, `list` or `null`."""
     if value is None:
         return "null"

@@ -25,7 +25,7 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders, snapshot_parameters
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
-from pytest_chatprompt.snapshots.names import casefolded, node_name, snapshot_stems
+from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
 
 
@@ -119,8 +119,8 @@ class EvalFile(pytest.Module):
         if folder not in by_stem:
             by_stem[folder] = defaultdict(list)
             for path in sorted(folder.iterdir()):
-                by_stem[folder][casefolded(path.stem)].append(path)
-        return by_stem[folder][casefolded(self.path.stem)]
+                by_stem[folder][normalized_name(path.stem)].append(path)
+        return by_stem[folder][normalized_name(self.path.stem)]
 
     def _items(self, case: EvalCase | InvalidCase, templates: ItemTemplates) -> Iterator[EvalItem]:
         options = self.config.stash[options_key]

@@ -17,11 +17,11 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.guidelines import guideline_block
 from pytest_chatprompt.prompt.parts import is_blank
 from pytest_chatprompt.prompt.rendering import RenderedMessage, render_messages
-from pytest_chatprompt.wording import message_numbers
+from pytest_chatprompt.wording import about_message, message_numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConversionResult:
     """A chat prompt, and how it differs from the messages of the case.
 
     Args:
@@ -59,7 +59,7 @@ def convert_to_chat_prompt(
 
 def convert(
     messages: Sequence[RenderedMessage], *, system_prompt: str | None, default_system_prompt: str | None
-) -> Conversion:
+) -> ConversionResult:
     """Convert rendered messages, and keep what the rest of the request needs besides the chat prompt.
 
     Args:
@@ -85,7 +85,7 @@ def convert(
         numbers = message_numbers([message.number for message in system_messages])
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
-    return Conversion((*system, *turns), guidelines, tuple(adjustments))
+    return ConversionResult((*system, *turns), guidelines, tuple(adjustments))
 
 
 def _unique_guidelines(messages: Sequence[RenderedMessage]) -> tuple[Attachment, ...]:
@@ -124,10 +124,8 @@ def _adjustments(messages: Sequence[RenderedMessage], system_messages: Sequence[
                 moved.add(guideline.path)
                 verb = "not added" if is_blank(guideline.content) else "moved"
                 reason = ", nothing but white space in it" if is_blank(guideline.content) else ""
-                yield (
-                    f"message {message.number}: guideline {guideline.name} {verb} to the system message{reason} "
-                    f"(matched {guideline.pattern})"
-                )
+                text = f"guideline {guideline.name} {verb} to the system message{reason} (matched {guideline.pattern})"
+                yield about_message(message.number, text)
         yield from message.adjustments
         if message.source.role == "system" and not message.drop_reason:
             yield from _system_adjustments(message, system_messages)
@@ -136,8 +134,9 @@ def _adjustments(messages: Sequence[RenderedMessage], system_messages: Sequence[
 def _system_adjustments(message: RenderedMessage, system_messages: Sequence[RenderedMessage]) -> Iterator[str]:
     first_number = system_messages[0].number
     if message.number != first_number:
-        yield f"message {message.number}: system message merged into the first"
+        yield about_message(message.number, "system message merged into the first")
     elif message.number > 1:
-        yield f"message {message.number}: system message moved to the start"
+        yield about_message(message.number, "system message moved to the start")
     if len(system_messages) > 1 and message.source.name is not None:
-        yield f"message {message.number}: name {message.source.name!r} left out, the system messages are one"
+        text = f"name {message.source.name!r} left out, the system messages are one"
+        yield about_message(message.number, text)

@@ -20,7 +20,7 @@ class AttachmentError(Exception):
     """A file that a case names is missing, outside the root folder, or not text."""
 
 
-class FoundFile(NamedTuple):
+class ResolvedFile(NamedTuple):
     """Where a file is that a case names.
 
     Args:
@@ -43,9 +43,9 @@ class FileReader:
     root: Path
     _texts: dict[Path, str] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
-    _found_files: dict[tuple[str, Path], FoundFile] = field(default_factory=dict)
+    _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
 
-    def find(self, name: str, folder: Path) -> FoundFile:
+    def find(self, name: str, folder: Path) -> ResolvedFile:
         """Find a file that a case names.
 
         Args:
@@ -60,7 +60,7 @@ class FileReader:
         candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in self._start_folders(name, folder)]
         for candidate in candidates:
             if os.path.lexists(candidate):
-                found = FoundFile(candidate, self._root_path(candidate, name))
+                found = ResolvedFile(candidate, self._root_path(candidate, name))
                 self._found_files[name, folder] = found
                 return found
         tried = ", ".join(dict.fromkeys(self._shown_candidate(candidate) for candidate in candidates))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.parts import Attachments, is_blank, render_part
+from pytest_chatprompt.wording import about_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,13 @@ def _render(
     only_guidelines = len(guidelines) == len(texts) and not keep_references
     drop_reason = _drop_reason(message, is_empty=not texts, only_guidelines=only_guidelines)
     if drop_reason:
-        adjustments = [f"message {number}: dropped, {drop_reason}"]
+        adjustments = [about_message(number, f"dropped, {drop_reason}")]
     elif not isinstance(message.content, str):
         adjustments = [
-            f"message {number}: part {part_number} dropped, nothing left in it" for part_number in blank_parts
+            about_message(number, f"part {part_number} dropped, nothing left in it") for part_number in blank_parts
         ]
     elif content != message.content:
-        adjustments = [f"message {number}: content dropped, nothing but white space in it"]
+        adjustments = [about_message(number, "content dropped, nothing but white space in it")]
     else:
         adjustments = []
     return RenderedMessage(number, message, content, tuple(guidelines), drop_reason, tuple(adjustments))

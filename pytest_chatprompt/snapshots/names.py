@@ -43,12 +43,12 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """
     stems = [_stem(case_id, label) for case_id, label in names]
     # Compare ids, not whole stems, so that a snapshot has the same name whichever providers a run uses.
-    sharing_ids = Counter(casefolded(case_id) for case_id in {case_id for case_id, _ in names})
-    sharing_stems = Counter(map(casefolded, stems))
+    sharing_ids = Counter(normalized_name(case_id) for case_id in {case_id for case_id, _ in names})
+    sharing_stems = Counter(map(normalized_name, stems))
     return tuple(
         _with_digest(stem, case_id, label)
-        if (sharing_ids[casefolded(case_id)] > 1 and case_id != casefolded(case_id))
-        or (sharing_stems[casefolded(stem)] > 1 and stem != casefolded(stem))
+        if (sharing_ids[normalized_name(case_id)] > 1 and case_id != normalized_name(case_id))
+        or (sharing_stems[normalized_name(stem)] > 1 and stem != normalized_name(stem))
         else stem
         for stem, (case_id, label) in zip(stems, names, strict=True)
     )
@@ -72,7 +72,7 @@ def _truncate(text: str, size_bytes: int) -> str:
     return text.encode()[:size_bytes].decode(errors="ignore")
 
 
-def casefolded(name: str) -> str:
+def normalized_name(name: str) -> str:
     """Fold a name, so that names which a file system may treat as the same are equal.
 
     Args:

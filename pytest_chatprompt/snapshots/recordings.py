@@ -21,7 +21,7 @@ from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.snapshot_data import sent_data
+from pytest_chatprompt.snapshots.snapshot_data import payload_data
 from pytest_chatprompt.wording import shown_path
 
 _HASH_PREFIX: Final = "sha256:"
@@ -49,7 +49,7 @@ def request_sha256(exchange: Exchange, root: Path) -> str:
         exchange: what a provider sent, as captured.
         root: pytest's root folder.
     """
-    text = json.dumps(sent_data(exchange, root), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(payload_data(exchange, root), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

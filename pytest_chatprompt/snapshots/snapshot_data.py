@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.providers.agents.base import portable_invocation
 
 
-def sent_data(exchange: Exchange, root: Path) -> Any:
+def payload_data(exchange: Exchange, root: Path) -> Any:
     """Only what was sent, as JSON data: a recorded answer is valid for exactly this.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_chatprompt.snapshots.names import casefolded
+from pytest_chatprompt.snapshots.names import normalized_name
 
 
 def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
@@ -23,7 +23,7 @@ def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
         Sorted paths; files that are not named as this plugin names snapshots are ignored.
     """
     # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
-    defined = {casefolded(stem) for stem in stems}
+    defined = {normalized_name(stem) for stem in stems}
     paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     return [
         path for path in paths if "]" in path.stem and not path.name.startswith(".") and _case_stem(path) not in defined
@@ -31,6 +31,6 @@ def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
 
 
 def _case_stem(path: Path) -> str:
-    """The casefolded stem without the suffix of a further assertion: `name[azure]` for `name[azure].1.yaml`."""
+    """The normalized stem without the suffix of a further assertion: `name[azure]` for `name[azure].1.yaml`."""
     case, bracket, rest = path.stem.partition("[")
-    return casefolded(f"{case}{bracket}{rest.partition(']')[0]}]")
+    return normalized_name(f"{case}{bracket}{rest.partition(']')[0]}]")

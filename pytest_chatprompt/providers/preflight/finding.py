@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_chatprompt.errors import PayloadWarning
+from pytest_chatprompt.wording import about_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,5 @@ class Finding:
 
     def to_warning(self) -> PayloadWarning:
         """Make a warning of it; the text ends with the rule and its source."""
-        place = "" if self.message_number is None else f"message {self.message_number}: "
-        text = f"{place}{self.text} [{self.rule}, {self.source}]"
+        text = about_message(self.message_number, f"{self.text} [{self.rule}, {self.source}]")
         return PayloadWarning(text, rule=self.rule, message_number=self.message_number)
