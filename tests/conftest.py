@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,11 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import load_eval_file
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+
+# A shell that runs the tests in the background ignores these in all of its children, also those that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 pytest_plugins = ["pytester", "tests.server", "tests.raw_server", "tests.providers.agents.fake_agents"]
 

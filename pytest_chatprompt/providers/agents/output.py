@@ -22,14 +22,15 @@ def read_end(file: IO[bytes]) -> tuple[str, bool]:
     """Read a file from its end, up to `MAX_OUTPUT_BYTES`, as UTF-8; invalid bytes become U+FFFD.
 
     Args:
-        file: a file that can seek.
+        file: a regular file. A process that inherited it may still write to it.
 
     Returns:
         The text, and whether the file is longer, so that its beginning is missing.
     """
-    start = max(file_size(file) - MAX_OUTPUT_BYTES, 0)
-    file.seek(start)
-    return file.read(MAX_OUTPUT_BYTES).decode(errors="replace"), start > 0
+    size = file_size(file)
+    start = max(size - MAX_OUTPUT_BYTES, 0)
+    # Neither moves nor uses the position of the file: the process that writes to it has the same one.
+    return os.pread(file.fileno(), size - start, start).decode(errors="replace"), start > 0
 
 
 def file_size(file: IO[bytes]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,11 @@ def test_an_answer_that_is_too_long_is_an_error(tmp_path: Path, monkeypatch: pyt
 )
 def test_the_tail_of_an_output_is_its_last_lines(text: str, tail: str) -> None:
     assert output_tail(text, "log") == tail
+
+
+def test_reading_does_not_move_the_position_of_a_process_that_still_writes() -> None:
+    with tempfile.TemporaryFile() as file:
+        os.write(file.fileno(), b"written")
+        os.lseek(file.fileno(), 3, os.SEEK_SET)
+        assert read_end(file) == ("written", False)
+        assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == 3
