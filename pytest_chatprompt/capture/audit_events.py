@@ -80,7 +80,7 @@ def _c_function(_: Any, name: Any) -> Attempt | None:
 
 def _attempt(kind: Literal["connection", "lookup"], host: Any, port: Any) -> Attempt:
     name = _text(host)
-    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", _is_loopback(name))
+    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", is_loopback(name))
 
 
 def _text(value: Any) -> str:
@@ -89,7 +89,8 @@ def _text(value: Any) -> str:
     return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, a name or an address, is this machine itself."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:

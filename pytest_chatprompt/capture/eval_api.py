@@ -1,98 +1,192 @@
 """`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
-While it intercepts, every httpx client's request comes here and not to its transport. A test's own routes come first.
-Then the API that the request belongs to gives its default reply, on whatever host. Any other request is an error.
-The router keeps what was sent; `recorder` reads it.
+While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
+first, then a reply that the test queued, then the least reply that is valid for the request. What goes to this machine
+or to an allowed host passes, unless it is a request to a known API. Any other request is an error.
+`recorder` and the fixture `eval_api` let it act; tests add routes and replies, and read what was sent.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, Final
 
 import httpx
 import respx
-from respx.models import AllMockedAssertionError
+from respx.models import AllMockedAssertionError, PassThrough
 
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.audit_events import is_loopback
+from pytest_chatprompt.capture.offline_api import OfflineAPI, find_offline_api
 from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.reply_queue import ReplyQueue
+from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import CaptureError
-from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+
+# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
+_UNANSWERED_STATUS: Final = 404
 
 
 class EvalAPI(respx.MockRouter):
-    """A respx router that answers the chat APIs by itself.
+    """A respx router that answers the APIs of models by itself.
 
     Args:
         redactor: learns the credentials in the requests.
+        allowed_hosts: names of hosts that requests may reach.
+        is_live: whether requests go on to the real APIs. Routes answer nothing then; queued replies do.
 
     Attributes:
-        sent: the httpx requests since `intercept` was entered, bodies read, in order.
-        unanswered: `METHOD URL` of those that nothing answered.
-        was_started: whether it ever intercepted; respx keeps some state of each time.
+        unanswered: `METHOD URL` of the requests that nothing answered.
+        was_used: whether it ever acted or was given replies; respx keeps some state of each time.
     """
 
-    def __init__(self, redactor: Redactor | None = None) -> None:
-        # "httpx": respx patches the client and not its transport, so that no client can go around it.
-        super().__init__(assert_all_called=False, using="httpx")
+    def __init__(
+        self, redactor: Redactor | None = None, *, allowed_hosts: Collection[str] = (), is_live: bool = False
+    ) -> None:
+        # Requests come from `intercept_clients` and from the built-in providers' HTTP client: respx patches nothing.
+        super().__init__(assert_all_called=False, using=None)
         self.redactor = redactor or Redactor({})
-        self.sent: list[httpx.Request] = []
+        self.allowed_hosts = frozenset(allowed_hosts)
+        self.is_live = is_live
         self.unanswered: list[str] = []
-        self.was_started = False
+        self.was_used = False
+        self.log = RequestLog()
+        self._replies = ReplyQueue()
+
+    @property
+    def sent(self) -> tuple[SentRequest, ...]:
+        """What was sent so far, in the order of arrival."""
+        return tuple(entry.as_sent() for entry in self.log.since(0))
+
+    def reply(  # noqa: PLR0913 - what a model may reply
+        self,
+        text: str | None = None,
+        *,
+        tool_calls: Sequence[Mapping[str, Any]] = (),
+        json: Any = None,
+        usage: Mapping[str, int] | None = None,
+        finish_reason: str | None = None,
+        error: int | None = None,
+    ) -> None:
+        """Queue a reply for the next request to whichever API: in that API's shape, streamed if it asks for a stream.
+
+        Args:
+            text: the text.
+            tool_calls: mappings with `name`, `arguments` (a mapping, empty by default) and `id` (made up by default).
+            json: JSON data as the text; as the arguments of the tool, if the request forces one.
+            usage: a mapping with `input_tokens` and `output_tokens`; 0 by default.
+            finish_reason: `stop`, `length`, `tool_calls`, `content_filter`, or the API's word; by default what fits.
+            error: the status of an error, such as 429, in place of all of these.
+
+        Raises:
+            ValueError, TypeError: an argument is invalid, or two of them exclude each other.
+        """
+        self.was_used = True
+        self._replies.add(Reply(text, tool_calls, json, usage, finish_reason, error))
+
+    @property
+    def unused_replies(self) -> tuple[Reply, ...]:
+        """The queued replies that no request has taken."""
+        return self._replies.unused()
 
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
-        self.sent.clear()
+        self.log.clear()
         self.unanswered.clear()
 
     @contextmanager
     def intercept(self) -> Iterator[None]:
-        """Take the requests of every httpx client of this process; starts with no requests sent."""
-        self.clear_sent()
-        self.was_started = True
-        self.start()
-        try:
+        """Take the requests of every client of this process."""
+        # Offline runs of the built-in providers need none of it.
+        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
+
+        self.was_used = True
+        with intercept_clients(self):
             yield
-        finally:
-            self.stop(clear=False, reset=False, quiet=True)
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request of a sync client."""
-        self._log_request(request)
-        if not self.routes:
-            return self._answer(request)
-        try:
-            return super().handler(request)
-        except AllMockedAssertionError:
-            return self._answer(request)
+        """Answer a request of a built-in provider.
 
-    async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request of an async client."""
-        self._log_request(request)
-        try:
-            return await super().async_handler(request)
-        except AllMockedAssertionError:
-            return self._answer(request)
+        Raises:
+            CaptureError: nothing answers it.
+        """
+        entry = self._log_request(request)
+        response: httpx.Response | None = None
+        if self.routes:
+            try:
+                response = self._answered_by_route(entry, super().handler(request))
+            except (AllMockedAssertionError, PassThrough):
+                # The provider has no network to go on to.
+                response = None
+        response = response or self._answer(entry)
+        if response is None:
+            raise CaptureError(self._refusal(request))
+        return response
 
-    def _log_request(self, request: httpx.Request) -> None:
-        self.sent.append(request)
+    def handle(self, request: httpx.Request) -> httpx.Response | None:
+        """Answer a request of any client; `None` lets it go on to the network."""
+        entry = self._log_request(request)
+        if self.routes and not self.is_live:
+            try:
+                return self._answered_by_route(entry, super().handler(request))
+            except PassThrough:
+                return self._let_pass(entry)
+            except AllMockedAssertionError:
+                pass
+        return self._answer(entry) or self._pass_or_refuse(entry)
+
+    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
+        """Do as `handle` does; the side effects of routes may be async."""
+        entry = self._log_request(request)
+        if self.routes and not self.is_live:
+            try:
+                return self._answered_by_route(entry, await super().async_handler(request))
+            except PassThrough:
+                return self._let_pass(entry)
+            except AllMockedAssertionError:
+                pass
+        return self._answer(entry) or self._pass_or_refuse(entry)
+
+    def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
+        return self.log.add(request)
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        """Give the default reply of the API that a request belongs to."""
-        if request.method == "POST":
-            # The class of the provider that sends comes first: it may speak an API that is in no table.
-            sender: type[ChatProvider] | None = request.extensions.get(PROVIDER_EXTENSION)
-            for provider in CHAT_PROVIDERS if sender is None else (sender, *CHAT_PROVIDERS):
-                if provider.offline_reply and re.search(provider.offline_path, request.url.path):
-                    response = httpx.Response(200, json=provider.offline_reply, request=request)
-                    self.record(request, response=response)
-                    return response
+    def _answered_by_route(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
+        entry.answered_by = "route"
+        return response
+
+    def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
+        """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""
+        api = find_offline_api(entry.request)
+        if api is None:
+            return None
+        reply = self._replies.take(api.accepts)
+        if reply is None and self.is_live:
+            return None
+        entry.answered_by = "default" if reply is None else "reply"
+        response = api.answer(entry.request, reply)
+        self.record(entry.request, response=response)
+        return response
+
+    def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
+        host = entry.request.url.host
+        if self.is_live:
+            entry.answered_by = "network"
+            return None
+        if is_loopback(host) or host in self.allowed_hosts:
+            return self._let_pass(entry)
+        body = {"error": {"type": "not_found_error", "code": "not_found", "message": self._refusal(entry.request)}}
+        return httpx.Response(_UNANSWERED_STATUS, json=body, request=entry.request)
+
+    def _let_pass(self, entry: LoggedRequest) -> None:
+        self.log.remove(entry)
+
+    def _refusal(self, request: httpx.Request) -> str:
         description = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
         self.unanswered.append(description)
-        raise CaptureError(unanswered_message(description))
+        return unanswered_message(description)
 
 
 def unanswered_message(description: str) -> str:

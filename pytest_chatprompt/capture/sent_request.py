@@ -5,9 +5,10 @@ An httpx request comes in, a `SentRequest` comes out. Pure functions; `recorder`
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
-from typing import Any, Final, Self
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Self
 from urllib.parse import unquote
 
 import httpx
@@ -15,6 +16,8 @@ import httpx
 from pytest_chatprompt.capture.body import decode_body
 from pytest_chatprompt.capture.secret_names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
+
+AnsweredBy = Literal["route", "reply", "default", "network", "nothing"]
 
 _QUERY_PARAMETER: Final = re.compile(r"(?<=[?&;])([^=&;]*)=([^&;]*)")
 
@@ -26,20 +29,45 @@ class SentRequest:
     Args:
         endpoint: method, path and query below the base URL, without the host: `POST /v1/messages`.
         body: decoded from the bytes sent, see `decode_body`; `None` for no body.
+        url: the whole URL, its secrets hidden; no part of a snapshot.
+        answered_by: a `route` of the test, a `reply` that it queued, the `default` reply of the API, the `network` in a
+            live run, or `nothing`; no part of a snapshot.
     """
 
     endpoint: str
     body: Any
+    url: str = field(default="", compare=False)
+    answered_by: AnsweredBy = field(default="nothing", compare=False)
+
+    @property
+    def question(self) -> str:
+        """The conversation of the body as a transcript, as `question` in snapshots; `""` if it is of no known API."""
+        # A run that reads no conversation back does not load the APIs.
+        from pytest_chatprompt.capture.apis.table import find_api  # noqa: PLC0415
+
+        method, _, target = self.endpoint.partition(" ")
+        path = target.partition("?")[0]
+        url = httpx.URL(self.url)
+        api = find_api(method, url.path if self.url else path, url.host)
+        return "" if api is None else api.read_conversation(path, self.body).as_transcript()
+
+    def __lt__(self, other: SentRequest) -> bool:
+        return self._sort_key() < other._sort_key()
+
+    def _sort_key(self) -> tuple[str, str]:
+        return self.endpoint, json.dumps(self.body, sort_keys=True)
 
     @classmethod
-    def from_httpx(cls, request: httpx.Request, base_url: Any) -> Self:
+    def from_httpx(cls, request: httpx.Request, base_url: Any = None, answered_by: AnsweredBy = "nothing") -> Self:
         """Read an httpx request, whose body has been read.
 
         Args:
             request: the request.
             base_url: the provider's, a `str` or `httpx.URL`; a value of another type counts as none.
+            answered_by: what answered it.
         """
-        return cls(_endpoint(request, base_url), decode_body(request.content, request.headers))
+        body = decode_body(request.content, request.headers)
+        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by)
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:
@@ -51,6 +79,10 @@ def _endpoint(request: httpx.Request, base_url: Any) -> str:
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
     return f"{request.method} {target}"
+
+
+def _shown_url(url: httpx.URL) -> str:
+    return _QUERY_PARAMETER.sub(_hide_secret, str(url.copy_with(userinfo=b"") if url.userinfo else url))
 
 
 def _hide_secret(parameter: re.Match[str]) -> str:

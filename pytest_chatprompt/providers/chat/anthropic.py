@@ -47,18 +47,7 @@ class AnthropicProvider(ChatProvider):
 
     vendor = "Anthropic"
     key_variable = "ANTHROPIC_API_KEY"
-    offline_path = r"/v1/messages$"
-    offline_reply: ClassVar[Mapping[str, Any]] = {
-        "id": "msg_offline",
-        "type": "message",
-        "role": "assistant",
-        "model": "offline",
-        "content": [{"type": "text", "text": "(offline)"}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
-    }
-
+    offline_api = "anthropic"
     rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str

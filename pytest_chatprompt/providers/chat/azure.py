@@ -43,6 +43,7 @@ class AzureProvider(OpenAIProvider):
         ValueError: a setting has an invalid value.
     """
 
+    offline_api = "azure-chat"
     vendor = "Azure OpenAI"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"

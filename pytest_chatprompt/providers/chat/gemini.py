@@ -59,18 +59,7 @@ class GeminiProvider(ChatProvider):
 
     vendor = "Gemini"
     key_variable = "GEMINI_API_KEY"
-    offline_path = r":generateContent$"
-    offline_reply: ClassVar[Mapping[str, Any]] = {
-        "candidates": [
-            {
-                "content": {"role": "model", "parts": [{"text": "(offline)"}]},
-                "finishReason": "STOP",
-                "index": 0,
-            }
-        ],
-        "usageMetadata": {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0},
-    }
-
+    offline_api = "gemini"
     rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
     api_version: str

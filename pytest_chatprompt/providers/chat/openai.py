@@ -45,16 +45,7 @@ class OpenAIProvider(ChatProvider):
 
     vendor = "OpenAI"
     key_variable = "OPENAI_API_KEY"
-    offline_path = r"/chat/completions$"
-    offline_reply: ClassVar[Mapping[str, Any]] = {
-        "id": "chatcmpl-offline",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "offline",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "(offline)"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    }
-
+    offline_api = "openai-chat"
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 

@@ -24,8 +24,11 @@ class VendorAPI(ABC):
     Attributes:
         vendor: the API's name, for errors.
         key_variable: the environment variable of its key; `""` for an API that needs none.
-        offline_path: a regular expression for the paths of requests that `eval_api` answers offline.
-        offline_reply: the JSON body that it answers with; empty for none, and then a test needs a route of its own.
+        offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in
+            `capture.apis`; `""` for none of them.
+        offline_path: a regular expression for paths that are answered offline too; `""` for the API's own only.
+        offline_reply: a JSON body to answer them with; empty for the reply of `offline_api`. With neither, a test
+            needs a route of its own.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.
         model: the model's name; `""` for an API that has no models.
@@ -34,6 +37,7 @@ class VendorAPI(ABC):
 
     vendor: ClassVar[str]
     key_variable: ClassVar[str] = ""
+    offline_api: ClassVar[str] = ""
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}
     rules: ClassVar[tuple[Rule, ...]] = ()

@@ -1,0 +1,88 @@
+"""The offline API: what answers a request in place of the API that it is for.
+
+An httpx request comes in. Out comes what answers it: the reply that the provider's class declares, else the API that
+the class names, else the API whose path the request has. `eval_api` calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Protocol
+
+import httpx
+
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.table import find_api, get_api
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+
+_JSON: Final = (("content-type", "application/json"),)
+
+
+class OfflineAPI(Protocol):
+    """What answers a request in place of an API."""
+
+    def accepts(self, reply: Reply) -> bool:
+        """Whether it can give a queued reply."""
+        ...
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        """Answer a request: as the reply says, else as the request demands."""
+        ...
+
+
+def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
+    """What answers a request offline; `None` if it is to no known API.
+
+    Args:
+        request: its extensions name the class of the `ChatProvider` that sent it, if one did.
+    """
+    sender: type[ChatProvider] | None = request.extensions.get(PROVIDER_EXTENSION)
+    if sender is not None and request.method == "POST":
+        is_its_path = bool(sender.offline_path) and re.search(sender.offline_path, request.url.path) is not None
+        if is_its_path and sender.offline_reply:
+            return _DeclaredReply(sender)
+        if sender.offline_api and (is_its_path or get_api(sender.offline_api).answers("POST", request.url.path)):
+            return _APIOfProvider(sender)
+    return find_api(request.method, request.url.path, request.url.host)
+
+
+@dataclass(frozen=True, slots=True)
+class _DeclaredReply:
+    """The JSON body that the class of a provider declares."""
+
+    sender: type[ChatProvider]
+
+    def accepts(self, reply: Reply) -> bool:
+        # A queued reply has the shape of an API of the table.
+        return bool(self.sender.offline_api)
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        if reply is not None:
+            return get_api(self.sender.offline_api).answer(request, reply)
+        return httpx.Response(200, json=self.sender.offline_reply, request=request)
+
+
+@dataclass(frozen=True, slots=True)
+class _APIOfProvider:
+    """The API that the class of a provider names."""
+
+    sender: type[ChatProvider]
+
+    def accepts(self, reply: Reply) -> bool:
+        return get_api(self.sender.offline_api).accepts(reply)
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        if reply is None and self.sender in CHAT_PROVIDERS:
+            # A built-in provider asks its reply for nothing, and looking at what the request demands takes time.
+            return httpx.Response(200, headers=_JSON, content=_plain_reply(self.sender.offline_api), request=request)
+        return get_api(self.sender.offline_api).answer(request, reply)
+
+
+@cache
+def _plain_reply(api_name: str) -> bytes:
+    """The body of an API's reply to a request that demands nothing."""
+    return get_api(api_name).answer(httpx.Request("POST", "https://offline.example/", json={})).content
