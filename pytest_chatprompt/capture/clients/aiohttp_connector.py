@@ -1,0 +1,207 @@
+"""aiohttp: the connectors of its client sessions.
+
+The seam is `BaseConnector.connect`: it knows the whole request before anything is sent, and what it returns is a
+connection. For a request that is taken, that is one whose transport forgets what is written and gives the reply.
+Connectors to Unix sockets and named pipes are left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.capture.clients.interceptor import current_interceptor
+from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.reply import Reply
+from pytest_chatprompt.capture.clients.request import build_request
+
+
+def patches(module: ModuleType) -> tuple[Patch, ...]:
+    """The methods to replace.
+
+    Args:
+        module: `aiohttp`.
+    """
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        async def connect(self: Any, req: Any, traces: Any, timeout: Any) -> Any:
+            interceptor = current_interceptor()
+            if interceptor is None or isinstance(self, module.UnixConnector | module.NamedPipeConnector):
+                return await original(self, req, traces, timeout)
+            request = await _read_request(req)
+            with _own_errors(module):
+                response = await interceptor.handle_async(request)
+            if response is None:
+                return await original(self, req, traces, timeout)
+            return _connection(module, self, req, Reply(response, req.method))
+
+        return connect
+
+    return (Patch(module.BaseConnector, "connect", wrap),)
+
+
+async def _read_request(request: Any) -> httpx.Request:
+    headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
+    content = await _read_body(request)
+    # aiohttp compresses while it sends.
+    if request.compress == "gzip":
+        content = gzip.compress(content, mtime=0)
+    elif request.compress == "deflate":
+        content = zlib.compress(content)
+    return build_request("aiohttp", request.method, str(request.url), headers, content)
+
+
+async def _read_body(request: Any) -> bytes:
+    """Read the body of a request, in such a way that it can still be sent."""
+    body = request.body
+    if isinstance(body, bytes | bytearray):
+        return bytes(body)
+    if hasattr(body, "as_bytes"):
+        content: bytes = await body.as_bytes()
+        return content
+    # aiohttp before 3.12.
+    collected = _CollectingWriter()
+    await body.write(collected)
+    request.body = collected.content
+    return collected.content
+
+
+class _CollectingWriter:
+    """As much of `aiohttp.abc.AbstractStreamWriter` as a payload uses to write itself."""
+
+    def __init__(self) -> None:
+        self.content = b""
+
+    async def write(self, chunk: Any) -> None:
+        """Add some bytes."""
+        self.content += chunk
+
+
+def _connection(module: ModuleType, connector: Any, request: Any, reply: Reply) -> Any:
+    """A connection that gives a reply as soon as the request has been written."""
+    loop = asyncio.get_running_loop()
+    protocol = _protocol_class(module)(loop)
+    protocol.connection_made(_ReplyTransport(module, protocol, reply, request.headers.get("Expect")))
+    # The connector closes it after the reply, and never keeps it for another request.
+    protocol.force_close()
+    return module.connector.Connection(connector, request.connection_key, protocol, loop)
+
+
+def _protocol_class(module: ModuleType) -> type[Any]:
+    base: type[Any] = module.client_proto.ResponseHandler
+
+    class ReplyHandler(base):  # type: ignore[misc]
+        # aiohttp calls this when it has written the whole request.
+        def start_timeout(self) -> None:
+            super().start_timeout()
+            self.transport.start_reply()
+
+    return ReplyHandler
+
+
+class _ReplyTransport(asyncio.Transport):
+    """A transport that forgets what is written to it, and gives a reply in its place.
+
+    Args:
+        module: the library.
+        protocol: reads the reply.
+        reply: the reply.
+        expects: the value of the request's header `Expect`.
+    """
+
+    def __init__(self, module: ModuleType, protocol: Any, reply: Reply, expects: str | None) -> None:
+        super().__init__()
+        self._module = module
+        self._protocol = protocol
+        self._reply = reply
+        self._expects_continue = expects is not None and expects.lower() == "100-continue"
+        self._loop = asyncio.get_running_loop()
+        self._reading = asyncio.Event()
+        self._reading.set()
+        self._task: asyncio.Task[None] | None = None
+        self._is_closing = False
+
+    def start_reply(self) -> None:
+        """Give the reply: at once if it is whole, else part by part."""
+        if self._reply.body is None:
+            self._task = self._loop.create_task(self._stream_reply())
+        else:
+            self._loop.call_soon(self._receive, b"".join(self._reply.framed()))
+
+    async def _stream_reply(self) -> None:
+        try:
+            with _own_errors(self._module):
+                async for part in self._reply.async_framed():
+                    await self._reading.wait()
+                    self._receive(part)
+        except Exception as error:
+            self._protocol.connection_lost(error)
+        finally:
+            await self._reply.aclose()
+
+    def _receive(self, data: bytes) -> None:
+        if not self._is_closing:
+            self._protocol.data_received(data)
+
+    def write(self, data: Any) -> None:
+        """Forget some bytes of the request."""
+        del data
+        if self._expects_continue:
+            self._expects_continue = False
+            self._loop.call_soon(self._receive, b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def writelines(self, list_of_data: Any) -> None:
+        """Forget some bytes of the request."""
+        self.write(list_of_data)
+
+    def can_write_eof(self) -> bool:
+        """A connection stays open in both directions."""
+        return False
+
+    def is_closing(self) -> bool:
+        """Whether the client has closed the connection."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """End the reply, read or not."""
+        if self._is_closing:
+            return
+        self._is_closing = True
+        if self._task is not None:
+            self._task.cancel()
+        self._loop.call_soon(self._protocol.connection_lost, None)
+
+    def abort(self) -> None:
+        """End the reply, read or not."""
+        self.close()
+
+    def pause_reading(self) -> None:
+        """Wait: the client reads slower than the reply comes."""
+        self._reading.clear()
+
+    def resume_reading(self) -> None:
+        """Go on."""
+        self._reading.set()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """There is no socket behind this transport."""
+        del name
+        return default
+
+
+@contextmanager
+def _own_errors(module: ModuleType) -> Iterator[None]:
+    """Raise aiohttp's own error for one of httpx, so that its callers recognise it."""
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise module.ServerTimeoutError(str(error)) from error
+    except httpx.TransportError as error:
+        raise module.ClientConnectionError(str(error)) from error

@@ -1,0 +1,127 @@
+"""`http.client`: the connections of the standard library, below `urllib.request`.
+
+The seam is the socket: a connection that is about to connect, or to send on a socket from before, gets one that
+collects the request and gives the reply. Subclasses that connect in their own way, such as urllib3's, are left alone.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.capture.clients.http1 import own_error, parse_request, reply_file
+from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
+from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.reply import Reply
+from pytest_chatprompt.capture.clients.request import build_request, join_url
+
+
+def patches(module: ModuleType) -> tuple[Patch, ...]:
+    """The methods to replace.
+
+    Args:
+        module: `http.client`.
+    """
+    return (
+        Patch(module.HTTPConnection, "connect", _wrap_connect),
+        Patch(module.HTTPSConnection, "connect", _wrap_connect),
+        Patch(module.HTTPConnection, "putrequest", _wrap_putrequest),
+    )
+
+
+def _wrap_connect(original: Callable[..., Any]) -> Callable[..., Any]:
+    def connect(self: Any) -> None:
+        if current_interceptor() is None:
+            original(self)
+        else:
+            self.sock = _CollectingSocket(self)
+
+    return connect
+
+
+def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
+    def putrequest(
+        self: Any, method: str, url: str, skip_host: bool = False, skip_accept_encoding: bool = False
+    ) -> None:
+        original(self, method, url, skip_host, skip_accept_encoding)
+        is_kept = self.sock is not None and not isinstance(self.sock, _CollectingSocket)
+        if is_kept and current_interceptor() is not None and _connects_as_usual(self):
+            self.sock = _CollectingSocket(self, self.sock)
+
+    return putrequest
+
+
+def _connects_as_usual(connection: Any) -> bool:
+    return type(connection).connect in (http.client.HTTPConnection.connect, http.client.HTTPSConnection.connect)
+
+
+class _CollectingSocket:
+    """Collects what a connection sends; asks the interceptor as soon as the connection wants to read.
+
+    Args:
+        connection: the connection whose socket this is.
+        kept: its socket from before.
+    """
+
+    def __init__(self, connection: http.client.HTTPConnection, kept: Any = None) -> None:
+        self._connection = connection
+        self._kept = kept
+        self._sent = bytearray()
+
+    def sendall(self, data: Any) -> None:
+        self._sent += data
+
+    def makefile(self, *arguments: Any, **options: Any) -> io.IOBase:
+        """What `HTTPResponse` reads: the reply, or what comes from the network."""
+        data = bytes(self._sent)
+        self._sent.clear()
+        interceptor = current_interceptor()
+        response = None
+        if interceptor is not None:
+            request = self._request(data)
+            try:
+                response = interceptor.handle(request)
+            except httpx.TransportError as error:
+                raise own_error(error) from error
+        if response is None:
+            real = self._connect()
+            real.sendall(data)
+            file: io.IOBase = real.makefile(*arguments, **options)
+            return file
+        # The connection closes after this reply: the next request is sent by whoever is there by then.
+        response.headers["Connection"] = "close"
+        return reply_file(Reply(response, request.method))
+
+    def close(self) -> None:
+        """Close the socket from before too: the connection will make a new one."""
+        if self._kept is not None:
+            self._kept.close()
+
+    def settimeout(self, _: Any) -> None:
+        """A reply needs no timeout."""
+
+    def setsockopt(self, *_: Any) -> None:
+        """Nor options."""
+
+    def _request(self, data: bytes) -> httpx.Request:
+        connection: Any = self._connection
+        parsed = parse_request(data)
+        scheme = "https" if isinstance(connection, http.client.HTTPSConnection) else "http"
+        # `set_tunnel` keeps the real host here, and the proxy's in `host`.
+        tunnel = getattr(connection, "_tunnel_host", None)
+        host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
+        url = join_url(scheme, host, None if port == connection.default_port else port, parsed.target)
+        return build_request("http.client", parsed.method, url, parsed.headers, parsed.content)
+
+    def _connect(self) -> Any:
+        connection = self._connection
+        connection.sock = self._kept
+        if self._kept is None:
+            with let_pass():
+                connection.connect()
+        return connection.sock

@@ -1,0 +1,145 @@
+"""httpcore and httpcore2: the connection pools below httpx and httpx2.
+
+The seam is `handle_request` of their two public pools; those for proxies inherit it. In-memory transports of httpx, and
+mocks of its transports, lie above and are never taken; nor are sockets of the file system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.capture.clients.interceptor import current_interceptor
+from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.reply import Reply
+from pytest_chatprompt.capture.clients.request import build_request, join_url
+
+
+def patches(module: ModuleType) -> tuple[Patch, ...]:
+    """The methods to replace.
+
+    Args:
+        module: `httpcore` or `httpcore2`.
+    """
+
+    def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
+        def handle_request(self: Any, request: Any) -> Any:
+            interceptor = current_interceptor()
+            if interceptor is None or _is_local(self):
+                return original(self, request)
+            body = _Body(b"".join(request.stream))
+            request.stream = body
+            with _own_errors(module):
+                response = interceptor.handle(_read_request(module, request, body.content))
+            if response is None:
+                return original(self, request)
+            return _response(module, Reply(response, request.method.decode("ascii")))
+
+        return handle_request
+
+    def wrap_async(original: Callable[..., Any]) -> Callable[..., Any]:
+        async def handle_async_request(self: Any, request: Any) -> Any:
+            interceptor = current_interceptor()
+            if interceptor is None or _is_local(self):
+                return await original(self, request)
+            body = _Body(b"".join([chunk async for chunk in request.stream]))
+            request.stream = body
+            with _own_errors(module):
+                response = await interceptor.handle_async(_read_request(module, request, body.content))
+            if response is None:
+                return await original(self, request)
+            return _response(module, Reply(response, request.method.decode("ascii")))
+
+        return handle_async_request
+
+    return (
+        Patch(module.ConnectionPool, "handle_request", wrap_sync),
+        Patch(module.AsyncConnectionPool, "handle_async_request", wrap_async),
+    )
+
+
+def _is_local(pool: Any) -> bool:
+    """Whether a pool connects to a socket of the file system, whatever the URLs say."""
+    return getattr(pool, "_uds", None) is not None
+
+
+def _read_request(module: ModuleType, request: Any, content: bytes) -> httpx.Request:
+    url = request.url
+    return build_request(
+        # The packages are named after the clients that they belong to.
+        module.__name__.replace("core", "x"),
+        request.method.decode("ascii"),
+        join_url(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port, url.target.decode("ascii")),
+        request.headers,
+        content,
+    )
+
+
+def _response(module: ModuleType, reply: Reply) -> Any:
+    return module.Response(
+        reply.status,
+        headers=reply.headers,
+        content=_Body(reply.body) if reply.body is not None else _Stream(module, reply),
+        extensions={"http_version": b"HTTP/1.1", "reason_phrase": reply.reason},
+    )
+
+
+class _Body:
+    """A body that can be read as often as needed, by sync and async clients.
+
+    Args:
+        content: the whole body.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.content
+
+
+class _Stream:
+    """The body of a reply that is a stream.
+
+    Args:
+        module: the library.
+        reply: the reply.
+    """
+
+    def __init__(self, module: ModuleType, reply: Reply) -> None:
+        self._module = module
+        self._reply = reply
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _own_errors(self._module):
+            yield from self._reply.chunks()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _own_errors(self._module):
+            async for chunk in self._reply.async_chunks():
+                yield chunk
+
+    def close(self) -> None:
+        self._reply.close()
+
+    async def aclose(self) -> None:
+        await self._reply.aclose()
+
+
+@contextmanager
+def _own_errors(module: ModuleType) -> Iterator[None]:
+    """Raise the library's own error of the same name for one of httpx, so that its clients recognise it."""
+    try:
+        yield
+    except httpx.TransportError as error:
+        own: type[Exception] | None = getattr(module, type(error).__name__, None)
+        if own is None:
+            raise
+        raise own(str(error)) from error

@@ -1,0 +1,76 @@
+"""An interceptor for tests: it keeps what it gets, and answers as it is told."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psutil
+
+from pytest_chatprompt.capture.clients.seams import SEAMS
+
+Answer = Callable[[httpx.Request], httpx.Response | None]
+
+
+@dataclass
+class RecordingInterceptor:
+    """Keeps the requests, and answers them.
+
+    Args:
+        answer: the response to a request, or `None` to let it pass.
+        sent: the requests.
+    """
+
+    answer: Answer
+    sent: list[httpx.Request] = field(default_factory=list)
+
+    def handle(self, request: httpx.Request) -> httpx.Response | None:
+        self.sent.append(request)
+        return self.answer(request)
+
+    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
+        return self.handle(request)
+
+    @property
+    def targets(self) -> list[str]:
+        """Method and URL of each request."""
+        return [f"{request.method} {request.url}" for request in self.sent]
+
+
+def patched_methods() -> list[str]:
+    """The methods that are replaced now, in all libraries that are imported."""
+    modules = [(name, sys.modules[name]) for name in SEAMS if name in sys.modules]
+    return [
+        f"{name}.{patch.owner.__name__}.{patch.name}"
+        for name, module in modules
+        for patch in SEAMS[name](module)
+        if hasattr(vars(patch.owner)[patch.name], "__wrapped__")
+    ]
+
+
+def connections() -> list[Any]:
+    """The sockets of this process that have an address."""
+    return sorted(psutil.Process().net_connections("inet"))
+
+
+@contextmanager
+def nothing_is_left() -> Iterator[None]:
+    """Check that afterwards no patch, no thread and no socket is left."""
+    before = _resources()
+    yield
+    assert patched_methods() == []
+    if _resources() != before:
+        # What is in a circle of references has not been closed yet.
+        gc.collect()
+    now = _resources()
+    assert now == before, (now, before)
+
+
+def _resources() -> tuple[Any, ...]:
+    return set(threading.enumerate()), connections(), list(sys.meta_path)
