@@ -18,7 +18,7 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.capture.offline_api import OfflineAPI, find_offline_api
+from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
@@ -132,7 +132,8 @@ class EvalAPI(respx.MockRouter):
             try:
                 return self._answered_by_route(entry, super().handler(request))
             except PassThrough:
-                return self._let_pass(entry)
+                self.log.remove(entry)
+                return None
             except AllMockedAssertionError:
                 pass
         return self._answer(entry) or self._pass_or_refuse(entry)
@@ -144,7 +145,8 @@ class EvalAPI(respx.MockRouter):
             try:
                 return self._answered_by_route(entry, await super().async_handler(request))
             except PassThrough:
-                return self._let_pass(entry)
+                self.log.remove(entry)
+                return None
             except AllMockedAssertionError:
                 pass
         return self._answer(entry) or self._pass_or_refuse(entry)
@@ -176,12 +178,10 @@ class EvalAPI(respx.MockRouter):
             entry.answered_by = "network"
             return None
         if is_loopback(host) or host in self.allowed_hosts:
-            return self._let_pass(entry)
+            self.log.remove(entry)
+            return None
         body = {"error": {"type": "not_found_error", "code": "not_found", "message": self._refusal(entry.request)}}
         return httpx.Response(_UNANSWERED_STATUS, json=body, request=entry.request)
-
-    def _let_pass(self, entry: LoggedRequest) -> None:
-        self.log.remove(entry)
 
     def _refusal(self, request: httpx.Request) -> str:
         description = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"

@@ -1,48 +1,48 @@
 """Pass-through capture: see the requests of a live run while they go on to the network.
 
-A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the httpx requests that were sent
-meanwhile: its own only, however many threads send at once. `recorder` calls it.
+A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the requests that were sent meanwhile:
+its own only, however many threads send at once. `recorder` calls it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Final, NoReturn
+from typing import Final
 
 import httpx
-import respx
-from respx.models import PassThrough
 
+from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.request_log import LoggedRequest
 
 # The requests of the capture that the current thread has open; `None` if it has none.
-_captured: Final[ContextVar[list[httpx.Request] | None]] = ContextVar("_captured", default=None)
+_captured: Final[ContextVar[list[LoggedRequest] | None]] = ContextVar("_captured", default=None)
 
 
-class PassThroughRouter(respx.MockRouter):
-    """A respx router that passes every request on to the network, and logs it for the thread that sent it.
+class PassThroughRouter:
+    """Lets every request of a live run go on to the network, and logs it for the thread that sent it.
 
     Args:
         redactor: learns the credentials in the requests, and the variables that agents are started with.
     """
 
     def __init__(self, redactor: Redactor) -> None:
-        super().__init__(assert_all_called=False, using="httpx")
         self.redactor = redactor
-        self._open_captures: list[list[httpx.Request]] = []
+        self._open_captures: list[list[LoggedRequest]] = []
+        self._interception = ExitStack()
         self._lock = threading.Lock()
 
     @contextmanager
-    def capture(self) -> Iterator[list[httpx.Request]]:
+    def capture(self) -> Iterator[list[LoggedRequest]]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent."""
-        requests: list[httpx.Request] = []
+        requests: list[LoggedRequest] = []
         with self._lock:
             self._open_captures.append(requests)
             if len(self._open_captures) == 1:
-                self.start()
+                self._interception.enter_context(intercept_clients(self))
         token = _captured.set(requests)
         try:
             yield requests
@@ -52,22 +52,18 @@ class PassThroughRouter(respx.MockRouter):
                 # Compared by identity, since two lists without requests are equal.
                 self._open_captures = [opened for opened in self._open_captures if opened is not requests]
                 if not self._open_captures:
-                    self.stop(clear=False, reset=False, quiet=True)
+                    self._interception.close()
 
-    def handler(self, request: httpx.Request) -> httpx.Response:
-        """Log a request of a sync client, and pass it on."""
-        self._log_request(request)
-
-    async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Log a request of an async client, and pass it on."""
-        self._log_request(request)
-
-    def _log_request(self, request: httpx.Request) -> NoReturn:
+    def handle(self, request: httpx.Request) -> None:
+        """Log a request of a sync client, and let it pass."""
         requests = _captured.get()
         if requests is None and len(self._open_captures) == 1:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
             requests = self._open_captures[0]
         if requests is not None:
             self.redactor.add_request(request.headers, request.url)
-            requests.append(request)
-        raise PassThrough("live", request=request, origin=respx.Route())
+            requests.append(LoggedRequest(request, "network"))
+
+    async def handle_async(self, request: httpx.Request) -> None:
+        """Log a request of an async client, and let it pass."""
+        self.handle(request)

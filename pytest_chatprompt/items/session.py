@@ -108,7 +108,7 @@ class EvalSession:
         """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
-        if self._api is None or self._api.routes or self._api.was_started:
+        if self._api is None or self._api.routes or self._api.was_used:
             self._api = EvalAPI(self.redactor)
         self._api.reset()
         self._api.clear_sent()
