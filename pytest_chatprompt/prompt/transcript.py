@@ -1,14 +1,29 @@
 """The transcript: the conversation as one text, for people, logs, snapshots and agents (rules D).
 
-In: rendered messages. Out: the `question` of a request. A chat provider never sends it if there is a chat prompt.
-A pure function; `request` calls it.
+In: rendered messages, or the turns of a request that was sent. Out: the `question`. A chat provider never sends it if
+there is a chat prompt. Pure functions; `request` calls `render_transcript`, `capture` calls `write_transcript`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pytest_chatprompt.prompt.rendering import RenderedMessage
+
+
+class TranscriptTurn(NamedTuple):
+    """A turn of a transcript.
+
+    Args:
+        role: in lower case.
+        content: its text.
+        calls: the tool calls that it makes, each its name and its arguments.
+    """
+
+    role: str
+    content: str
+    calls: Sequence[tuple[str, str]] = ()
 
 
 def render_transcript(messages: Sequence[RenderedMessage]) -> str:
@@ -20,20 +35,29 @@ def render_transcript(messages: Sequence[RenderedMessage]) -> str:
     Returns:
         The turns, each with its `[Role]:` marker; the content alone if the only turn is the user's; `""` for no turns.
     """
-    turns = [message for message in messages if not message.drop_reason]
-    if len(turns) == 1 and turns[0].source.role == "user":
+    return write_transcript([_turn(message) for message in messages if not message.drop_reason])
+
+
+def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
+    """Write turns as a transcript; `render_transcript` says how."""
+    if len(turns) == 1 and turns[0].role == "user":
         return _content(turns[0])
-    return "\n".join(_turn(message) for message in turns)
+    return "\n".join(map(_marked, turns))
 
 
-def _turn(message: RenderedMessage) -> str:
-    content = _content(message)
+def _turn(message: RenderedMessage) -> TranscriptTurn:
+    calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
+    return TranscriptTurn(message.source.role, message.content or "", calls)
+
+
+def _marked(turn: TranscriptTurn) -> str:
+    content = _content(turn)
     separator = "\n" if "\n" in content else " " if content else ""
-    return f"[{message.source.role.capitalize()}]:{separator}{content}"
+    return f"[{turn.role.capitalize()}]:{separator}{content}"
 
 
-def _content(message: RenderedMessage) -> str:
-    text = (message.content or "").rstrip("\r\n")
+def _content(turn: TranscriptTurn) -> str:
+    text = turn.content.rstrip("\r\n")
     lines = [text] if text else []
-    lines += [f"<Call {call.function.name}({call.function.arguments})>" for call in message.source.tool_calls]
+    lines += [f"<Call {name}({arguments})>" for name, arguments in turn.calls]
     return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""`Answer`: what the model replies to one request, before an API writes it in its own shape.
+
+A request, what it demands and a queued `Reply` come in, or none, and then the answer is the least that is valid. The
+same comes out for the same, ids included. A pure function; `model_api` calls it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_chatprompt.capture.apis.conversation import Conversation
+from pytest_chatprompt.capture.apis.json_text import json_text
+from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest, Tool
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.schema_instance import least_instance
+
+OFFLINE_TEXT: Final = "(offline)"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToolCall:
+    """A tool call of the answer.
+
+    Args:
+        name: the tool's name.
+        arguments: JSON data.
+        digest: 24 hexadecimal digits; APIs make the id of them.
+        id: the id that the test gave; `""` for none.
+        takes_text: whether the tool takes a text, the argument `input`, in place of JSON data.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    digest: str
+    id: str = ""
+    takes_text: bool = False
+
+    @property
+    def input(self) -> str:
+        """The text for a tool that takes one."""
+        text = self.arguments.get("input")
+        return text if isinstance(text, str) else json_text(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model replies.
+
+    Args:
+        digest: 40 hexadecimal digits; APIs make the ids of the reply of them.
+        text: the text; `None` for none, which only an answer with tool calls has.
+        tool_calls: in order.
+        input_tokens: what the request used.
+        output_tokens: what the reply used.
+        finish_reason: the common word (`stop`, `length`, `tool_calls`, `content_filter`) or the API's own.
+    """
+
+    digest: str
+    text: str | None
+    tool_calls: tuple[AnswerToolCall, ...]
+    input_tokens: int
+    output_tokens: int
+    finish_reason: str
+
+    @property
+    def total_tokens(self) -> int:
+        """Both together."""
+        return self.input_tokens + self.output_tokens
+
+
+def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply: Reply | None) -> Answer:
+    """Decide what the model replies.
+
+    Args:
+        request: the request.
+        demand: what it demands.
+        sent: the conversation that it holds; tools that were called in it come last.
+        reply: what the test wants; `None` for the least that is valid.
+    """
+    wanted = reply or Reply(usage={})
+    text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
+    if wanted.json is not None:
+        tool = _tool_for(wanted.json, demand.forced)
+        if tool is None:
+            text = json_text(wanted.json)
+        else:
+            calls = [{"name": tool.name, "arguments": wanted.json}]
+    elif text is None and not calls:
+        text, calls = _least(demand, {call.name for call in sent.tool_calls})
+    text_tools = {tool.name for tool in demand.tools if tool.parameters is None}
+    first = len(sent.tool_calls)
+    usage = wanted.usage or {}
+    return Answer(
+        request.digest,
+        text,
+        tuple(
+            AnswerToolCall(
+                call["name"],
+                call["arguments"],
+                _call_digest(request, first + index, call),
+                call.get("id", ""),
+                call["name"] in text_tools,
+            )
+            for index, call in enumerate(calls)
+        ),
+        usage.get("input_tokens", 0),
+        usage.get("output_tokens", 0),
+        wanted.finish_reason or ("tool_calls" if calls else "stop"),
+    )
+
+
+def _least(demand: Demand, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
+    """The least that is valid: a call of the forced tool, an instance of the schema, or a short text."""
+    if demand.forced:
+        tool = next((tool for tool in demand.forced if tool.name not in called), demand.forced[-1])
+        arguments = {"input": OFFLINE_TEXT} if tool.parameters is None else least_instance(tool.parameters)
+        return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
+    if demand.schema is not None:
+        return json_text(least_instance(demand.schema)), []
+    return OFFLINE_TEXT, []
+
+
+def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:
+    """The forced tool whose arguments JSON data are: clients ask for structured output in that way, too."""
+    if not isinstance(data, dict):
+        return None
+    if len(forced) == 1:
+        return forced[0]
+    for tool in forced:
+        schema = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+        properties = schema.get("properties")
+        required = schema.get("required", ())
+        if isinstance(properties, Mapping) and set(data) <= set(properties) and set(required) <= set(data):
+            return tool
+    return None
+
+
+def _call_digest(request: ModelRequest, place: int, call: Mapping[str, Any]) -> str:
+    """The digest of a call: of its place in the conversation, not of the whole body.
+
+    A client sends the ids back. If they changed with every word of a prompt, a one-line change would show in the
+    snapshot as many.
+    """
+    thread = request.body.get("previous_response_id")
+    seed = json_text([place, call["name"], call["arguments"], thread])
+    return hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]

@@ -1,0 +1,150 @@
+"""`ModelAPI`: all that differs from one API of a model to another, when it answers and when its requests are read.
+
+An httpx request comes in, and a `Reply` that a test queued, or none; an httpx response comes out. `table` lists the
+APIs. To add one, define the abstract methods of `ChatAPI` in a module of its own, and add its line there.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+import httpx
+
+from pytest_chatprompt.capture.apis.answer import Answer, make_answer
+from pytest_chatprompt.capture.apis.conversation import Conversation
+from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.reply_stream import ReplyStream, json_bytes
+
+# 2025-01-01: replies say the same on every day.
+CREATED: Final = 1735689600
+# SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
+RETRY_HEADERS: Final[Mapping[str, str]] = {"retry-after-ms": "1", "retry-after": "0"}
+_RETRYABLE: Final = frozenset({408, 409, 429, 500, 503, 529})
+
+
+class ModelAPI(ABC):
+    """An API of a model: how it answers, and how a request to it reads.
+
+    Attributes:
+        name: its name, such as `openai-chat`.
+        path: a regular expression for the end of the URL's path.
+        hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
+        error_words: the API's own word for each status of an error.
+        stream_type: the media type of its streams.
+    """
+
+    name: ClassVar[str]
+    path: ClassVar[str]
+    hosts: ClassVar[str] = ""
+    error_words: ClassVar[Mapping[int, str]] = {}
+    stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+
+    def answers(self, method: str, path: str, host: str = "") -> bool:
+        """Whether a request is one of this API."""
+        return (
+            method.upper() == "POST"
+            and re.search(self.path, path) is not None
+            and (not self.hosts or re.search(self.hosts, host) is not None)
+        )
+
+    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what the API of embeddings looks at
+        """Whether a queued reply is for this API; otherwise it waits for a request of another."""
+        return True
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        """Answer a request as the API does.
+
+        Args:
+            request: its body has been read.
+            reply: what the test wants; `None` for the least that is valid for this request.
+
+        Returns:
+            JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
+            loop.
+        """
+        asked = ModelRequest.from_httpx(request)
+        if reply is not None and reply.error is not None:
+            return self._error(request, asked, reply.error)
+        body = self.reply_body(asked, reply)
+        if not self.is_streamed(asked):
+            return _response(request, 200, body, self.headers(asked))
+        return httpx.Response(
+            200,
+            headers={"content-type": self.stream_type, **self.headers(asked)},
+            stream=ReplyStream(lambda: self.stream(asked, body)),
+            request=request,
+        )
+
+    def headers(self, asked: ModelRequest) -> Mapping[str, str]:
+        """The API's own headers; the id of the request."""
+        return {"x-request-id": f"req_{asked.digest[:24]}"}
+
+    def is_streamed(self, asked: ModelRequest) -> bool:
+        """Whether a request asks for a stream."""
+        return asked.body.get("stream") is True
+
+    @abstractmethod
+    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """The body of the reply, as JSON data."""
+
+    @abstractmethod
+    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+        """The chunks of the streamed reply, made of the body of the whole one."""
+
+    @abstractmethod
+    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+        """The body of an error, as JSON data."""
+
+    def error_headers(self, status: int) -> Mapping[str, str]:
+        """The headers of an error."""
+        return RETRY_HEADERS if status in _RETRYABLE else {}
+
+    @abstractmethod
+    def read_conversation(self, path: str, body: Any) -> Conversation:
+        """Read the body of a request back into the conversation that it holds.
+
+        Args:
+            path: of the URL.
+            body: decoded JSON, of any shape: what is not understood stays as JSON text.
+        """
+
+    def _error(self, request: httpx.Request, asked: ModelRequest, status: int) -> httpx.Response:
+        message = f"{self.error_words.get(status, 'error')} (queued by the test)"
+        headers = {**self.headers(asked), **self.error_headers(status)}
+        return _response(request, status, self.error_body(asked, status, message), headers)
+
+
+class ChatAPI(ModelAPI):
+    """An API whose replies are text and tool calls.
+
+    Attributes:
+        finish_reasons: the API's own word for each common one.
+    """
+
+    finish_reasons: ClassVar[Mapping[str, str]] = {}
+
+    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """The answer to the request, in the API's shape."""
+        sent = self.read_conversation(asked.path, asked.body)
+        return self.body(asked, make_answer(asked, self.demand(asked), sent, reply))
+
+    def finish_reason(self, answer: Answer) -> str:
+        """The API's own word for why the answer ends."""
+        return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
+
+    @abstractmethod
+    def demand(self, asked: ModelRequest) -> Demand:
+        """What a request demands of the reply."""
+
+    @abstractmethod
+    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The body of the reply that holds an answer, as JSON data."""
+
+
+def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
+    content_type = {"content-type": "application/json"}
+    return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)

@@ -1,0 +1,116 @@
+"""OpenAI's embeddings, as OpenAI, Azure, Mistral and others serve them.
+
+Source: https://platform.openai.com/docs/api-reference/embeddings, and the package `openai` (`resources/embeddings.py`,
+which asks for base64). `table` lists the API.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn
+from pytest_chatprompt.capture.apis.json_text import json_text
+from pytest_chatprompt.capture.apis.model_api import ModelAPI
+from pytest_chatprompt.capture.apis.model_request import ModelRequest
+from pytest_chatprompt.capture.apis.openai_errors import OPENAI_ERRORS, openai_error
+from pytest_chatprompt.capture.apis.reading import as_items, as_mapping, as_text
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+
+# https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
+_DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}
+_DEFAULT_DIMENSIONS = 1536
+_MOST_DIMENSIONS = 10_000
+
+
+class OpenAIEmbeddings(ModelAPI):
+    """OpenAI's embeddings: for each text a vector of length 1, the same for the same text."""
+
+    name = "openai-embeddings"
+    path = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
+    error_words = OPENAI_ERRORS
+
+    def accepts(self, reply: Reply) -> bool:
+        """Errors, and vectors as `json`: a text waits for a request that asks for one."""
+        return reply.error is not None or _vectors(reply.json) is not None
+
+    def is_streamed(self, asked: ModelRequest) -> bool:  # noqa: ARG002 - there is no stream of embeddings
+        """Never."""
+        return False
+
+    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """A list of embeddings, as numbers or in base64: the queued ones, else one for each text.
+
+        Raises:
+            ValueError: the reply holds no vectors.
+        """
+        vectors = _vectors(reply.json) if reply is not None else None
+        if reply is not None and vectors is None:
+            raise ValueError("embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text")
+        if vectors is None:
+            vectors = [_vector(text, _dimensions(asked)) for text in _texts(asked.body.get("input"))]
+        in_base64 = asked.body.get("encoding_format") == "base64"
+        tokens = ((reply.usage if reply is not None else None) or {}).get("input_tokens", 0)
+        return {
+            "object": "list",
+            "data": [
+                {"object": "embedding", "index": index, "embedding": _base64(vector) if in_base64 else list(vector)}
+                for index, vector in enumerate(vectors)
+            ],
+            "model": asked.model,
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
+
+    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - there is none
+        """The whole body at once."""
+        yield json_bytes(body)
+
+    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """OpenAI's error."""
+        return openai_error(status, message)
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Each text of `input` is a turn of the user."""
+        texts = _texts(as_mapping(body).get("input"))
+        return Conversation(tuple(ConversationTurn("user", (text,)) for text in texts))
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of `input`: a text, a list of texts, or the same in tokens."""
+    items = as_items(value)
+    if items and all(isinstance(item, int) for item in items):
+        return [json_text(items)]
+    return [as_text(item) for item in items]
+
+
+def _vector(text: str, dimensions: int) -> list[float]:
+    """A vector of length 1 that depends on the text alone."""
+    digits = hashlib.shake_256(text.encode(errors="surrogatepass")).digest(2 * dimensions)
+    numbers = [number + 0.5 for number in struct.unpack(f"<{dimensions}h", digits)]
+    length = math.hypot(*numbers)
+    return [round(number / length, 9) for number in numbers]
+
+
+def _dimensions(asked: ModelRequest) -> int:
+    wanted = asked.body.get("dimensions")
+    if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
+        return wanted
+    return _DIMENSIONS.get(asked.model, _DEFAULT_DIMENSIONS)
+
+
+def _base64(vector: Sequence[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
+
+
+def _vectors(data: Any) -> list[Sequence[float]] | None:
+    """The vectors that JSON data are, one or a list of them; `None` if they are something else."""
+    vectors = data if isinstance(data, list) and data and isinstance(data[0], list) else [data]
+    is_valid = all(
+        isinstance(vector, list) and vector and all(isinstance(n, int | float) for n in vector) for vector in vectors
+    )
+    return vectors if is_valid else None
