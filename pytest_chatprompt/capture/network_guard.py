@@ -2,15 +2,16 @@
 
 `guard_network()` is entered by `items.report_hooks` around a whole case, and by `recorder` and `offline` around one
 send. An attempt to go further is an error that names the address or the program, and is kept in the guard's
-`ConnectionAttempts`. Nothing is patched: Python's audit events report every attempt, in every thread. Python cannot
-remove an audit hook, so the first guard installs one for good, which does nothing while no guard is active.
+`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing is patched:
+Python's audit events report every attempt, in every thread. Python cannot remove an audit hook, so the first guard
+installs one for good, which does nothing while no guard is active.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -53,6 +54,8 @@ class _Guards:
         self.active: list[ConnectionAttempts] = []
         # Threads that outlived the guard under which they were started.
         self.late_threads: WeakKeyDictionary[threading.Thread, ConnectionAttempts] = WeakKeyDictionary()
+        # The variables of which programs may be started that have all of them.
+        self.allowed_programs: list[Mapping[str, str]] = []
 
     def check(self, event: str, arguments: tuple[Any, ...]) -> None:
         """The audit hook: raise an error for an attempt to go beyond this machine."""
@@ -67,6 +70,8 @@ class _Guards:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
             return
+        if owner is None and self.is_allowed(attempt):
+            return
         if owner is not None:
             owner.late.append(attempt.target)
         elif attempt.kind in ("connection", "lookup"):
@@ -74,6 +79,13 @@ class _Guards:
         else:
             attempts.programs.append(attempt.target)
         raise BlockedConnectionError(_message(attempt, owner))
+
+    def is_allowed(self, attempt: Attempt) -> bool:
+        """Whether an attempt starts a program that has all variables of an allowance."""
+        environment = attempt.environment
+        return environment is not None and any(
+            variables.items() <= environment.items() for variables in self.allowed_programs
+        )
 
     # Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
     check.__cantrace__ = True  # type: ignore[attr-defined]
@@ -105,6 +117,31 @@ def guard_network(owner: str = "") -> Iterator[ConnectionAttempts]:
                 if not thread.name.startswith(_POOL_THREADS):
                     attempts.has_late_threads = True
                     _guards.late_threads[thread] = attempts
+
+
+@contextmanager
+def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let guards pass the programs that are started with these environment variables; they are not listed either.
+
+    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so do
+    threads that outlived their guard. What such a program does cannot be seen: pass variables that nothing else has,
+    such as the URL of a server that captures what the program sends.
+
+    Args:
+        variables: names and values; a program needs all of them.
+
+    Raises:
+        ValueError: there are none, which would allow every program.
+    """
+    if not variables:
+        raise ValueError("allow_programs: no variables would allow every program")
+    allowance = dict(variables)
+    _guards.allowed_programs.append(allowance)
+    try:
+        yield
+    finally:
+        # By identity: another one may have the same variables.
+        _guards.allowed_programs[:] = [other for other in _guards.allowed_programs if other is not allowance]
 
 
 def _message(attempt: Attempt, late_owner: ConnectionAttempts | None) -> str:
