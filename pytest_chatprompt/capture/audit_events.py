@@ -30,11 +30,13 @@ class Attempt(NamedTuple):
         kind: what was tried.
         target: the address, `host:port`, the program, or the C function.
         is_loopback: whether the address is on this machine.
+        environment: the environment variables that a program would get, where the event tells them.
     """
 
     kind: Literal["connection", "lookup", "program", "C function"]
     target: str
     is_loopback: bool = False
+    environment: Mapping[str, str] | None = None
 
 
 def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
@@ -69,9 +71,15 @@ def _program(program: Any, *_: Any) -> Attempt:
     return Attempt("program", _text(program))
 
 
-def _popen(program: Any, argv: Any, *_: Any) -> Attempt:
+def _popen(program: Any, argv: Any, _: Any = None, environment: Any = None) -> Attempt:
     first = argv[0] if isinstance(argv, list | tuple) and argv else argv
-    return Attempt("program", _text(program or first))
+    # `None` has the program inherit the variables of this process.
+    variables = _variables(os.environ if environment is None else environment)
+    return Attempt("program", _text(program or first), environment=variables)
+
+
+def _posix_spawn(program: Any, _: Any, environment: Any) -> Attempt:
+    return Attempt("program", _text(program), environment=_variables(environment))
 
 
 def _c_function(_: Any, name: Any) -> Attempt | None:
@@ -87,6 +95,10 @@ def _text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _variables(environment: Any) -> dict[str, str]:
+    return {_text(name): _text(value) for name, value in environment.items()}
 
 
 def is_loopback(host: str) -> bool:
@@ -108,7 +120,7 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.getnameinfo": _name_lookup,
     "subprocess.Popen": _popen,
     "os.system": _program,
-    "os.posix_spawn": _program,
+    "os.posix_spawn": _posix_spawn,
     "os.exec": _program,
     "os.spawn": lambda _, program, *__: _program(program),
     "os.startfile": _program,

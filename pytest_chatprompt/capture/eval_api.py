@@ -8,9 +8,10 @@ or to an allowed host passes, unless it is a request to a known API. Any other r
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import respx
@@ -24,6 +25,9 @@ from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import CaptureError
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
 _UNANSWERED_STATUS: Final = 404
@@ -54,6 +58,8 @@ class EvalAPI(respx.MockRouter):
         self.was_used = False
         self.log = RequestLog()
         self._replies = ReplyQueue()
+        self._server: CaptureServer | None = None
+        self._server_lock = threading.Lock()
 
     @property
     def sent(self) -> tuple[SentRequest, ...]:
@@ -85,6 +91,38 @@ class EvalAPI(respx.MockRouter):
         """
         self.was_used = True
         self._replies.add(Reply(text, tool_calls, json, usage, finish_reason, error))
+
+    @property
+    def url(self) -> str:
+        """The URL of a server on this machine that answers as this object does: `http://127.0.0.1:PORT`.
+
+        It is for clients in other processes and languages; the first call starts it, `close` ends it.
+        """
+        return self._open_server().url
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables that lead the SDKs of a child process to that server, with placeholders for keys.
+
+        Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
+        """
+        return self._open_server().environ
+
+    def _open_server(self) -> CaptureServer:
+        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
+
+        self.was_used = True
+        with self._server_lock:
+            if self._server is None:
+                self._server = CaptureServer(self.handle, is_live=self.is_live)
+            return self._server
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        with self._server_lock:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:

@@ -2,15 +2,16 @@
 
 `guard_network()` is entered by `items.report_hooks` around a whole case, and by `recorder` and `offline` around one
 send. An attempt to go further is an error that names the address or the program, and is kept in the guard's
-`ConnectionAttempts`. Nothing is patched: Python's audit events report every attempt, in every thread. Python cannot
-remove an audit hook, so the first guard installs one for good, which does nothing while no guard is active.
+`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing is patched:
+Python's audit events report every attempt, in every thread. Python cannot remove an audit hook, so the first guard
+installs one for good, which does nothing while no guard is active.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +20,8 @@ from weakref import WeakKeyDictionary
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, read_audit_event
 from pytest_chatprompt.errors import BlockedConnectionError
 
+# Modules of the standard library that start programs to learn about this machine.
+_SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # Threads of pools outlive the code that started them, and work for whoever comes next.
 _POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
 
@@ -53,6 +56,8 @@ class _Guards:
         self.active: list[ConnectionAttempts] = []
         # Threads that outlived the guard under which they were started.
         self.late_threads: WeakKeyDictionary[threading.Thread, ConnectionAttempts] = WeakKeyDictionary()
+        # The variables of which programs may be started that have all of them.
+        self.allowed_programs: list[Mapping[str, str]] = []
 
     def check(self, event: str, arguments: tuple[Any, ...]) -> None:
         """The audit hook: raise an error for an attempt to go beyond this machine."""
@@ -67,6 +72,8 @@ class _Guards:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
             return
+        if (owner is None and self.is_allowed(attempt)) or (attempt.kind == "program" and _is_system_query()):
+            return
         if owner is not None:
             owner.late.append(attempt.target)
         elif attempt.kind in ("connection", "lookup"):
@@ -74,6 +81,13 @@ class _Guards:
         else:
             attempts.programs.append(attempt.target)
         raise BlockedConnectionError(_message(attempt, owner))
+
+    def is_allowed(self, attempt: Attempt) -> bool:
+        """Whether an attempt starts a program that has all variables of an allowance."""
+        environment = attempt.environment
+        return environment is not None and any(
+            variables.items() <= environment.items() for variables in self.allowed_programs
+        )
 
     # Lets debuggers and coverage follow it (https://docs.python.org/3/library/sys.html#sys.addaudithook).
     check.__cantrace__ = True  # type: ignore[attr-defined]
@@ -105,6 +119,44 @@ def guard_network(owner: str = "") -> Iterator[ConnectionAttempts]:
                 if not thread.name.startswith(_POOL_THREADS):
                     attempts.has_late_threads = True
                     _guards.late_threads[thread] = attempts
+
+
+@contextmanager
+def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let guards pass the programs that are started with these environment variables; they are not listed either.
+
+    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so do
+    threads that outlived their guard. What such a program does cannot be seen: pass variables that nothing else has,
+    such as the URL of a server that captures what the program sends.
+
+    Args:
+        variables: names and values; a program needs all of them.
+
+    Raises:
+        ValueError: there are none, which would allow every program.
+    """
+    if not variables:
+        raise ValueError("allow_programs: no variables would allow every program")
+    allowance = dict(variables)
+    _guards.allowed_programs.append(allowance)
+    try:
+        yield
+    finally:
+        # By identity: another one may have the same variables.
+        _guards.allowed_programs[:] = [other for other in _guards.allowed_programs if other is not allowance]
+
+
+def _is_system_query() -> bool:
+    """Whether the standard library starts a program to learn about this machine: `uname` for `platform`, for instance.
+
+    SDKs send what it says in a header.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") in _SYSTEM_QUERIES:
+            return True
+    return False
 
 
 def _message(attempt: Attempt, late_owner: ConnectionAttempts | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import guard_network
+from pytest_chatprompt.capture.network_guard import allow_programs, guard_network
 from pytest_chatprompt.errors import BlockedConnectionError
 
 early_bound_connect = socket.socket.connect
@@ -176,3 +176,94 @@ def test_a_thread_that_was_there_before_is_free_afterwards(monkeypatch: pytest.M
     go.set()
     thread.join()
     assert seen == []
+
+
+SERVER = {"OPENAI_BASE_URL": "http://127.0.0.1:5000/openai/v1", "OLLAMA_HOST": "http://127.0.0.1:5000/ollama"}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(
+            lambda env: subprocess.run([sys.executable, "-c", ""], env=env, check=True), id="subprocess with variables"
+        ),
+        pytest.param(
+            lambda env: subprocess.run(
+                [sys.executable, "-c", ""], env={os.fsencode(name): os.fsencode(env[name]) for name in env}, check=True
+            ),
+            id="variables in bytes",
+        ),
+        pytest.param(lambda env: subprocess.run("true", shell=True, env=env, check=True), id="a shell"),
+        pytest.param(
+            lambda env: os.waitpid(os.posix_spawn("/bin/true", ["true"], env), 0), id="posix_spawn with variables"
+        ),
+    ],
+)
+def test_a_program_with_the_variables_of_an_allowance_is_started(start: Callable[[dict[str, str]], object]) -> None:
+    with allow_programs(SERVER), guard_network("a.eval.yaml::first") as outer, guard_network() as inner:
+        start({"PATH": os.environ["PATH"], **SERVER})
+    assert (outer.programs, inner.programs) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(lambda: subprocess.run([sys.executable, "-c", ""], check=True), id="subprocess"),
+        pytest.param(lambda: os.popen("true").close(), id="os.popen"),
+        pytest.param(lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ), 0), id="posix_spawn"),
+    ],
+)
+def test_a_program_inherits_the_variables_of_an_allowance(
+    start: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SERVER.items():
+        monkeypatch.setenv(name, value)
+    with allow_programs(SERVER), guard_network() as attempts:
+        start()
+    assert attempts.programs == []
+
+
+@pytest.mark.parametrize(
+    ("start", "program"),
+    [
+        pytest.param(
+            lambda: subprocess.run("true", env={**SERVER, "OLLAMA_HOST": "http://127.0.0.1:5001/ollama"}, check=False),
+            "true",
+            id="another value",
+        ),
+        pytest.param(
+            lambda: subprocess.run("true", env={"OLLAMA_HOST": SERVER["OLLAMA_HOST"]}, check=False),
+            "true",
+            id="not all of them",
+        ),
+        pytest.param(lambda: os.system("true"), "true", id="os.system, whose event tells no variables"),
+        pytest.param(lambda: os.execve("/bin/true", ["true"], SERVER), "/bin/true", id="exec, which ends this process"),
+        pytest.param(connect_by_c_library, "connect", id="a C function"),
+    ],
+)
+def test_every_other_program_stays_blocked(
+    start: Callable[[], object], program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SERVER.items():
+        monkeypatch.setenv(name, value)
+    with allow_programs(SERVER), guard_network() as attempts, pytest.raises(BlockedConnectionError):
+        start()
+    assert attempts.programs == [program]
+
+
+def test_an_allowance_ends_with_its_block_whatever_others_there_are() -> None:
+    with guard_network() as attempts:
+        first, second = allow_programs(SERVER), allow_programs(dict(SERVER))
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        subprocess.run([sys.executable, "-c", ""], env=SERVER, check=True)
+        second.__exit__(None, None, None)
+        with pytest.raises(BlockedConnectionError):
+            subprocess.run([sys.executable, "-c", ""], env=SERVER, check=False)
+    assert attempts.programs == [sys.executable]
+
+
+def test_an_allowance_of_no_variables_would_allow_every_program() -> None:
+    with pytest.raises(ValueError, match="no variables would allow every program"), allow_programs({}):
+        pass

@@ -1,0 +1,6 @@
+"""A server on loopback, for the clients that run in another process, or in another language.
+
+Requests come in, whose clients were led here by environment variables. A `CaptureServer` hands each of them, with the
+URL that it has at the real API, to a function of its owner, and writes the response; or it forwards the request to the
+real API. `capture.agents` and the fixtures call it. To add an API: one line in `led_apis`.
+"""

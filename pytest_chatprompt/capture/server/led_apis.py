@@ -1,0 +1,134 @@
+"""The APIs whose clients environment variables lead to the server: one line each.
+
+Nothing comes in; `environ` makes the variables of it, `targets` the URLs that requests have at the real API. A client
+sends to `http://127.0.0.1:PORT/openai/v1/...`, where `openai` is the name here, and what follows is the path at the
+real API. Where each variable is read, in the versions of the SDKs of November 2026, stands beside it; "litellm" is
+1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7, "langchain-anthropic" 1.7.
+
+The official packages of Mistral (mistralai 3.7, @mistralai/mistralai 2.7), of xAI (xai-sdk 1.21), and Node's of Ollama
+(0.6) and Cohere (8.1) read no URL from a variable: give these clients the URL `http://127.0.0.1:PORT/mistral` yourself.
+Node's AzureOpenAI (openai 6.49, `azure.js`) takes `OPENAI_BASE_URL` before `AZURE_OPENAI_ENDPOINT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class LedAPI:
+    """An API, and the variables that lead its clients to the server.
+
+    Args:
+        name: the first segment of the path on the server.
+        base_url: the API's URL; `""` if each user has a URL of their own.
+        urls: the path that the URL in each variable ends with, below the API's own. If one of them is set outside the
+            server, its URL is the real API's.
+        keys: the variables of the key, the one that is always set first.
+        offline: variables that are set only where nothing is forwarded: without a key for the server's placeholder, and
+            with other uses.
+    """
+
+    name: str
+    base_url: str
+    urls: Mapping[str, str]
+    keys: tuple[str, ...]
+    offline: Mapping[str, str] = field(default_factory=dict)
+
+
+LED_APIS: Final = (
+    LedAPI(
+        "openai",
+        "https://api.openai.com",
+        # openai 3.54 `lib/_client_auth.py`, Node's 6.49 `client.js`, pydantic-ai; Codex is led by its configuration.
+        # OPENAI_API_BASE: langchain-openai `chat_models/base.py` prefers it, litellm `main.py` has both.
+        {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"},
+        ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"),
+    ),
+    LedAPI(
+        "azure",
+        "",
+        # openai 3.54 `lib/azure.py`, Node's 6.49 `azure.js`, pydantic-ai `providers/azure.py`; litellm: AZURE_API_BASE.
+        {"AZURE_OPENAI_ENDPOINT": "", "AZURE_API_BASE": ""},
+        ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+    ),
+    LedAPI(
+        "anthropic",
+        "https://api.anthropic.com",
+        # anthropic 2.12 `_client.py`, Node's 1.12 `client.js`. litellm `main.py` prefers ANTHROPIC_API_BASE,
+        # langchain-anthropic `chat_models.py` ANTHROPIC_API_URL.
+        {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_BASE": "", "ANTHROPIC_API_URL": ""},
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    ),
+    LedAPI(
+        "gemini",
+        "https://generativelanguage.googleapis.com",
+        # google-genai 3.4 `_base_url.py`, Node's 2.32 `dist/node/index.cjs`.
+        # litellm `llms/vertex_ai/vertex_llm_base.py` appends `/models/...` to GEMINI_API_BASE.
+        {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": "/v1beta"},
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_API_KEY"),
+    ),
+    LedAPI(
+        "bedrock",
+        "https://bedrock-runtime.us-east-1.amazonaws.com",
+        # All SDKs of AWS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), botocore 1.44;
+        # anthropic 2.12 `lib/bedrock/_client.py`; litellm `llms/bedrock/common_utils.py`.
+        {
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "",
+            "ANTHROPIC_BEDROCK_BASE_URL": "",
+            "AWS_BEDROCK_RUNTIME_ENDPOINT": "",
+        },
+        ("AWS_BEARER_TOKEN_BEDROCK",),
+        {
+            "AWS_ACCESS_KEY_ID": "placeholder",
+            "AWS_SECRET_ACCESS_KEY": "placeholder",
+            "AWS_SESSION_TOKEN": "placeholder",
+            "AWS_REGION": "us-east-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        },
+    ),
+    LedAPI(
+        "ollama",
+        "http://127.0.0.1:11434",
+        # ollama 0.6 `_client.py`; litellm `llms/ollama/common_utils.py`; pydantic-ai `providers/ollama.py`.
+        {"OLLAMA_HOST": "", "OLLAMA_API_BASE": "", "OLLAMA_BASE_URL": "/v1"},
+        ("OLLAMA_API_KEY",),
+    ),
+    LedAPI(
+        "cohere",
+        "https://api.cohere.com",
+        # cohere 7.3 `client_v2.py`; pydantic-ai `providers/cohere.py`; litellm `main.py`: the URL of the chat itself.
+        {"CO_API_URL": "", "CO_BASE_URL": "", "COHERE_API_BASE": "/v2/chat"},
+        ("CO_API_KEY", "COHERE_API_KEY"),
+    ),
+    LedAPI(
+        "mistral",
+        "https://api.mistral.ai",
+        # litellm `main.py`; for the official package see above.
+        {"MISTRAL_API_BASE": "/v1"},
+        ("MISTRAL_API_KEY",),
+    ),
+    LedAPI(
+        "groq",
+        "https://api.groq.com",
+        # groq 1.7 `_client.py`, Node's 1.6 `client.js`, pydantic-ai `providers/groq.py`; litellm `main.py`.
+        {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"},
+        ("GROQ_API_KEY",),
+    ),
+    # together 3.1, cerebras-cloud-sdk 1.91, fireworks-ai 1.2: `_client.py` of each.
+    LedAPI("together", "https://api.together.ai", {"TOGETHER_BASE_URL": ""}, ("TOGETHER_API_KEY",)),
+    LedAPI("cerebras", "https://api.cerebras.ai", {"CEREBRAS_BASE_URL": ""}, ("CEREBRAS_API_KEY",)),
+    LedAPI(
+        "fireworks",
+        "https://api.fireworks.ai",
+        # litellm `llms/fireworks_ai/chat/transformation.py`: FIREWORKS_API_BASE.
+        {"FIREWORKS_BASE_URL": "", "FIREWORKS_API_BASE": "/inference/v1"},
+        ("FIREWORKS_API_KEY",),
+    ),
+    # litellm `llms/deepseek/chat/transformation.py`, `main.py`, `llms/xai/chat/transformation.py`.
+    LedAPI("deepseek", "https://api.deepseek.com", {"DEEPSEEK_API_BASE": "/beta"}, ("DEEPSEEK_API_KEY",)),
+    LedAPI("openrouter", "https://openrouter.ai", {"OPENROUTER_API_BASE": "/api/v1"}, ("OPENROUTER_API_KEY",)),
+    LedAPI("xai", "https://api.x.ai", {"XAI_API_BASE": "/v1"}, ("XAI_API_KEY",)),
+)
