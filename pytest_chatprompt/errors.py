@@ -116,6 +116,10 @@ class PayloadError(ProviderError):
         super().__init__(about_message(message_number, reason))
 
 
+class CaptureWarning(UserWarning):
+    """Something that a test left behind goes on, and what it sends is not captured any more."""
+
+
 class MissingSettingError(ProviderError):
     """A key or an endpoint is set neither in the code nor in the environment, or the provider `cli` has no command."""
 

@@ -171,9 +171,20 @@ def cli_provider() -> CLIProvider:
 @pytest.fixture
 def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
     """The offline stand-in of the APIs: a respx router, to which a test adds routes and replies."""
+    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
     from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-    return EvalSession.get(request.config).new_eval_api()
+    session = EvalSession.get(request.config)
+    if isinstance(request.node, EvalItem):
+        api = session.new_eval_api()
+        request.addfinalizer(api.close)
+        return api
+    from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
+
+    capture = OwnCodeCapture(request.node, session.redactor, session.network)
+    request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
+    capture.start()
+    return capture.api
 
 
 @pytest.fixture

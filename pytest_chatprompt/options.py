@@ -36,6 +36,7 @@ class Options:
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
         allowed_secrets: what a match of one of them covers is no secret.
+        allowed_hosts: hosts that tests of own code may reach, by name or address.
     """
 
     provider: str | None
@@ -48,6 +49,7 @@ class Options:
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
     allowed_secrets: tuple[re.Pattern[str], ...]
+    allowed_hosts: tuple[str, ...]
 
 
 options_key: Final = pytest.StashKey[Options]()
@@ -115,6 +117,12 @@ def add_options(parser: pytest.Parser) -> None:
         type="linelist",
         default=[],
     )
+    parser.addini(
+        "chatprompt_allowed_hosts",
+        "hosts that tests with eval_api may reach, by name or address",
+        type="linelist",
+        default=[],
+    )
 
 
 def resolve_options(config: pytest.Config) -> Options:
@@ -145,6 +153,7 @@ def resolve_options(config: pytest.Config) -> Options:
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
         allowed_secrets=tuple(map(_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
+        allowed_hosts=tuple(map(_allowed_host, config.getini("chatprompt_allowed_hosts"))),
     )
 
 
@@ -156,6 +165,15 @@ def _allowed_secret(pattern: str) -> re.Pattern[str]:
             f"chatprompt_allowed_secrets: {pattern!r} is not a valid regular expression ({error}); "
             "write one for each line, with a backslash before characters such as ( and +"
         ) from None
+
+
+def _allowed_host(host: str) -> str:
+    if re.search(r"[/:@\s]", host.removeprefix("[").removesuffix("]")) and not re.fullmatch(r"[\da-fA-F:]+", host):
+        raise pytest.UsageError(
+            f"chatprompt_allowed_hosts: {host!r} is not a host; "
+            "write names or addresses without scheme, port and path, such as files.example"
+        )
+    return host.lower()
 
 
 def _concurrency(config: pytest.Config) -> int:

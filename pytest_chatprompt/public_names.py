@@ -18,6 +18,7 @@ from pytest_chatprompt.errors import (
     BlockedConnectionError as BlockedConnectionError,
     BlockedResponseError as BlockedResponseError,
     CaptureError as CaptureError,
+    CaptureWarning as CaptureWarning,
     ChatPromptError as ChatPromptError,
     ContentFilterError as ContentFilterError,
     Diagnostic as Diagnostic,

@@ -31,12 +31,14 @@ class Attempt(NamedTuple):
         target: the address, `host:port`, the program, or the C function.
         is_loopback: whether the address is on this machine.
         environment: the environment variables that a program would get, where the event tells them.
+        host: the name or address of a connection or a lookup.
     """
 
     kind: Literal["connection", "lookup", "program", "C function"]
     target: str
     is_loopback: bool = False
     environment: Mapping[str, str] | None = None
+    host: str = ""
 
 
 def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
@@ -88,7 +90,7 @@ def _c_function(_: Any, name: Any) -> Attempt | None:
 
 def _attempt(kind: Literal["connection", "lookup"], host: Any, port: Any) -> Attempt:
     name = _text(host)
-    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", is_loopback(name))
+    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", is_loopback(name), host=name)
 
 
 def _text(value: Any) -> str:
@@ -99,6 +101,15 @@ def _text(value: Any) -> str:
 
 def _variables(environment: Any) -> dict[str, str]:
     return {_text(name): _text(value) for name, value in environment.items()}
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, and not a name."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(host: str) -> bool:

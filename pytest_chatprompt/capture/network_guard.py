@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, read_audit_event
+from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.errors import BlockedConnectionError
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # Threads of pools outlive the code that started them, and work for whoever comes next.
-_POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
+POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
 
 
 @dataclass(eq=False, slots=True)
@@ -31,7 +31,10 @@ class ConnectionAttempts:
     """What code tried while a guard was active.
 
     Args:
-        owner: what the guard protects, for errors: the node id of a case; `""` if it is not needed.
+        owner: what the guard protects, for errors: the node id of a test; `""` if it is not needed.
+        allows_programs: whether programs may be started.
+        allowed_hosts: names and addresses that may be reached.
+        has_looked_up: whether one of these names was looked up.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
         programs: programs, and C functions that could reach the network; none of them was started.
         loopback: addresses on this machine; these connections were allowed.
@@ -40,11 +43,22 @@ class ConnectionAttempts:
     """
 
     owner: str = ""
+    allows_programs: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    has_looked_up: bool = False
     blocked: list[str] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
     loopback: list[str] = field(default_factory=list)
     has_late_threads: bool = False
     late: list[str] = field(default_factory=list)
+
+    def allows_host(self, attempt: Attempt) -> bool:
+        """Whether a host may be reached."""
+        if attempt.host in self.allowed_hosts:
+            self.has_looked_up = True
+            return True
+        # A blocked name is never looked up, so that an address comes from an allowed one.
+        return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
 
 
 class _Guards:
@@ -72,7 +86,7 @@ class _Guards:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
             return
-        if (owner is None and self.is_allowed(attempt)) or (attempt.kind == "program" and _is_system_query()):
+        if (owner is None and self.is_allowed(attempts, attempt)) or (attempt.kind == "program" and _is_system_query()):
             return
         if owner is not None:
             owner.late.append(attempt.target)
@@ -82,8 +96,12 @@ class _Guards:
             attempts.programs.append(attempt.target)
         raise BlockedConnectionError(_message(attempt, owner))
 
-    def is_allowed(self, attempt: Attempt) -> bool:
-        """Whether an attempt starts a program that has all variables of an allowance."""
+    def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt) -> bool:
+        """Whether a guard allows an attempt, or it starts a program that has all variables of an allowance."""
+        if attempt.kind in ("connection", "lookup"):
+            return attempts.allows_host(attempt)
+        if attempts.allows_programs and attempt.kind == "program":
+            return True
         environment = attempt.environment
         return environment is not None and any(
             variables.items() <= environment.items() for variables in self.allowed_programs
@@ -97,17 +115,22 @@ _guards: Final = _Guards()
 
 
 @contextmanager
-def guard_network(owner: str = "") -> Iterator[ConnectionAttempts]:
+def guard_network(
+    owner: str = "", *, allows_programs: bool = False, allowed_hosts: Collection[str] = ()
+) -> Iterator[ConnectionAttempts]:
     """Block the network and child processes in all threads; yields the attempts, which go on being added to.
 
     Args:
         owner: what the guard protects: the node id of a case. With one, threads that are started meanwhile and outlive
             the guard stay blocked.
+        allows_programs: whether programs may be started; what they do cannot be seen.
+        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may: which
+            of them belong to it cannot be told.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
-    attempts = ConnectionAttempts(owner)
+    attempts = ConnectionAttempts(owner, allows_programs, frozenset(allowed_hosts))
     threads_before = set(threading.enumerate()) if owner else set()
     _guards.active.append(attempts)
     try:
@@ -116,7 +139,7 @@ def guard_network(owner: str = "") -> Iterator[ConnectionAttempts]:
         _guards.active.remove(attempts)
         if owner and threading.active_count() > 1:
             for thread in set(threading.enumerate()) - threads_before:
-                if not thread.name.startswith(_POOL_THREADS):
+                if not thread.name.startswith(POOL_THREADS):
                     attempts.has_late_threads = True
                     _guards.late_threads[thread] = attempts
 

@@ -1,17 +1,19 @@
 """Offline: placeholders in place of keys, no proxies, and no way to the network.
 
 `recorder` enters `offline()` around one send by code that is not this package's, such as a provider of your own that
-uses a vendor's SDK. The environment is restored afterwards.
+uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
+from pytest_chatprompt.capture.server.led_apis import LED_APIS
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 
 # What httpx reads when a client is made (https://www.python-httpx.org/environment_variables/).
@@ -20,17 +22,36 @@ _REMOVED_VARIABLES: Final = (*_PROXY_VARIABLES, *(name.lower() for name in _PROX
 
 
 @contextmanager
-def offline(placeholders: Mapping[str, str] | None = None) -> Iterator[ConnectionAttempts]:
+def offline(
+    placeholders: Mapping[str, str] | None = None,
+    *,
+    owner: str = "",
+    allows_programs: bool = False,
+    allowed_hosts: Collection[str] = (),
+) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
     Args:
-        placeholders: environment variables to set, beside those of the built-in providers.
+        placeholders: environment variables to set, beside those that the built-in providers and the vendors' SDKs need.
+        owner: see `guard_network`.
+        allows_programs: see `guard_network`.
+        allowed_hosts: see `guard_network`.
     """
+    variables = _placeholder_variables() | dict(placeholders or {})
+    guard = guard_network(owner, allows_programs=allows_programs, allowed_hosts=allowed_hosts)
+    with _environment(variables), guard as attempts:
+        yield attempts
+
+
+@cache
+def _placeholder_variables() -> dict[str, str]:
+    """What SDKs ask the environment for before they send anything."""
     variables: dict[str, str] = {}
+    for api in LED_APIS:
+        variables |= {api.keys[0]: "offline", **api.offline}
     for provider in CHAT_PROVIDERS:
         variables |= provider.placeholders()
-    with _environment({**variables, **(placeholders or {})}), guard_network() as attempts:
-        yield attempts
+    return variables
 
 
 @contextmanager

@@ -18,8 +18,15 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
-from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
+from pytest_chatprompt.errors import (
+    BlockedResponseError,
+    CaptureError,
+    EmptyResponseError,
+    ProviderError,
+    SnapshotError,
+)
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
+from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.diff import diff_snapshots
@@ -77,6 +84,8 @@ class CaseRunner:
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
         self._compare(exchange)
+        if self.api.unused_replies and not options.live:
+            raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if not options.live and not options.replay:
             # Offline the response is a placeholder: there is nothing to check.
             return

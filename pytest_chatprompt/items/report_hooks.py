@@ -31,6 +31,7 @@ from pytest_chatprompt.errors import (
 from pytest_chatprompt.items.failures import OWN_ERRORS, text_failure
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
+from pytest_chatprompt.items.own_code import OwnCodeCapture
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -57,6 +58,10 @@ class ReportHooks:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Show an error of this package as its text, at the position of the case."""
         if not isinstance(item, EvalItem):
+            capture = OwnCodeCapture.of(item)
+            problem = capture.take_problem(call) if capture is not None else ""
+            if problem:
+                call.excinfo = text_failure(problem)
             return (yield)
         swallowed = self.network.take_swallowed(call)
         if swallowed:

@@ -1,0 +1,106 @@
+"""Own code: `eval_api` in an ordinary test, where it acts from its set-up to its tear-down.
+
+The fixture starts an `OwnCodeCapture` for the test that asks for it. From then on the requests of the test's code come
+to its `EvalAPI`, and nothing else leaves this process. `report_hooks` asks what the test has to fail for: its code may
+have swallowed the error.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from contextlib import ExitStack
+from typing import Final
+
+import pytest
+
+from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
+from pytest_chatprompt.capture.network_guard import POOL_THREADS, ConnectionAttempts
+from pytest_chatprompt.capture.offline import offline
+from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.errors import CaptureWarning
+from pytest_chatprompt.items.network_hooks import NetworkHooks
+from pytest_chatprompt.options import options_key
+
+_capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
+
+
+class OwnCodeCapture:
+    """`EvalAPI` for one ordinary test.
+
+    Args:
+        item: the test.
+        redactor: learns the credentials in the requests.
+        network: reports what threads try that outlive the test.
+    """
+
+    def __init__(self, item: pytest.Item, redactor: Redactor, network: NetworkHooks) -> None:
+        options = item.config.stash[options_key]
+        self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
+        self._item = item
+        self._network = network
+        self._stack = ExitStack()
+        self._attempts = ConnectionAttempts()
+        self._threads_before: set[threading.Thread] = set()
+
+    @staticmethod
+    def of(item: pytest.Item) -> OwnCodeCapture | None:
+        """The capture of a test; `None` if the test did not ask for one."""
+        return item.stash.get(_capture_key, None)
+
+    def start(self) -> None:
+        """Take the requests of all clients, and keep this process offline unless the run is live."""
+        self._item.stash[_capture_key] = self
+        self._threads_before = set(threading.enumerate())
+        with ExitStack() as stack:
+            if not self.api.is_live:
+                guarded = offline(owner=self._item.nodeid, allows_programs=True, allowed_hosts=self.api.allowed_hosts)
+                self._attempts = stack.enter_context(guarded)
+            stack.enter_context(self.api.intercept())
+            stack.callback(self.api.close)
+            self._stack = stack.pop_all()
+
+    def stop(self) -> None:
+        """Give the clients back, and warn about threads that go on."""
+        self._stack.close()
+        if self._attempts.has_late_threads:
+            self._network.watch_late(self._attempts)
+        threads = set(threading.enumerate()) - self._threads_before
+        names = sorted(thread.name for thread in threads if not thread.name.startswith(POOL_THREADS))
+        if names:
+            warnings.warn(
+                CaptureWarning(
+                    f"{self._item.nodeid}: the thread {names[0]!r}, which this test started, is still running; "
+                    "what it sends from now on is not captured. End it before the test ends."
+                ),
+                stacklevel=1,
+            )
+
+    def take_problem(self, call: pytest.CallInfo[None]) -> str:
+        """Why the test has to fail although its code raised no error.
+
+        Args:
+            call: a phase of the test.
+
+        Returns:
+            What to report; `""` if the phase has failed anyway, or nothing is wrong.
+        """
+        is_failed = call.excinfo is not None
+        if call.when == "setup":
+            return ""
+        text = ""
+        if self.api.unanswered:
+            text = unanswered_message(self.api.unanswered[0])
+        elif self._attempts.blocked:
+            text = f"a connection to {self._attempts.blocked[0]} was blocked: only what eval_api answers can be sent"
+        elif call.when == "call" and (replies := self.api.unused_replies):
+            text = unused_replies_message(len(replies))
+        self.api.unanswered.clear()
+        self._attempts.blocked.clear()
+        return "" if is_failed else text
+
+
+def unused_replies_message(count: int) -> str:
+    """The error text for queued replies that no request has taken."""
+    replies = "a reply" if count == 1 else f"{count} replies"
+    return f"eval_api.reply queued {replies} that no request has taken; leave out what is not asked for"
