@@ -17,9 +17,9 @@ from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.apis.table import find_api, get_api
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 
 _JSON: Final = (("content-type", "application/json"),)
+_PLAIN_SENDING: Final = (ChatProvider.send, ChatProvider.send_prepared)
 
 
 class OfflineAPI(Protocol):
@@ -76,8 +76,8 @@ class _APIOfProvider:
         return get_api(self.sender.offline_api).accepts(reply)
 
     def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        if reply is None and self.sender in CHAT_PROVIDERS:
-            # A built-in provider asks its reply for nothing, and looking at what the request demands takes time.
+        if reply is None and (self.sender.send, self.sender.send_prepared) == _PLAIN_SENDING:
+            # Only the provider's `read_reply` sees the reply, and looking at what the request demands takes time.
             return httpx.Response(200, headers=_JSON, content=_plain_reply(self.sender.offline_api), request=request)
         return get_api(self.sender.offline_api).answer(request, reply)
 

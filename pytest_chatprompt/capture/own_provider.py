@@ -15,12 +15,12 @@ from typing import Any, cast
 
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.providers.response import ProviderResponse
 
 SendFunction = Callable[[ProviderRequest], Any]
 
 
-def send_function(provider: Provider | SendFunction) -> SendFunction:
+def send_function(provider: object) -> SendFunction:
     """The function to call: the provider's `send`, or the provider itself.
 
     Raises:
@@ -36,7 +36,7 @@ def send_function(provider: Provider | SendFunction) -> SendFunction:
     return cast(SendFunction, send)
 
 
-def call_provider(provider: Provider | SendFunction, request: ProviderRequest) -> ProviderResponse:
+def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
     """Let a provider send a request; an async one is awaited, and a text becomes a response.
 
     Args:

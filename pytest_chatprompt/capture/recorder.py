@@ -6,7 +6,7 @@ A provider and a request come in: offline with the stand-in of the APIs, in a li
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
 from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
@@ -55,13 +55,13 @@ def capture_offline(
     if _is_built_in(provider) and not api.routes:
         return _capture_built_in(provider, request, api)
     placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
-    start = len(api.log)
+    start, refused = len(api.log), len(api.unanswered)
     with api.intercept(), offline(placeholders) as attempts, use_context(SendContext(is_offline=True)):
         try:
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)
         finally:
-            _raise_if_not_captured(api, attempts)
+            _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
     return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
 
 
@@ -71,13 +71,13 @@ def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: Eva
     So neither httpx nor the environment of the process is patched, which saves a tenth of a millisecond for each case.
     """
     __tracebackhide__ = True
-    start = len(api.log)
+    start, refused = len(api.log), len(api.unanswered)
     with guard_network() as attempts, use_context(SendContext(is_offline=True, handler=api.handler)):
         try:
             response = provider.send(request)
             base_url = provider.base_url
         finally:
-            _raise_if_not_captured(api, attempts)
+            _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
     return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
 
 
@@ -115,10 +115,16 @@ def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[Sen
     return tuple(SentRequest.from_httpx(entry.request, base_url, entry.answered_by) for entry in entries)
 
 
-def _raise_if_not_captured(api: EvalAPI, attempts: ConnectionAttempts) -> None:
-    """Raise the recorded error even if the provider swallowed it."""
-    if api.unanswered:
-        raise CaptureError(unanswered_message(api.unanswered[0])) from None
+def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttempts, *, is_silent: bool) -> None:
+    """Raise the recorded error even if the provider swallowed it.
+
+    Args:
+        unanswered: method and URL of the requests that nothing answered.
+        attempts: what else was tried.
+        is_silent: whether no request was captured.
+    """
+    if unanswered:
+        raise CaptureError(unanswered_message(unanswered[0])) from None
     if attempts.blocked:
         raise CaptureError(
             f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer; "
@@ -129,7 +135,7 @@ def _raise_if_not_captured(api: EvalAPI, attempts: ConnectionAttempts) -> None:
             f"the provider tried to start {attempts.programs[0]}, and what another program sends cannot be captured; "
             "send through an httpx client, or start it in a live run only"
         ) from None
-    if attempts.loopback and not len(api.log):
+    if attempts.loopback and is_silent:
         raise CaptureError(
             f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is a "
             "model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"

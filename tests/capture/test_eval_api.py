@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import httpx
 import pytest
-import respx
 
 from pytest_chatprompt import CaptureError, EvalAPI
+from tests.server import Server
 
 ANSWERED = [
     "https://azure.example/openai/deployments/d/chat/completions?api-version=1",
@@ -25,7 +24,13 @@ def test_the_built_in_apis_are_answered_on_any_host(url: str) -> None:
     api = EvalAPI()
     with api.intercept(), httpx.Client() as client:
         assert "(offline)" in client.post(url, content=b'{"a":1}').text
-    assert [(request.method, str(request.url), request.content) for request in api.sent] == [("POST", url, b'{"a":1}')]
+    (sent,) = api.sent
+    assert (sent.url, sent.endpoint, sent.body, sent.answered_by) == (
+        url,
+        f"POST {httpx.URL(url).raw_path.decode()}",
+        {"a": 1},
+        "default",
+    )
     assert api.calls.last.response.status_code == 200
 
 
@@ -41,10 +46,12 @@ def test_async_clients_are_answered_too() -> None:
         assert asyncio.run(post("https://mine.example/")) == "own"
 
 
-def test_a_client_with_its_own_transport_is_answered_too() -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(500))
-    with EvalAPI().intercept(), httpx.Client(transport=transport) as client:
-        assert client.post(ANSWERED[0]).status_code == 200
+def test_a_transport_in_memory_is_not_taken() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(418))
+    api = EvalAPI()
+    with api.intercept(), httpx.Client(transport=transport) as client:
+        assert client.post(ANSWERED[0]).status_code == 418
+    assert api.sent == ()
 
 
 def test_routes_of_the_test_come_first() -> None:
@@ -70,33 +77,114 @@ def test_routes_of_the_test_come_first() -> None:
         ),
         pytest.param(
             "POST",
-            "https://api.example/v1/embeddings",
-            "nothing answers POST https://api.example/v1/embeddings offline;",
+            "https://api.example/v1/rerank",
+            "nothing answers POST https://api.example/v1/rerank offline;",
             id="another path",
         ),
     ],
 )
-def test_a_request_that_nothing_answers_is_an_error(method: str, url: str, message: str) -> None:
+def test_a_request_that_nothing_answers_gets_an_error_that_no_sdk_retries(method: str, url: str, message: str) -> None:
     api = EvalAPI()
-    with api.intercept(), httpx.Client() as client, pytest.raises(CaptureError, match=re.escape(message)):
-        client.request(method, url)
+    with api.intercept(), httpx.Client() as client:
+        reply = client.request(method, url)
+    assert reply.status_code == 404
+    assert reply.json()["error"]["message"].startswith(message)
     assert api.unanswered == [message.split(" ", 2)[2].partition(" offline")[0]]
+    assert [sent.answered_by for sent in api.sent] == ["nothing"]
 
 
-def test_each_interception_starts_with_no_requests() -> None:
+def test_a_built_in_provider_gets_an_exception_for_it() -> None:
     api = EvalAPI()
-    for _ in range(2):
+    with pytest.raises(CaptureError, match=r"^nothing answers GET https://api\.example/ offline; give"):
+        api.handler(httpx.Request("GET", "https://api.example/"))
+    assert api.unanswered == ["GET https://api.example/"]
+
+
+def test_what_was_sent_adds_up_until_it_is_cleared() -> None:
+    api = EvalAPI()
+    for count in (1, 2):
         with api.intercept(), httpx.Client() as client:
             client.post(ANSWERED[0])
-        assert len(api.sent) == 1
+        assert len(api.sent) == count
+    api.clear_sent()
+    assert api.sent == ()
 
 
-def test_outside_of_intercept_nothing_is_answered() -> None:
+def test_outside_of_intercept_nothing_is_answered(server: Server) -> None:
     api = EvalAPI()
-    api.get("https://mine.example/").respond(204)
+    api.get(f"{server.url}/a").respond(418)
     with api.intercept():
-        pass
-    transport = httpx.MockTransport(lambda _: httpx.Response(418))
-    with httpx.Client(transport=transport) as client:
-        assert client.get("https://mine.example/").status_code == 418
-    assert not respx.mocks.HTTPXMocker.routers
+        assert httpx.get(f"{server.url}/a").status_code == 418
+    assert httpx.post(f"{server.url}/a", json={}).status_code == 200
+
+
+def test_on_this_machine_known_apis_and_routes_are_taken_and_the_rest_passes(server: Server) -> None:
+    api = EvalAPI()
+    api.post(f"{server.url}/routed").respond(418)
+    with api.intercept():
+        assert httpx.post(f"{server.url}/v1/messages", json={}).status_code == 200
+        assert httpx.post(f"{server.url}/routed", json={}).status_code == 418
+        assert httpx.post(f"{server.url}/mine", json={}).status_code == 200
+    assert [sent.endpoint for sent in api.sent] == ["POST /v1/messages", "POST /routed"]
+    assert len(server.requests) == 1
+
+
+def test_a_route_may_pass_a_request_through(server: Server) -> None:
+    api = EvalAPI()
+    api.post(f"{server.url}/v1/messages").pass_through()
+    with api.intercept():
+        assert httpx.post(f"{server.url}/v1/messages", json={}).status_code == 200
+        assert asyncio.run(post_async(f"{server.url}/v1/messages")) == 200
+    assert (api.sent, len(server.requests)) == ((), 2)
+
+
+async def post_async(url: str) -> int:
+    async with httpx.AsyncClient() as client:
+        return (await client.post(url, json={})).status_code
+
+
+def test_queued_replies_are_given_in_order_and_the_default_one_after_them() -> None:
+    api = EvalAPI()
+    api.reply("one")
+    api.reply(error=429)
+    with api.intercept(), httpx.Client() as client:
+        replies = [client.post(ANSWERED[1], json={}) for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 429, 200]
+    assert ["one" in replies[0].text, "(offline)" in replies[2].text] == [True, True]
+    assert [sent.answered_by for sent in api.sent] == ["reply", "reply", "default"]
+    assert api.unused_replies == ()
+
+
+def test_a_route_comes_before_a_queued_reply() -> None:
+    api = EvalAPI()
+    api.reply("queued")
+    api.post("https://azure.example/openai/v1/chat/completions").respond(text="routed")
+    with api.intercept():
+        assert httpx.post(ANSWERED[1], json={}).text == "routed"
+    assert len(api.unused_replies) == 1
+
+
+def test_in_a_live_run_requests_go_on_but_for_queued_replies(server: Server) -> None:
+    api = EvalAPI(is_live=True)
+    api.reply("queued")
+    api.post(f"{server.url}/v1/messages").respond(418)
+    with api.intercept():
+        assert "queued" in httpx.post(f"{server.url}/v1/messages", json={}).text
+        assert httpx.post(f"{server.url}/v1/messages", json={}).status_code == 200
+        assert asyncio.run(post_async(f"{server.url}/v1/messages")) == 200
+    assert [sent.answered_by for sent in api.sent] == ["reply", "network", "network"]
+    assert len(server.requests) == 2
+
+
+def test_the_server_answers_as_the_object_does() -> None:
+    api = EvalAPI()
+    api.reply("to a child")
+    try:
+        assert api.url == api.url
+        url = api.environ["OPENAI_BASE_URL"]
+        assert url.startswith(api.url)
+        assert "to a child" in httpx.post(f"{url}/chat/completions", json={}).text
+    finally:
+        api.close()
+    api.close()
+    assert [sent.url for sent in api.sent] == ["https://api.openai.com/v1/chat/completions"]

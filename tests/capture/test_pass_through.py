@@ -8,59 +8,61 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import respx
+import requests
 
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.redaction import Redactor
-
-URL = "https://api.example/v1"
-
-
-def transport() -> httpx.MockTransport:
-    return httpx.MockTransport(lambda request: httpx.Response(200, text=f"real {request.url.path}"))
+from tests.server import Server
 
 
-def post(path: str) -> str:
-    with httpx.Client(transport=transport()) as client:
-        return client.post(URL + path, headers={"authorization": "Bearer sk-0123456789"}).text
+def post(server: Server, path: str) -> int:
+    headers = {"authorization": "Bearer sk-0123456789"}
+    return httpx.post(f"{server.url}{path}", headers=headers, json={}).status_code
 
 
 def new_router() -> PassThroughRouter:
     return PassThroughRouter(Redactor({}))
 
 
-def test_a_request_is_captured_and_reaches_the_network() -> None:
+def test_a_request_is_captured_and_reaches_the_network(server: Server) -> None:
     redactor = Redactor({})
-    with PassThroughRouter(redactor).capture() as requests:
-        assert post("/a") == "real /v1/a"
-    assert [request.url.path for request in requests] == ["/v1/a"]
+    with PassThroughRouter(redactor).capture() as entries:
+        assert post(server, "/v1/a") == 200
+    assert [(entry.request.url.path, entry.answered_by) for entry in entries] == [("/v1/a", "network")]
     assert redactor.redact("it is sk-0123456789") == "it is [secret]"
+    assert len(server.requests) == 1
 
 
-def test_a_request_of_an_async_client_is_captured_too() -> None:
-    async def send() -> str:
-        async with httpx.AsyncClient(transport=transport()) as client:
-            return (await client.post(f"{URL}/a")).text
-
-    with new_router().capture() as requests:
-        assert asyncio.run(send()) == "real /v1/a"
-    assert len(requests) == 1
+def test_a_request_of_another_client_is_captured_too(server: Server) -> None:
+    with new_router().capture() as entries:
+        assert requests.post(f"{server.url}/a", json={"a": 1}, timeout=60).ok
+    assert [entry.request.content for entry in entries] == [b'{"a": 1}']
 
 
-def test_each_thread_captures_its_own_requests() -> None:
+def test_a_request_of_an_async_client_is_captured_too(server: Server) -> None:
+    async def send() -> int:
+        async with httpx.AsyncClient() as client:
+            return (await client.post(f"{server.url}/a", json={})).status_code
+
+    with new_router().capture() as entries:
+        assert asyncio.run(send()) == 200
+    assert len(entries) == 1
+
+
+def test_each_thread_captures_its_own_requests(server: Server) -> None:
     router = new_router()
     together = threading.Barrier(4)
 
     def send(number: int) -> list[str]:
-        with router.capture() as requests:
-            together.wait()
-            post(f"/{number}")
-            post(f"/{number}/again")
-            together.wait()
-            return [request.url.path for request in requests]
+        with router.capture() as entries:
+            together.wait(60)
+            post(server, f"/{number}")
+            post(server, f"/{number}/again")
+            together.wait(60)
+            return [entry.request.url.path for entry in entries]
 
     with ThreadPoolExecutor() as pool:
-        assert list(pool.map(send, range(4))) == [[f"/v1/{number}", f"/v1/{number}/again"] for number in range(4)]
+        assert list(pool.map(send, range(4))) == [[f"/{number}", f"/{number}/again"] for number in range(4)]
 
 
 def in_another_thread(call: Callable[[], object]) -> None:
@@ -69,11 +71,11 @@ def in_another_thread(call: Callable[[], object]) -> None:
     thread.join()
 
 
-def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture_is_open() -> None:
+def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture_is_open(server: Server) -> None:
     router = new_router()
-    with router.capture() as requests:
-        in_another_thread(lambda: post("/a"))
-    assert len(requests) == 1
+    with router.capture() as entries:
+        in_another_thread(lambda: post(server, "/a"))
+    assert len(entries) == 1
     with router.capture() as first:
         opened = threading.Event()
         done = threading.Event()
@@ -81,21 +83,19 @@ def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture
         def other() -> None:
             with router.capture():
                 opened.set()
-                done.wait()
+                done.wait(60)
 
         thread = threading.Thread(target=other)
         thread.start()
-        opened.wait()
-        in_another_thread(lambda: post("/b"))
+        assert opened.wait(60)
+        in_another_thread(lambda: post(server, "/b"))
         done.set()
         thread.join()
     assert first == []
 
 
-def test_nothing_is_captured_afterwards_and_other_routers_work() -> None:
-    with new_router().capture() as requests:
+def test_nothing_is_captured_afterwards(server: Server) -> None:
+    with new_router().capture() as entries:
         pass
-    with respx.mock(using="httpx") as router:
-        router.post(f"{URL}/a").respond(text="mocked")
-        assert post("/a") == "mocked"
-    assert requests == []
+    assert post(server, "/a") == 200
+    assert entries == []

@@ -220,7 +220,7 @@ apis = []
 
 @pytest.fixture(autouse=True)
 def check_api(eval_api):
-    assert (list(eval_api.routes), len(eval_api.calls), eval_api.sent) == ([], 0, [])
+    assert (list(eval_api.routes), len(eval_api.calls), eval_api.sent) == ([], 0, ())
     apis.append(eval_api)
 
 @pytest.fixture

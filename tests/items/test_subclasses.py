@@ -194,7 +194,7 @@ def eval_provider({name}_provider):
 
 def test_it(eval_response, eval_api):
     assert eval_response.text == {text!r}
-    assert [request.headers[{header!r}] for request in eval_api.sent] == [{credential!r}]
+    assert [call.request.headers[{header!r}] for call in eval_api.calls] == [{credential!r}]
 """
 
 
@@ -221,7 +221,7 @@ PRINT_KEYS = """
 @pytest.fixture(autouse=True)
 def print_keys(eval_api):
     yield
-    print("keys:", [request.headers["authorization"] for request in eval_api.sent])
+    print("keys:", [call.request.headers["authorization"] for call in eval_api.calls])
 """
 
 

@@ -76,6 +76,7 @@ def _read_request(module: ModuleType, request: Any, content: bytes) -> httpx.Req
         join_url(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port, url.target.decode("ascii")),
         request.headers,
         content,
+        request.extensions,
     )
 
 

@@ -6,8 +6,8 @@ extensions. Only seams call it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import httpx
 
@@ -16,7 +16,9 @@ CLIENT_EXTENSION: Final = "client"
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-def build_request(client: str, method: str, url: str, headers: Headers, content: bytes) -> httpx.Request:
+def build_request(  # noqa: PLR0913, PLR0917 - what a request has
+    client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
+) -> httpx.Request:
     """Build the request that the interceptor gets.
 
     Args:
@@ -25,10 +27,12 @@ def build_request(client: str, method: str, url: str, headers: Headers, content:
         url: scheme, host, port, path and query.
         headers: as sent; none is added.
         content: the whole body.
+        extensions: those that the client has for the request; `None` for none.
     """
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
-    request = httpx.Request(method, url, headers=list(headers), stream=stream, extensions={CLIENT_EXTENSION: client})
+    all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
+    request = httpx.Request(method, url, headers=list(headers), stream=stream, extensions=all_extensions)
     request.read()
     return request
 

@@ -8,11 +8,12 @@ import pytest
 
 from pytest_chatprompt import AnthropicProvider, ChatMessage, PayloadError, ProviderRequest
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER, call
+from tests.replies import plain_reply
 from tests.server import Server
 
 
 def test_the_system_text_is_at_the_top_level_and_max_tokens_is_always_sent(server: Server) -> None:
-    server.reply_with(AnthropicProvider.offline_reply)
+    server.reply_with(plain_reply("anthropic"))
     provider = AnthropicProvider(base_url=server.url, model="claude", api_key="k1", temperature=0)
     assert provider.send(ProviderRequest(chat_prompt=(SYSTEM, USER))).text == "(offline)"
     provider.close()

@@ -6,11 +6,12 @@ import pytest
 
 from pytest_chatprompt import AzureProvider, ChatMessage, MissingSettingError, ProviderRequest
 from tests.providers.chat.conversations import SYSTEM, USER
+from tests.replies import plain_reply
 from tests.server import Server
 
 
 def test_the_path_names_deployment_and_version(server: Server) -> None:
-    server.reply_with(AzureProvider.offline_reply)
+    server.reply_with(plain_reply("azure-chat"))
     provider = AzureProvider(endpoint=f"{server.url}/", deployment="my gpt", api_version="2024-10-21", api_key="k1")
     assert provider.send(ProviderRequest(chat_prompt=(SYSTEM, USER))).text == "(offline)"
     provider.close()
@@ -32,7 +33,7 @@ def test_without_a_version_the_v1_path_is_used_and_the_body_names_the_deployment
 
 
 def test_key_and_endpoint_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.reply_with(AzureProvider.offline_reply)
+    server.reply_with(plain_reply("azure-chat"))
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k-env")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
     provider = AzureProvider()

@@ -8,11 +8,12 @@ import pytest
 
 from pytest_chatprompt import ChatMessage, GeminiProvider, PayloadError, ProviderRequest
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER, call
+from tests.replies import plain_reply
 from tests.server import Server
 
 
 def test_the_model_is_in_the_path_and_the_key_in_a_header(server: Server) -> None:
-    server.reply_with(GeminiProvider.offline_reply)
+    server.reply_with(plain_reply("gemini"))
     provider = GeminiProvider(base_url=server.url, model="gemini-x", api_key="k1", temperature=0, max_output_tokens=5)
     assert (
         provider.send(ProviderRequest(chat_prompt=(SYSTEM, USER, ChatMessage("assistant", "ho")))).text == "(offline)"
@@ -39,7 +40,7 @@ def test_a_full_resource_name_is_kept() -> None:
 
 
 def test_extra_body_is_merged_into_the_generation_config(server: Server) -> None:
-    server.reply_with(GeminiProvider.offline_reply)
+    server.reply_with(plain_reply("gemini"))
     provider = GeminiProvider(
         base_url=server.url,
         api_key="k",

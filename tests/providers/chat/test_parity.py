@@ -26,6 +26,7 @@ from pytest_chatprompt import (
     ProviderRequest,
 )
 from tests.providers.chat.conversations import call
+from tests.replies import plain_reply
 from tests.server import Server
 
 UNICODE = 'Zoë\u00a0said \u201chi\u201d \U0001f469\u200d\U0001f52c e\u0301 \u2028 \ufeff\x00\x7f \\ " / </b> \r\nnext\ttab  \n\n'
@@ -270,7 +271,7 @@ each_conversation = pytest.mark.parametrize(
 @each_conversation
 @pytest.mark.parametrize("token_limit", ["max_completion_tokens", "max_tokens"])
 def test_openai_sends_what_its_sdk_sends(conversation: Conversation, token_limit: Any, server: Server) -> None:
-    server.reply_with(OpenAIProvider.offline_reply)
+    server.reply_with(plain_reply("openai-chat"))
     base_url = f"{server.url}/v1"
     with openai.OpenAI(api_key="k", base_url=base_url, max_retries=0) as client:
         client.chat.completions.create(model="m", **openai_arguments(conversation, token_limit))
@@ -283,7 +284,7 @@ def test_openai_sends_what_its_sdk_sends(conversation: Conversation, token_limit
 
 @each_conversation
 def test_azure_sends_to_a_deployment_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
-    server.reply_with(AzureProvider.offline_reply)
+    server.reply_with(plain_reply("azure-chat"))
     with openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="2024-10-21", max_retries=0) as client:
         client.chat.completions.create(model="d", **openai_arguments(conversation))
     path, body = received_request(server)
@@ -298,7 +299,7 @@ def test_azure_sends_to_a_deployment_what_its_sdk_sends(conversation: Conversati
 
 @each_conversation
 def test_azure_sends_to_the_v1_path_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
-    server.reply_with(AzureProvider.offline_reply)
+    server.reply_with(plain_reply("azure-chat"))
     with openai.OpenAI(api_key="k", base_url=f"{server.url}/openai/v1/", max_retries=0) as client:
         client.chat.completions.create(model="d", **openai_arguments(conversation))
     theirs = received_request(server)
@@ -308,7 +309,7 @@ def test_azure_sends_to_the_v1_path_what_its_sdk_sends(conversation: Conversatio
 
 @each_conversation
 def test_anthropic_sends_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
-    server.reply_with(AnthropicProvider.offline_reply)
+    server.reply_with(plain_reply("anthropic"))
     settings = dict(conversation.settings)
     # The API demands `max_tokens`, so each user of the SDK sets it; our provider has a default.
     max_tokens = settings.pop("max_output_tokens", 4096)
@@ -326,7 +327,7 @@ def test_anthropic_sends_what_its_sdk_sends(conversation: Conversation, server: 
 
 @each_conversation
 def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Server) -> None:
-    server.reply_with(GeminiProvider.offline_reply)
+    server.reply_with(plain_reply("gemini"))
     config = types.GenerateContentConfig(system_instruction=conversation.system, **conversation.settings)
     options = types.HttpOptions(base_url=server.url)
     with genai.Client(api_key="k", http_options=options) as client:

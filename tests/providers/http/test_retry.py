@@ -24,6 +24,7 @@ from pytest_chatprompt import (
     RequestCancelledError,
 )
 from pytest_chatprompt.providers.http import retry
+from tests.replies import plain_reply
 from tests.server import CHAT_REPLY, Reply, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
@@ -149,7 +150,7 @@ def test_a_retry_waits_as_long_as_the_api_asks_for(
 def test_a_retry_waits_as_long_as_geminis_body_asks_for(server: Server) -> None:
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.25s"}
     body = {"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED", "details": [info]}}
-    success = Reply(dict(GeminiProvider.offline_reply))
+    success = Reply(plain_reply("gemini"))
     server.script = lambda number, _: success if number else Reply(body, 429)
     provider = GeminiProvider(base_url=server.url, api_key="k")
     assert provider.send(HI).retries == 1

@@ -18,6 +18,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER, call
+from tests.replies import plain_reply
 from tests.server import Server
 
 OPENAI = OpenAIProvider(model="m")
@@ -511,7 +512,7 @@ def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: Chat
 
 
 def test_findings_are_part_of_the_response(server: Server) -> None:
-    server.reply_with(OpenAIProvider.offline_reply)
+    server.reply_with(plain_reply("openai-chat"))
     provider = OpenAIProvider(base_url=server.url, api_key="k")
     (finding,) = provider.send(ProviderRequest(chat_prompt=(HI, tool_result(None, 2)))).findings
     provider.close()
