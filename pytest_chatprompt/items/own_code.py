@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from contextlib import ExitStack
+from time import monotonic
 from typing import Final
 
 import pytest
@@ -22,6 +23,8 @@ from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.options import options_key
 
+# How long threads may take to end after the test, such as that of a connection which was just closed.
+_ENDING_SECONDS: Final = 0.5
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 
@@ -65,16 +68,25 @@ class OwnCodeCapture:
         self._stack.close()
         if self._attempts.has_late_threads:
             self._network.watch_late(self._attempts)
-        threads = set(threading.enumerate()) - self._threads_before
-        names = sorted(thread.name for thread in threads if not thread.name.startswith(POOL_THREADS))
-        if names:
+        thread = self._find_late_thread()
+        if thread is not None:
             warnings.warn(
                 CaptureWarning(
-                    f"{self._item.nodeid}: the thread {names[0]!r}, which this test started, is still running; "
+                    f"{self._item.nodeid}: the thread {thread.name!r}, which this test started, is still running; "
                     "what it sends from now on is not captured. End it before the test ends."
                 ),
                 stacklevel=1,
             )
+
+    def _find_late_thread(self) -> threading.Thread | None:
+        """A thread that was started since `start` and does not end by itself; `None` if there is none."""
+        deadline = monotonic() + _ENDING_SECONDS
+        for thread in set(threading.enumerate()) - self._threads_before:
+            if not thread.name.startswith(POOL_THREADS):
+                thread.join(max(deadline - monotonic(), 0))
+                if thread.is_alive():
+                    return thread
+        return None
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """Why the test has to fail although its code raised no error.

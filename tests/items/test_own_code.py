@@ -1,0 +1,405 @@
+"""`eval_api` in an ordinary test: it takes what the test's own code sends, and nothing else leaves the process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.items.conftest import Run
+from tests.server import Server
+
+APP = """
+import urllib.request
+
+import httpx
+import requests
+
+URL = "https://api.openai.com/v1/chat/completions"
+
+
+def ask(text="hi", url=URL):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    reply = httpx.post(url, json=body)
+    reply.raise_for_status()
+    return reply.json()["choices"][0]["message"]["content"]
+"""
+
+
+@pytest.fixture
+def own(run: Run) -> Run:
+    run.write({"app.py": APP, "pytest.ini": "[pytest]\nfilterwarnings = error\npythonpath = .\n"})
+    return run
+
+
+def test_it_takes_and_answers_what_the_code_of_the_test_sends(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app
+
+def test_it(eval_api):
+    eval_api.reply("Hello, Ada")
+    assert [app.ask("one"), app.ask("two")] == ["Hello, Ada", "(offline)"]
+    assert [(sent.endpoint, sent.question, sent.answered_by) for sent in eval_api.sent] == [
+        ("POST /v1/chat/completions", "one", "reply"),
+        ("POST /v1/chat/completions", "two", "default"),
+    ]
+    assert eval_api.sent[0].body["messages"] == [{"role": "user", "content": "one"}]
+    assert eval_api.sent[0].url == app.URL
+
+def test_the_next_test_starts_with_nothing(eval_api):
+    assert eval_api.sent == ()
+    assert app.ask() == "(offline)"
+
+def test_without_it_nothing_is_taken():
+    import httpcore
+    from pytest_chatprompt.capture.clients.interceptor import current_interceptor
+    assert current_interceptor() is None
+    assert httpcore.ConnectionPool.handle_request.__module__.startswith("httpcore")
+"""
+        }
+    )
+    own().assert_outcomes(passed=3)
+
+
+def test_classes_unittest_parameters_and_async_code_have_it_too(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import asyncio, unittest
+import httpx, pytest
+import app
+
+class TestIt:
+    @pytest.mark.parametrize("text", ["a", "b"])
+    def test_method(self, eval_api, text):
+        app.ask(text)
+        assert [sent.question for sent in eval_api.sent] == [text]
+
+class TestUnit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def api(self, eval_api):
+        self.api = eval_api
+
+    def test_unit(self):
+        app.ask()
+        assert len(self.api.sent) == 1
+
+async def ask():
+    async with httpx.AsyncClient() as client:
+        return (await client.post(app.URL, json={})).status_code
+
+def test_async(eval_api):
+    async def both():
+        return await asyncio.gather(ask(), ask())
+    assert asyncio.run(both()) == [200, 200]
+    assert len(eval_api.sent) == 2
+"""
+        }
+    )
+    own().assert_outcomes(passed=4)
+
+
+REFUSALS: list[Any] = [
+    pytest.param(
+        "app.ask(url='https://elsewhere.example/models')",
+        "nothing answers POST https://elsewhere.example/models offline; give the fixture eval_api a route for it*",
+        id="a host that nothing answers for",
+    ),
+    pytest.param(
+        "import socket; socket.create_connection(('elsewhere.example', 80))",
+        "*elsewhere.example*",
+        id="a socket",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "line"), REFUSALS)
+def test_a_refusal_that_the_code_swallows_fails_the_test(own: Run, code: str, line: str) -> None:
+    own.write(
+        {
+            "test_it.py": f"""
+import app
+
+def test_it(eval_api):
+    try:
+        {code}
+    except Exception:
+        pass
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([line])
+
+
+def test_a_refusal_after_the_test_is_an_error_of_its_teardown(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import pytest, httpx
+
+@pytest.fixture
+def farewell(eval_api):
+    yield
+    httpx.get("https://elsewhere.example/bye")
+
+def test_it(farewell):
+    pass
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/bye offline; *"])
+
+
+def test_a_reply_that_no_request_takes_fails_the_test(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app
+
+def test_it(eval_api):
+    eval_api.reply("one")
+    eval_api.reply("two")
+    eval_api.reply("three")
+    app.ask()
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["eval_api.reply queued 2 replies that no request has taken; leave out what*"])
+
+
+def test_a_test_that_fails_or_is_skipped_anyway_is_reported_as_it_is(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import pytest
+import app
+
+def test_fails(eval_api):
+    eval_api.reply("one")
+    assert app is None
+
+def test_skips(eval_api):
+    eval_api.reply("one")
+    pytest.skip("not today")
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.no_fnmatch_line("*queued*")
+
+
+def test_on_this_machine_only_known_apis_and_routes_are_taken(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": f"""
+import app, httpx
+
+def test_it(eval_api):
+    assert httpx.post("{server.url}/mine", json={{}}).status_code == 200
+    assert app.ask(url="{server.url}/v1/chat/completions") == "(offline)"
+    assert len(eval_api.sent) == 1
+"""
+        }
+    )
+    own().assert_outcomes(passed=1)
+    assert [path for path, _, _ in server.requests] == ["/mine"]
+
+
+def test_an_allowed_host_is_reached(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.write(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\nchatprompt_allowed_hosts = files.invalid\n",
+            "test_it.py": """
+import httpx, pytest
+
+def test_it(eval_api):
+    # The name does not exist: the error is that of the look-up, and not ours.
+    with pytest.raises(httpx.ConnectError):
+        httpx.get("https://files.invalid/")
+    assert eval_api.sent == ()
+""",
+        }
+    )
+    own().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("host", ["https://files.example", "files.example:80", "files.example/a"])
+def test_an_allowed_host_is_a_host(own: Run, host: str) -> None:
+    own.write({"pytest.ini": f"[pytest]\nchatprompt_allowed_hosts = {host}\n"})
+    result = own()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: chatprompt_allowed_hosts: '{host}' is not a host; *"])
+
+
+def test_a_child_process_that_is_led_to_the_server_is_taken_too(own: Run) -> None:
+    script = "import app, os; print(app.ask('child', os.environ['OPENAI_BASE_URL'] + '/chat/completions'))"
+    own.write(
+        {
+            "test_it.py": f"""
+import os, subprocess
+
+def test_it(eval_api):
+    eval_api.reply("to the child")
+    child = subprocess.run(
+        [{sys.executable!r}, "-c", {script!r}],
+        env={{**os.environ, **eval_api.environ}}, capture_output=True, text=True, check=True,
+    )
+    assert child.stdout == "to the child\\n"
+    assert [(sent.url, sent.question) for sent in eval_api.sent] == [
+        ("https://api.openai.com/v1/chat/completions", "child")
+    ]
+"""
+        }
+    )
+    own().assert_outcomes(passed=1)
+
+
+def test_keys_are_placeholders_meanwhile_and_as_before_afterwards(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    own.write(
+        {
+            "test_it.py": """
+import os
+
+def test_meanwhile(eval_api):
+    assert (os.environ["OPENAI_API_KEY"], os.environ["MISTRAL_API_KEY"]) == ("offline", "offline")
+
+def test_afterwards():
+    assert (os.environ["OPENAI_API_KEY"], os.environ.get("MISTRAL_API_KEY")) == ("sk-real", None)
+"""
+        }
+    )
+    own().assert_outcomes(passed=2)
+
+
+def test_a_thread_that_goes_on_is_warned_about_and_stays_blocked(own: Run) -> None:
+    own.write(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "test_it.py": """
+import socket, threading
+
+go_on = threading.Event()
+ended = threading.Event()
+
+def late():
+    go_on.wait(60)
+    try:
+        socket.create_connection(("elsewhere.example", 80))
+    except OSError:
+        pass
+    ended.set()
+
+def test_it(eval_api):
+    threading.Thread(target=late, name="late").start()
+
+def test_other():
+    go_on.set()
+    assert ended.wait(60)
+""",
+        }
+    )
+    result = own()
+    result.stdout.fnmatch_lines(
+        [
+            "*CaptureWarning: test_it.py::test_it: the thread 'late', which this test started, is still running; *",
+            "test_it.py::test_it: a thread that it started tried to reach elsewhere.example:80 later",
+        ]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_live_the_requests_reach_the_api_but_for_queued_replies(own: Run, server: Server) -> None:
+    server.reply_with({"choices": [{"message": {"content": "a real answer"}}]})
+    own.write(
+        {
+            "test_it.py": f"""
+import app
+
+def test_it(eval_api):
+    url = "{server.url}/v1/chat/completions"
+    eval_api.reply("queued")
+    assert [app.ask("one", url), app.ask("two", url)] == ["queued", "a real answer"]
+    assert [sent.answered_by for sent in eval_api.sent] == ["reply", "network"]
+"""
+        }
+    )
+    own("--chatprompt-live").assert_outcomes(passed=1)
+    assert server.last_contents == ["two"]
+
+
+def test_workers_have_it_too(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app, pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_it(eval_api, number):
+    app.ask(str(number))
+    assert [sent.question for sent in eval_api.sent] == [str(number)]
+"""
+        }
+    )
+    own("-n", "2").assert_outcomes(passed=4)
+
+
+def test_in_an_eval_item_a_reply_that_no_request_takes_fails_the_case(own: Run) -> None:
+    own.write(
+        {
+            "conftest.py": """
+import pytest, app
+
+@pytest.fixture
+def mine_provider(eval_api):
+    eval_api.reply("one")
+    eval_api.reply("two")
+    return lambda request: app.ask(request.question)
+""",
+            "a.eval.yaml": "provider: mine\nevalcases:\n  - {id: a, input_messages: [{role: user, content: hello}]}\n",
+        }
+    )
+    result = own("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml:3:5: case 'a': eval_api.reply queued a reply that no request has taken; *"]
+    )
+
+
+def test_a_provider_that_calls_the_application_has_its_requests_in_the_snapshot(own: Run) -> None:
+    own.write(
+        {
+            "conftest.py": """
+import pytest, app
+
+@pytest.fixture
+def mine_provider(eval_api):
+    eval_api.reply("again")
+
+    async def send(request):
+        first = app.ask(request.question)
+        return app.ask(first)
+
+    return send
+""",
+            "a.eval.yaml": "provider: mine\nevalcases:\n  - {id: a, input_messages: [{role: user, content: hello}]}\n",
+        }
+    )
+    own.update()
+    own().assert_outcomes(passed=1)
+    requests: Any = own.snapshot("__snapshots__/a.eval/a[mine].yaml")["requests"]
+    assert [(sent["endpoint"], sent["request"]["messages"][0]["content"]) for sent in requests] == [
+        ("POST /v1/chat/completions", "hello"),
+        ("POST /v1/chat/completions", "again"),
+    ]
