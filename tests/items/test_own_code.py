@@ -215,7 +215,7 @@ def test_it(eval_api):
     assert [path for path, _, _ in server.requests] == ["/mine"]
 
 
-def test_an_allowed_host_is_reached(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allowed_host_is_reached(own: Run) -> None:
     own.write(
         {
             "pytest.ini": "[pytest]\npythonpath = .\nchatprompt_allowed_hosts = files.invalid\n",
