@@ -29,8 +29,9 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
     └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
 
-There are also two warnings: `PayloadWarning`, a request that the API will reject, or read in another way, and
-`EvalFileWarning`, something in an eval file that is probably a mistake.
+There are also three warnings: `PayloadWarning`, a request that the API will reject, or read in another way,
+`EvalFileWarning`, something in an eval file that is probably a mistake, and `CaptureWarning`, something that goes on
+after its test and is not captured any more.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@ from pytest_chatprompt.capture.redaction import (
     FoundSecret as FoundSecret,
     Redactor as Redactor,
 )
+from pytest_chatprompt.capture.sent_request import (
+    AnsweredBy as AnsweredBy,
+    SentRequest as SentRequest,
+)
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,

@@ -96,14 +96,14 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=15)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=18)
 
 
 def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(example: Run) -> None:
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=12, failed=3)
+    result.assert_outcomes(passed=15, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",
@@ -322,9 +322,11 @@ def test_each_python_snippet_runs(run: Run, snippet: str) -> None:
     names = set(re.findall(r"^def (\w+)_provider\(", snippet, re.MULTILINE)) - {"eval"}
     (name,) = names or {"openai"}
     run.write({"a.eval.yaml": f"provider: {name}" + HELLO.replace("id: hello", "id: hard")})
-    is_test = "\ndef test_" in f"\n{snippet}"
-    run.write({"test_snippet.py" if is_test else "conftest.py": snippet})
-    items = 2 if is_test or "params=" in snippet else 1
+    tests = f"\n{snippet}".count("\ndef test_")
+    run.write({"test_snippet.py" if tests else "conftest.py": snippet})
+    if "import assistant" in snippet:
+        run.write({"assistant.py": blocks("docs/own-code.md", "python")[0]})
+    items = 1 + (tests or "params=" in snippet)
     run.update().assert_outcomes(passed=items)
 
 
@@ -344,6 +346,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "README.md": 2,
         "docs/agents.md": 2,
         "docs/live.md": 1,
+        "docs/own-code.md": 6,
         "docs/providers.md": 7,
         "docs/snapshots.md": 1,
     }
@@ -448,7 +451,7 @@ def _declared_options() -> list[str]:
 
 def test_every_public_name_is_in_the_reference() -> None:
     (errors,) = blocks("docs/reference.md", "")
-    named = set(re.findall(r"\w+(?:Error|Warning)\b", errors)) | {"PayloadWarning"}
+    named = set(re.findall(r"\w+(?:Error|Warning)\b", errors)) | {"PayloadWarning", "CaptureWarning"}
     for row in table("docs/reference.md", after="## Public names"):
         named.update(quoted(row[0]))
     assert named == set(pytest_chatprompt.__all__)
