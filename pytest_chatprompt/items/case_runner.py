@@ -18,7 +18,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
-from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ProviderError, SnapshotError
+from pytest_chatprompt.errors import ProviderError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -133,8 +133,9 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """
     __tracebackhide__ = True
     # Offline runs, which most are, need neither.
+    from pytest_chatprompt.items.answer import raise_if_unusable, record_answer  # noqa: PLC0415
     from pytest_chatprompt.items.usage import add_usage  # noqa: PLC0415
-    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256, save_recording  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256  # noqa: PLC0415
 
     config = item.config
     options = config.stash[options_key]
@@ -144,24 +145,23 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
             "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
             "or an autouse fixture that takes eval_response"
         )
-    sha256 = request_sha256(reviewed, config.rootpath) if options.replay or options.record else ""
     if options.replay:
-        return load_recording(item.recording_path, config.rootpath, sha256)
+        return load_recording(item.recording_path, config.rootpath, request_sha256(reviewed, config.rootpath))
     try:
         live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
         response = live.respond(item, provider, reviewed)
+    except RequestCancelledError:
+        # It was this run that broke the request off: that says nothing about the API.
+        raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
     add_usage(item, item.provider_name, response)
     if not response.is_awaited:
         return response
-    if response.blocked is not None:
-        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
-    if not response.text.strip() and not response.tool_calls:
-        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    raise_if_unusable(response)
     if options.record:
-        save_recording(item.recording_path, item.provider_name, sha256, response, api.redactor)
+        record_answer(item, reviewed, response, api.redactor)
     return response
 
 

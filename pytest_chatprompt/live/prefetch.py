@@ -8,7 +8,6 @@ turn. Every other case is sent in its turn, after the usual checks. `items.live_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from pytest_chatprompt.capture.recorder import capture_live, capture_offline
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -61,7 +60,7 @@ class Prefetched(NamedTuple):
 class _Entry(NamedTuple):
     provider: Provider
     # `None` where the case has to be sent in its turn.
-    future: Future[Prefetched | None]
+    future: RequestFuture[Prefetched | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +149,29 @@ class Prefetcher:
             send = partial(self._send_reviewed, provider, reviewed)
             self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
 
-    def take(self, node_id: str, provider: Provider) -> Future[Prefetched | None] | None:
+    def take(self, node_id: str, provider: Provider) -> RequestFuture[Prefetched | None] | None:
         """Hand over the future of a case that has its turn; `None` if it was not prefetched through this provider."""
         entry = self._entries.pop(node_id, None)
-        return entry.future if entry is not None and entry.provider is provider else None
+        if entry is None or entry.provider is provider:
+            return None if entry is None else entry.future
+        entry.future.abandon()
+        return None
 
     def discard(self, node_id: str) -> None:
-        """Forget the future of a case."""
-        self._entries.pop(node_id, None)
+        """Forget a case that was not sent in its turn, and end its request."""
+        entry = self._entries.pop(node_id, None)
+        if entry is not None:
+            entry.future.abandon()
+
+    def arrived(self) -> dict[str, Prefetched]:
+        """The responses that have arrived for cases that have not had their turn, by node id."""
+        done = {node_id: entry.future for node_id, entry in self._entries.items() if entry.future.done()}
+        results = {
+            node_id: future.result()
+            for node_id, future in done.items()
+            if not future.cancelled() and future.exception() is None
+        }
+        return {node_id: result for node_id, result in results.items() if result is not None}
 
     def send(self, provider: Provider, reviewed: Exchange) -> ProviderResponse:
         """Send the request that was compared with the snapshot, now and in the calling thread.

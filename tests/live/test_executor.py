@@ -9,6 +9,7 @@ from concurrent.futures import Future, wait
 import pytest
 
 from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.providers.context import current_context
 
 
 def test_no_more_jobs_run_at_once_than_allowed() -> None:
@@ -118,4 +119,50 @@ def test_a_job_whose_future_is_cancelled_does_not_run() -> None:
     go.set()
     executor.submit(2, lambda: done.append(2)).result(timeout=5)
     assert done == [2]
+    executor.cancel()
+
+
+def wait_for_cancellation(started: threading.Event) -> bool:
+    """A job that runs until its requests are cancelled."""
+    cancellation = current_context().cancellation
+    assert cancellation is not None
+    started.set()
+    return cancellation.cancelled.wait(20)
+
+
+@pytest.mark.parametrize("by", ["the executor", "its future"])
+def test_the_requests_of_a_running_job_can_be_ended(by: str) -> None:
+    executor = RequestExecutor(2)
+    started = threading.Event()
+    future = executor.submit(0, lambda: wait_for_cancellation(started))
+    other = executor.submit(1, lambda: current_context().cancellation)
+    started.wait()
+    if by == "the executor":
+        executor.cancel()
+    else:
+        future.abandon()
+        cancellation = other.result(timeout=5)
+        assert cancellation is not None
+        assert not cancellation.cancelled.is_set()
+    assert future.result(timeout=5)
+    executor.cancel()
+
+
+def test_an_abandoned_job_that_waits_does_not_run() -> None:
+    executor = RequestExecutor(1)
+    started, go = threading.Event(), threading.Event()
+
+    def blocking() -> None:
+        started.set()
+        go.wait()
+
+    executor.submit(0, blocking)
+    started.wait()
+    done: list[int] = []
+    dropped = executor.submit(1, lambda: done.append(1))
+    dropped.abandon()
+    go.set()
+    executor.submit(2, lambda: done.append(2)).result(timeout=5)
+    assert done == [2]
+    assert dropped.cancelled()
     executor.cancel()
