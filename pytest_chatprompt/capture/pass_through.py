@@ -23,7 +23,7 @@ _captured: Final[ContextVar[list[httpx.Request] | None]] = ContextVar("_captured
 
 
 class PassThroughRouter(respx.MockRouter):
-    """A respx router that passes every request on to the network, and logs it for the thread that sent it.
+    """A respx router that mocks nothing: it notes which thread sends which request, and lets it go to the network.
 
     Args:
         redactor: learns the credentials in the requests, and the variables that agents are started with.

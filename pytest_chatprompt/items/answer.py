@@ -1,7 +1,7 @@
 """Answers: whether a case can use one, and where it is recorded.
 
-A `ProviderResponse` comes in; a file beside the snapshot comes out. `case_runner` calls it for a case that has its
-turn, `live_run` for answers that had come when a run ended early.
+A `ProviderResponse` comes in; a file beside the snapshot comes out. `case_runner` calls it for the case that runs,
+`live_run` for answers that had arrived when a run ended early.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def raise_if_unusable(response: ProviderResponse) -> None:
         raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
 
 
-def record_answer(item: EvalItem, reviewed: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
+def record_answer(item: EvalItem, compared: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
     """Write an answer beside its case's snapshot.
 
     Args:
         item: the case's item.
-        reviewed: what the case sends.
+        compared: what the case sends.
         response: the answer.
         redactor: removes secrets.
 
@@ -44,5 +44,5 @@ def record_answer(item: EvalItem, reviewed: Exchange, response: ProviderResponse
         BlockedResponseError, EmptyResponseError: there is nothing to record.
     """
     raise_if_unusable(response)
-    sha256 = request_sha256(reviewed, item.config.rootpath)
+    sha256 = request_sha256(compared, item.config.rootpath)
     save_recording(item.recording_path, item.provider_name, sha256, response, redactor)

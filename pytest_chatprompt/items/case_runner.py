@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 # What an item sends, once it was compared with its snapshot.
-_reviewed_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
+_compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,13 @@ class CaseRunner:
         if not options.live and not options.replay:
             # Offline the response is a placeholder: there is nothing to check.
             return
-        item.stash[_reviewed_key] = exchange
+        item.stash[_compared_key] = exchange
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
         if not response.is_awaited:
             # There is no answer to check.
             return
-        for grader in item.graders:
-            self.request.getfixturevalue(grader)
+        for name in item.response_fixtures:
+            self.request.getfixturevalue(name)
         item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
 
     def _no_requests_in_flight(self) -> AbstractContextManager[None]:
@@ -139,17 +139,17 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
 
     config = item.config
     options = config.stash[options_key]
-    reviewed = item.stash.get(_reviewed_key, None)
-    if reviewed is None:
+    compared = item.stash.get(_compared_key, None)
+    if compared is None:
         raise SnapshotError(
             "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
             "or an autouse fixture that takes eval_response"
         )
     if options.replay:
-        return load_recording(item.recording_path, config.rootpath, request_sha256(reviewed, config.rootpath))
+        return load_recording(item.recording_path, config.rootpath, request_sha256(compared, config.rootpath))
     try:
         live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-        response = live.respond(item, provider, reviewed)
+        response = live.get_response(item, provider, compared)
     except RequestCancelledError:
         # It was this run that broke the request off: that says nothing about the API.
         raise
@@ -161,7 +161,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         return response
     raise_if_unusable(response)
     if options.record:
-        record_answer(item, reviewed, response, api.redactor)
+        record_answer(item, compared, response, api.redactor)
     return response
 
 

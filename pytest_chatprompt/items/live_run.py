@@ -22,9 +22,9 @@ from pytest_chatprompt.items.answer import record_answer
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.look_ahead import LookAhead
 from pytest_chatprompt.items.stop_signal import StopWatcher
-from pytest_chatprompt.items.usage import note_early_answers, note_why_in_turn
+from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
-from pytest_chatprompt.live.prefetch import Prefetcher, SnapshotReview
+from pytest_chatprompt.live.prefetch import Prefetcher, SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -32,6 +32,8 @@ from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
+# How long the end of a run waits for replies that are being read.
+_LAST_REPLIES_SECONDS: Final = 1.0
 
 T = TypeVar("T")
 
@@ -60,10 +62,10 @@ class LiveRun:
         self._config = config
         self._options = options
         self._redactor = redactor
-        review = SnapshotReview(config.rootpath, reader, redactor, options.system_prompt)
-        self._prefetcher = Prefetcher(self.executor, review, router)
+        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
+        self._prefetcher = Prefetcher(self.executor, matcher, router)
         self._look_ahead = LookAhead(config, options.concurrency, self._prefetcher)
-        # The request of the item that has its turn.
+        # The request that the running item waits for.
         self._current: RequestFuture[Any] | None = None
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
@@ -81,32 +83,32 @@ class LiveRun:
             self._prefetcher.discard(item.nodeid)
             self._abandon_current()
 
-    def respond(self, item: EvalItem, provider: Provider, reviewed: Exchange) -> ProviderResponse:
+    def get_response(self, item: EvalItem, provider: Provider, compared: Exchange) -> ProviderResponse:
         """The response to a request that was compared with its snapshot: prefetched, or else sent now.
 
         Args:
-            item: the item that has its turn.
+            item: the item that runs.
             provider: its provider.
-            reviewed: what was compared.
+            compared: what was compared.
 
         Raises:
             ProviderError: there is no response.
-            SnapshotError: something else was sent than what was compared.
+            SnapshotError: something other than what was compared was sent.
         """
         __tracebackhide__ = True
         if isinstance(provider, ChatProvider):
             with suppress(MissingSettingError):
                 self._redactor.add_headers(provider.credentials())
-        self._look_ahead.prefetch_from(item, provider, reviewed)
+        self._look_ahead.prefetch_from(item, provider, compared)
         future = self._prefetcher.take(item.nodeid, provider)
         prefetched = None if future is None else self._wait(future)
-        if prefetched is not None and prefetched.reviewed.sends_the_same(reviewed):
+        if prefetched is not None and prefetched.compared.sends_the_same(compared):
             return prefetched.response
-        note_why_in_turn(item, self._look_ahead.why_in_turn(item, provider, reviewed))
+        note_why_not_ahead(item, self._look_ahead.why_not_ahead(item, provider, compared))
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
-            return self._prefetcher.send(provider, reviewed)
-        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, reviewed)))
+            return self._prefetcher.send(provider, compared)
+        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared)))
 
     # --- waiting
 
@@ -154,21 +156,21 @@ class LiveRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Send nothing more when the run ends; record the answers of cases that no longer get their turn."""
+        """Send nothing more when the run ends; record the answers of cases that no longer run."""
         self.cancel()
         self._stop_watcher.close()
         if self._options.record:
             self._record_early_answers(session)
 
     def _record_early_answers(self, session: pytest.Session) -> None:
-        arrived = self._prefetcher.arrived()
+        arrived = self._prefetcher.arrived(_LAST_REPLIES_SECONDS)
         items = [item for item in session.items if isinstance(item, EvalItem) and item.nodeid in arrived]
         count = 0
         for item in items:
             prefetched = arrived[item.nodeid]
             # An answer that would fail its case is not recorded.
             with suppress(ProviderError):
-                record_answer(item, prefetched.reviewed, prefetched.response, self._redactor)
+                record_answer(item, prefetched.compared, prefetched.response, self._redactor)
                 count += 1
         note_early_answers(self._config, count)
 

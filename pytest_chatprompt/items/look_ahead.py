@@ -1,8 +1,7 @@
-"""Look-ahead: which upcoming items of a live run are sent before their turn.
+"""Look-ahead: which items of a live run are sent before pytest runs them.
 
-The item that has its turn comes in, with its provider and what it sends. From it the look-ahead learns which fixture
-gives which provider, and has the requests of the upcoming items prefetched whose providers it knows. `live_run` owns
-it.
+The item that runs comes in, with its provider and what it sends. From it the look-ahead learns which fixture gives
+which provider, and it prefetches the upcoming items whose providers it knows. `live_run` owns it.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_rules import PrefetchRules
+from pytest_chatprompt.items.refused_connections import reason_to_refuse
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
@@ -28,7 +28,7 @@ _FINDING_REASON: Final = "preflight warns about them"
 
 
 class LookAhead:
-    """Sends upcoming items before their turn.
+    """Picks the upcoming items whose requests are sent now, and has them prefetched.
 
     Args:
         config: the run's configuration.
@@ -37,34 +37,35 @@ class LookAhead:
     """
 
     def __init__(self, config: pytest.Config, concurrency: int, prefetcher: Prefetcher) -> None:
+        self._config = config
         self._concurrency = concurrency
         self._prefetcher = prefetcher
         self._upcoming = UpcomingItems(config, concurrency)
         self._rules = PrefetchRules(config)
-        # The items that have had their turn, or have it now, and what pytest says comes next.
+        # The items that have run or run now, and what pytest says comes next.
         self._started: dict[str, EvalItem] = {}
         self._next_item: pytest.Item | None = None
         # The providers that are known, by the definition of their fixture.
         self._providers: dict[Any, ChatProvider] = {}
 
     def start(self, item: EvalItem, next_item: pytest.Item | None) -> None:
-        """Note that an item has its turn."""
+        """Note that an item runs now."""
         self._started[item.nodeid] = item
         self._next_item = next_item
 
-    def prefetch_from(self, item: EvalItem, provider: Provider, reviewed: Exchange) -> None:
+    def prefetch_from(self, item: EvalItem, provider: Provider, compared: Exchange) -> None:
         """Prefetch upcoming items: through this item's provider, or one that came before.
 
         Args:
-            item: the item that has its turn.
+            item: the item that runs.
             provider: its provider.
-            reviewed: what it sends.
+            compared: what it sends.
         """
         has_news = self._rules.take_news()
         definition = self._rules.verdict(item).definition
-        if definition is None or self._rules.socket_reason() is not None:
+        if definition is None or reason_to_refuse(self._config) is not None:
             return
-        if isinstance(provider, ChatProvider) and reviewed.prepared is not None:
+        if isinstance(provider, ChatProvider) and compared.prepared is not None:
             is_new = definition not in self._providers
             self._providers[definition] = provider
             if is_new or has_news or self._upcoming.is_partial:
@@ -72,7 +73,7 @@ class LookAhead:
                     known = self._providers.get(self._rules.verdict(upcoming).definition)
                     if known is not None:
                         self._prefetcher.prefetch(_upcoming_case(upcoming, order), known)
-        elif reviewed.sent and item.nodeid not in self._prefetcher:
+        elif compared.sent and item.nodeid not in self._prefetcher:
             cases = (
                 _upcoming_case(upcoming, order)
                 for order, upcoming in self._prefetchable(item)
@@ -89,25 +90,25 @@ class LookAhead:
             if upcoming.nodeid not in self._prefetcher and self._rules.mark_reason(upcoming) is None:
                 yield order, upcoming
 
-    def why_in_turn(self, item: EvalItem, provider: Provider, reviewed: Exchange) -> str | None:
-        """Why an item that was not sent before its turn had to wait for it; `None` if it only was the first one.
+    def why_not_ahead(self, item: EvalItem, provider: Provider, compared: Exchange) -> str | None:
+        """Why an item had to run before it was sent; `None` if it only was the first one.
 
         Args:
-            item: the item that has its turn.
+            item: the item that runs.
             provider: its provider.
-            reviewed: what it sends.
+            compared: what it sends.
         """
         if self._concurrency == 1:
             return None
-        reason = self._rules.verdict(item).reason or self._rules.mark_reason(item) or self._rules.socket_reason()
+        reason = self._rules.verdict(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
         if reason is not None:
             return reason
         if isinstance(provider, AgentProvider):
             return _AGENT_REASON
-        if reviewed.response.findings:
+        if compared.response.findings:
             return _FINDING_REASON
-        if reviewed.prepared is None:
-            if not reviewed.sent:
+        if compared.prepared is None:
+            if not compared.sent:
                 return _NO_REQUEST_REASON
             if self._rules.has_timeout(item):
                 return _TIMEOUT_REASON

@@ -1,4 +1,4 @@
-"""The stop signal: tell the workers of pytest-xdist that the run is over.
+"""The stop signal: a file that tells the workers of pytest-xdist to end their requests, because the run is over.
 
 After the last failure that is allowed, the controller gives out no more tests and waits for those that run; after a
 SIGINT that only it has got, it waits ten seconds before it kills. A worker that waits for an API knows nothing of
@@ -30,7 +30,7 @@ def stop_file(run_id: str) -> Path:
 
 
 class StopSignal:
-    """Writes the stop file. `plugin` registers it in the controller.
+    """Tells the workers of pytest-xdist, by a file, that the run is over. `plugin` registers it in the controller.
 
     Args:
         run_id: see `stop_file`.
@@ -62,7 +62,7 @@ class StopSignal:
 
 
 class StopWatcher:
-    """Looks for the stop file in a thread of its own.
+    """Waits in a thread for the stop file, and then ends the requests of this worker.
 
     Args:
         file: the stop file; `None` in a process that is no worker, where nothing is watched.

@@ -1,7 +1,7 @@
 """Upcoming items: what this process runs next.
 
-The item that has its turn comes in; the items after it come out, as far as their requests may be sent before their
-turn. `look_ahead` calls it.
+The item that runs comes in; the items after it come out, as far as it is certain enough that they will run to send
+their requests now. `look_ahead` calls it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pytest_chatprompt.items.item import EvalItem
 
 
 class UpcomingItems:
-    """What this process runs next.
+    """The order of this process's items, and how far ahead of the running one requests may be sent.
 
     Args:
         config: the run's configuration.
@@ -31,10 +31,10 @@ class UpcomingItems:
         return self._stops_early or self._is_worker
 
     def after(self, item: EvalItem, next_item: pytest.Item | None) -> list[pytest.Item]:
-        """The items that this process runs after an item, as far as their requests may be sent before their turn.
+        """The items that run after an item, as far as their requests may be sent now.
 
         Args:
-            item: the item that has its turn.
+            item: the item that runs.
             next_item: what pytest says comes next. For a worker of pytest-xdist nothing beyond it is certain.
         """
         if self._is_worker:

@@ -21,7 +21,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
-# Why an item was sent in its turn.
+# Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
@@ -43,19 +43,19 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
         properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
-        properties["sent_in_turn"] = reason
+        properties["not_sent_ahead"] = reason
     # A case that is run again has the numbers of its last run.
     others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX)]
     item.user_properties[:] = [*others, *((f"{_PREFIX}{name}", value) for name, value in properties.items())]
 
 
-def note_why_in_turn(item: pytest.Item, reason: str | None) -> None:
-    """Note why an item was sent in its turn and not ahead; `None` if the question does not arise."""
+def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
+    """Note why an item was sent only when it ran; `None` if there is nothing to say."""
     item.stash[_reason_key] = reason
 
 
 def note_early_answers(config: pytest.Config, count: int) -> None:
-    """Note how many answers were recorded for cases that have not had their turn."""
+    """Note how many answers were recorded for cases that did not run."""
     config.stash[_early_answers_key] = count
 
 
@@ -110,20 +110,16 @@ class UsageSummary:
             yield "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)
         for case in itertools.chain.from_iterable(self._cases.values()):
-            if "sent_in_turn" in case:
-                reasons[case["sent_in_turn"]].add(case["nodeid"])
+            if "not_sent_ahead" in case:
+                reasons[case["not_sent_ahead"]].add(case["nodeid"])
         for reason, node_ids in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
             # One case alone does not make a run slow.
             if len(node_ids) > 1:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
         count = config.stash.get(_early_answers_key, 0)
         if count:
-            nouns = (
-                "answer that has arrived before its case had its turn is"
-                if count == 1
-                else "answers that have arrived before their cases had their turn are"
-            )
-            yield f"{count} {nouns} recorded."
+            nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
+            yield f"Recorded {count} more {nouns} did not run."
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for provider, cases in sorted(self._cases.items()):

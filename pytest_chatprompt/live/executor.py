@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 class RequestFuture(Future[T]):
-    """The future of a job, and what ends the job's requests."""
+    """The future of a job that sends requests, which can be ended while the job runs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.cancellation = Cancellation()
 
     def abandon(self) -> None:
-        """Want the result no more: a job that waits does not start, and the requests of one that runs end."""
+        """Give up the result: a job that waits does not start, and the requests of one that runs end."""
         if not self.cancel():
             self.cancellation.cancel()
 

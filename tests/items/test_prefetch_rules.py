@@ -1,4 +1,4 @@
-"""Prefetch rules: a case that may still be skipped, or refused its connection, is never sent before its turn."""
+"""Prefetch rules: a case that may still be skipped, or refused its connection, is never sent ahead."""
 
 from __future__ import annotations
 
@@ -192,6 +192,35 @@ def test_a_request_of_a_case_that_an_installed_plugin_skips_is_ended(
     assert result.duration < 15
 
 
+# --- parameters and fixtures of single items
+
+
+def test_the_runs_of_pytest_repeat_are_sent_together(live_project: MakeLiveProject, server: Server) -> None:
+    server.reply = Reply(delay_seconds=0.1)
+    result = live_project(2)("--chatprompt-live", "--count", "3")
+    result.assert_outcomes(passed=6)
+    assert sorted(server.last_contents) == ["c0"] * 3 + ["c1"] * 3
+    assert server.max_in_flight == 6
+    result.stdout.no_fnmatch_line("*one by one*")
+
+
+def test_a_fixture_that_a_hook_adds_to_one_case_may_skip_that_case(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    adding = """
+@pytest.fixture
+def never():
+    pytest.skip("not today")
+
+def pytest_collection_modifyitems(items):
+    items[2].fixturenames.insert(0, "never")
+"""
+    run = live_project(4)
+    run.append("conftest.py", adding)
+    run("--chatprompt-live").assert_outcomes(passed=3, skipped=1)
+    assert sorted(server.last_contents) == ["c0", "c1", "c3"]
+
+
 # --- fixtures with session scope
 
 SESSION_FIXTURE = """
@@ -269,7 +298,6 @@ PLUGIN_FILE = {"env/site-packages/socket_plugin.py": SOCKET_PLUGIN}
 def test_nothing_is_sent_between_tests_that_may_not_use_sockets(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(5, **PLUGIN_FILE)
     # The first case may, and the others may not.
-    run.append("a.eval.yaml", "")
     text = (run.path / "a.eval.yaml").read_text().replace("- id: c0\n", "- id: c0\n    tags: [enable_socket]\n")
     run.write({"a.eval.yaml": text})
     result = run("--chatprompt-live", *WITH_SOCKET_PLUGIN, "--disable-socket")
@@ -416,7 +444,7 @@ def test_cases_with_preflight_warnings_are_told_too(live_project: MakeLiveProjec
         texts = texts.replace(f"content: {name}}}", f"content: {name}}}, {{role: assistant, content: go on}}")
     run = live_project(1, **{"b.eval.yaml": texts, "pytest.ini": "[pytest]\nfilterwarnings = default\n"})
     result = run("--chatprompt-live")
-    result.assert_outcomes(passed=4, warnings=2)
+    result.assert_outcomes(passed=4, warnings=1)
     result.stdout.fnmatch_lines(["2 cases were sent one by one: preflight warns about them"])
 
 

@@ -134,7 +134,7 @@ class HTTPClient:
         except reply_body.ReplyTooLongError as error:
             raise UnreadableReplyError(
                 f"{self._vendor} at {reply.request.url.host} answered with {error}, and nothing that long is read; "
-                "something else than the API may answer there",
+                "something other than the API may answer there",
                 status=reply.status_code,
             ) from None
         connection = reply.extensions.get("network_stream")
