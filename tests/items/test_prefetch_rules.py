@@ -331,6 +331,9 @@ import socket
 class Proxied(socket.socket):
     pass
 
+def open_socket(*arguments, **options):
+    return Proxied(*arguments, **options)
+
 def guarded_connect(self, address):
     return socket.SocketType.connect(self, address)
 
@@ -346,6 +349,7 @@ def replace_sockets():
     ("target", "name", "value", "reason"),
     [
         pytest.param("socket", "socket", "Proxied", "conftest has replaced socket.socket", id="the class"),
+        pytest.param("socket", "socket", "open_socket", "conftest has replaced socket.socket", id="by a function"),
         pytest.param(
             "socket.socket", "connect", "guarded_connect", "conftest has replaced socket.socket.connect", id="a method"
         ),
