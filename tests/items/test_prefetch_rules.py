@@ -116,7 +116,7 @@ def test_the_hook_of_a_folder_counts_for_the_cases_below_it_only(live_project: M
         "sub/conftest.py": "import pytest\n" + SETUP_HOOK.replace("c2", "s1"),
         "sub/b.eval.yaml": eval_file(["s0", "s1", "s2"]),
     }
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(4)
     result = live_project(4, **sub)("--chatprompt-live", "a.eval.yaml", "sub")
     result.assert_outcomes(passed=6, skipped=1)
     assert sorted(server.last_contents[:4]) == case_ids(4)
@@ -139,7 +139,7 @@ def pytest_runtest_logreport(report):
 def pytest_runtest_teardown(item):
     pass
 """
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(4)
     result = live_project(4, conftest=hooks)("--chatprompt-live")
     result.assert_outcomes(passed=4)
     assert server.max_in_flight == 4
@@ -161,7 +161,7 @@ def pytest_runtest_setup(item):
 
 
 def test_an_installed_plugin_is_trusted(live_project: MakeLiveProject, server: Server) -> None:
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(4)
     run = live_project(4, **{"env/site-packages/installed.py": INSTALLED})
     run("--chatprompt-live", "-p", "installed", "-o", "pythonpath=env/site-packages").assert_outcomes(passed=4)
     assert server.max_in_flight == 4
@@ -196,7 +196,7 @@ def test_a_request_of_a_case_that_an_installed_plugin_skips_is_ended(
 
 
 def test_the_runs_of_pytest_repeat_are_sent_together(live_project: MakeLiveProject, server: Server) -> None:
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(6)
     result = live_project(2)("--chatprompt-live", "--count", "3")
     result.assert_outcomes(passed=6)
     assert sorted(server.last_contents) == ["c0"] * 3 + ["c1"] * 3
@@ -254,7 +254,7 @@ def test_after_the_session_fixtures_of_a_folder_its_cases_are_sent_together(
 ) -> None:
     files = {"b/conftest.py": SESSION_FIXTURE.format(body="pass"), "b/b.eval.yaml": eval_file(case_ids(5))}
     run = live_project(1, **files)
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(5, after=1)
     result = run("--chatprompt-live", "a.eval.yaml", "b")
     result.assert_outcomes(passed=6)
     assert server.max_in_flight == 5
@@ -318,7 +318,7 @@ def test_connections_that_are_open_already_do_not_evade_what_refuses_sockets(
 
 
 def test_sockets_that_are_allowed_by_force_are_no_reason(live_project: MakeLiveProject, server: Server) -> None:
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(3)
     run = live_project(3, **PLUGIN_FILE)
     options = ["--disable-socket", "--force-enable-socket"]
     run("--chatprompt-live", *WITH_SOCKET_PLUGIN, *options).assert_outcomes(passed=3)
