@@ -66,18 +66,27 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Keep syrupy's own search for unused snapshots away from those of eval files.
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
+    """Keep syrupy's own search for unused snapshots away from those of eval files, and from interrupted runs.
 
     Syrupy's default extension takes every file in a snapshot folder that it does not know for unused, and deletes it
     with `--snapshot-update`, also in runs that did not select the eval file. It reads the list of ignored file
     extensions when the session finishes.
+
+    After Ctrl-C the workers of pytest-xdist report nothing to the controller. Syrupy warns about that, and ends the run
+    with a traceback and another exit status where warnings are errors.
     """
+    option = session.config.option
+    is_disabled = getattr(option, "disable_unused_snapshots", False)
+    option.disable_unused_snapshots = is_disabled or exitstatus == pytest.ExitCode.INTERRUPTED
     folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
     if any(next((folder / dirname).glob("*/*].yaml"), None) for folder in folders):
-        session.config.option.ignore_file_extensions.append("yaml")
-    return (yield)
+        option.ignore_file_extensions.append("yaml")
+    result = yield
+    # Syrupy's summary, which comes later, says so if the user has switched its search off.
+    option.disable_unused_snapshots = is_disabled
+    return result
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -79,6 +79,22 @@ class Server:
         """The content of the last message of each request, in order of arrival."""
         return [body["messages"][-1]["content"] for _, _, body in self.requests]
 
+    def gather(self, count: int, after: int = 0) -> None:
+        """Reply only when this many requests have been in flight together, or after a minute.
+
+        Args:
+            count: how many.
+            after: as many requests as this get their reply at once.
+        """
+
+        def script(number: int, _: Any) -> Reply:
+            deadline = time.monotonic() + 60
+            while number >= after and self.max_in_flight < count and time.monotonic() < deadline:
+                time.sleep(0.005)
+            return self.reply
+
+        self.script = script
+
     def receive(self, path: str, headers: dict[str, str], body: Any) -> Reply:
         """Keep a request, and give the reply to it."""
         with self.lock:

@@ -23,7 +23,7 @@ _captured: Final[ContextVar[list[LoggedRequest] | None]] = ContextVar("_captured
 
 
 class PassThroughRouter:
-    """Lets every request of a live run go on to the network, and logs it for the thread that sent it.
+    """Answers nothing: it notes which thread of a live run sends which request, and lets it go to the network.
 
     Args:
         redactor: learns the credentials in the requests, and the variables that agents are started with.

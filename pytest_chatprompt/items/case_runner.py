@@ -18,13 +18,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
-from pytest_chatprompt.errors import (
-    BlockedResponseError,
-    CaptureError,
-    EmptyResponseError,
-    ProviderError,
-    SnapshotError,
-)
+from pytest_chatprompt.errors import CaptureError, ProviderError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import options_key
@@ -44,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 # What an item sends, once it was compared with its snapshot.
-_reviewed_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
+_compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +83,13 @@ class CaseRunner:
         if not options.live and not options.replay:
             # Offline the response is a placeholder: there is nothing to check.
             return
-        item.stash[_reviewed_key] = exchange
+        item.stash[_compared_key] = exchange
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
         if not response.is_awaited:
             # There is no answer to check.
             return
-        for grader in item.graders:
-            self.request.getfixturevalue(grader)
+        for name in item.response_fixtures:
+            self.request.getfixturevalue(name)
         item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
 
     def _no_requests_in_flight(self) -> AbstractContextManager[None]:
@@ -142,35 +136,35 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """
     __tracebackhide__ = True
     # Offline runs, which most are, need neither.
+    from pytest_chatprompt.items.answer import raise_if_unusable, record_answer  # noqa: PLC0415
     from pytest_chatprompt.items.usage import add_usage  # noqa: PLC0415
-    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256, save_recording  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256  # noqa: PLC0415
 
     config = item.config
     options = config.stash[options_key]
-    reviewed = item.stash.get(_reviewed_key, None)
-    if reviewed is None:
+    compared = item.stash.get(_compared_key, None)
+    if compared is None:
         raise SnapshotError(
             "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
             "or an autouse fixture that takes eval_response"
         )
-    sha256 = request_sha256(reviewed, config.rootpath) if options.replay or options.record else ""
     if options.replay:
-        return load_recording(item.recording_path, config.rootpath, sha256)
+        return load_recording(item.recording_path, config.rootpath, request_sha256(compared, config.rootpath))
     try:
         live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-        response = live.respond(item, provider, reviewed)
+        response = live.get_response(item, provider, compared)
+    except RequestCancelledError:
+        # It was this run that broke the request off: that says nothing about the API.
+        raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
     add_usage(item, item.provider_name, response)
     if not response.is_awaited:
         return response
-    if response.blocked is not None:
-        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
-    if not response.text.strip() and not response.tool_calls:
-        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+    raise_if_unusable(response)
     if options.record:
-        save_recording(item.recording_path, item.provider_name, sha256, response, api.redactor)
+        record_answer(item, compared, response, api.redactor)
     return response
 
 

@@ -22,7 +22,13 @@ from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.parametrize import ItemTemplates, callspec_id, fixture_info, graders, snapshot_parameters
+from pytest_chatprompt.items.parametrize import (
+    ItemTemplates,
+    callspec_id,
+    fixture_info,
+    response_fixtures,
+    snapshot_parameters,
+)
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
@@ -157,7 +163,7 @@ class EvalFile(pytest.Module):
             case=case,
             provider_name=provider_name,
             label="-".join(filter(None, (provider_name, parameters))),
-            graders=graders(template),
+            response_fixtures=response_fixtures(template),
             snapshot_folder=self.snapshot_folder,
         )
         for tag in case.tags:

@@ -29,7 +29,7 @@ class EvalItem(pytest.Function):
         case: the case, or what is wrong with it.
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
-        graders: the project's own fixtures that use the response; they are set up once there is one.
+        response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -42,14 +42,15 @@ class EvalItem(pytest.Function):
         case: EvalCase | InvalidCase,
         provider_name: str,
         label: str,
-        graders: tuple[str, ...],
+        response_fixtures: tuple[str, ...],
         snapshot_folder: Path,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.graders = graders
-        if graders:
-            self.fixturenames = [name for name in self.fixturenames if name not in (*graders, RESPONSE_FIXTURE)]
+        self.response_fixtures = response_fixtures
+        later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
+        # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
+        self.fixturenames = [name for name in self.fixturenames if name not in later]
         self.case = case
         self.provider_name = provider_name
         self.label = label

@@ -20,7 +20,7 @@ PROVIDER_PARAMETER: Final = "_eval_provider_name"
 _REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
 _Templates = dict[tuple[str, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
-_graders_key: Final = pytest.StashKey[tuple[str, ...]]()
+_response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
 
 class ItemTemplates:
@@ -100,9 +100,9 @@ def fixture_info(template: pytest.Function) -> Any:
     return template._fixtureinfo
 
 
-def graders(template: pytest.Function) -> tuple[str, ...]:
+def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
     """The names of the fixtures that use the response, themselves or through other fixtures."""
-    if _graders_key not in template.stash:
+    if _response_fixtures_key not in template.stash:
         # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
         definitions = fixture_info(template).name2fixturedefs
         users = {RESPONSE_FIXTURE}
@@ -115,10 +115,10 @@ def graders(template: pytest.Function) -> tuple[str, ...]:
             if not more:
                 break
             users |= more
-        template.stash[_graders_key] = tuple(
+        template.stash[_response_fixtures_key] = tuple(
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
-    return template.stash[_graders_key]
+    return template.stash[_response_fixtures_key]
 
 
 def _may_differ_between_files(file: pytest.Module) -> bool:

@@ -1,17 +1,23 @@
-"""The stop signal: tell the workers of pytest-xdist that the run is over.
+"""The stop signal: a file that tells the workers of pytest-xdist to end their requests, because the run is over.
 
-After the last failure that is allowed, the controller gives out no more tests and waits for those that run. A worker
-that waits for an API knows nothing of it. Both know the id of the run, so a file named after it is the signal: the
-controller writes it (`StopSignal`), `live_run` looks for it.
+After the last failure that is allowed, the controller gives out no more tests and waits for those that run; after a
+SIGINT that only it has got, it waits ten seconds before it kills. A worker that waits for an API knows nothing of
+either. Both know the id of the run, so a file named after it is the signal: the controller writes it (`StopSignal`),
+and a thread of each worker looks for it (`StopWatcher`).
 """
 
 from __future__ import annotations
 
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
 import pytest
+
+# How often a worker looks.
+_POLL_SECONDS: Final = 0.2
 
 
 def stop_file(run_id: str) -> Path:
@@ -24,7 +30,7 @@ def stop_file(run_id: str) -> Path:
 
 
 class StopSignal:
-    """Writes the stop file. `plugin` registers it in the controller.
+    """Tells the workers of pytest-xdist, by a file, that the run is over. `plugin` registers it in the controller.
 
     Args:
         run_id: see `stop_file`.
@@ -41,6 +47,52 @@ class StopSignal:
         if report.failed and session is not None and (session.shouldfail or session.shouldstop):
             self._file.touch()
 
+    def pytest_keyboard_interrupt(self) -> None:
+        """Write the file after a SIGINT, or a call of `pytest.exit`."""
+        self._file.touch()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the file before pytest-xdist waits for its workers, whatever has ended the run."""
+        self._file.touch()
+
     def pytest_unconfigure(self) -> None:
         """Remove the file."""
         self._file.unlink(missing_ok=True)
+
+
+class StopWatcher:
+    """Waits in a thread for the stop file, and then ends the requests of this worker.
+
+    Args:
+        file: the stop file; `None` in a process that is no worker, where nothing is watched.
+        stop: called once, in that thread, when the file is there.
+    """
+
+    def __init__(self, file: Path | None, stop: Callable[[], None]) -> None:
+        self._file = file
+        self._stop = stop
+        self._closed = threading.Event()
+        if file is not None:
+            threading.Thread(target=self._watch, name="chatprompt-stop", daemon=True).start()
+
+    @classmethod
+    def for_worker(cls, config: pytest.Config, stop: Callable[[], None]) -> Self:
+        """The watcher of a process.
+
+        Args:
+            config: the run's configuration; in a worker it has the id of the run.
+            stop: see `StopWatcher`.
+        """
+        worker = getattr(config, "workerinput", None)
+        return cls(None if worker is None else stop_file(worker["testrunuid"]), stop)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._closed.set()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_POLL_SECONDS):
+            if self._file is not None and self._file.exists():
+                self._stop()
+                return

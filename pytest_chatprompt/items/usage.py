@@ -1,11 +1,13 @@
-"""The usage of a live run: tokens, retries and latency of each provider.
+"""The usage of a live run: tokens, retries and latency of each provider, and what made the run slow.
 
 The numbers of a case go into its report as user properties, so that JUnit's XML and the controller of pytest-xdist get
-them. `plugin` registers a `UsageSummary` in live runs: it adds them up and shows a table at the end.
+them, and so does the reason why it was not sent ahead. `plugin` registers a `UsageSummary` in live runs: it adds them
+up and shows a table at the end.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -19,6 +21,9 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
+# Why an item was sent only when it ran.
+_reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+_early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
 
@@ -36,9 +41,22 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
         properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
         properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
         properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
+    reason = item.stash.get(_reason_key, None)
+    if reason is not None:
+        properties["not_sent_ahead"] = reason
     # A case that is run again has the numbers of its last run.
     others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX)]
     item.user_properties[:] = [*others, *((f"{_PREFIX}{name}", value) for name, value in properties.items())]
+
+
+def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
+    """Note why an item was sent only when it ran; `None` if there is nothing to say."""
+    item.stash[_reason_key] = reason
+
+
+def note_early_answers(config: pytest.Config, count: int) -> None:
+    """Note how many answers were recorded for cases that did not run."""
+    config.stash[_early_answers_key] = count
 
 
 @dataclass(eq=False)
@@ -71,20 +89,37 @@ class UsageSummary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider."""
         rows = list(self._rows())
-        if not rows:
+        notes = list(self._notes(terminalreporter.config))
+        if not rows and not notes:
             return
         terminalreporter.write_sep("-", "usage of the live run")
-        widths = [max(len(row[column]) for row in (_HEAD, *rows)) for column in range(len(_HEAD))]
-        for row in (_HEAD, *rows):
+        table = (_HEAD, *rows) if rows else ()
+        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD) if rows else 0)]
+        for row in table:
             name, *numbers = (
                 cell.ljust(width) if column == 0 else cell.rjust(width)
                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))
             )
             terminalreporter.write_line("  ".join((name, *numbers)).rstrip())
-        if terminalreporter.config.pluginmanager.hasplugin("dsession"):
-            terminalreporter.write_line(
-                "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
-            )
+        for note in notes:
+            terminalreporter.write_line(note)
+
+    def _notes(self, config: pytest.Config) -> Iterator[str]:
+        """What to know about the run beside the numbers, a line each."""
+        if self._cases and config.pluginmanager.hasplugin("dsession"):
+            yield "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
+        reasons: dict[str, set[str]] = defaultdict(set)
+        for case in itertools.chain.from_iterable(self._cases.values()):
+            if "not_sent_ahead" in case:
+                reasons[case["not_sent_ahead"]].add(case["nodeid"])
+        for reason, node_ids in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
+            # One case alone does not make a run slow.
+            if len(node_ids) > 1:
+                yield f"{len(node_ids)} cases were sent one by one: {reason}"
+        count = config.stash.get(_early_answers_key, 0)
+        if count:
+            nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
+            yield f"Recorded {count} more {nouns} did not run."
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for provider, cases in sorted(self._cases.items()):

@@ -1,5 +1,6 @@
 """Live: send the requests of many cases at once.
 
-Cases whose requests equal their snapshots come in; their responses come out, in futures. `items` calls it and decides
-which cases are upcoming. It knows nothing of pytest.
+Upcoming cases come in; futures of their responses come out, for those whose requests equal their snapshots. `executor`
+runs the requests in threads, `prefetch` decides which ones. `items` calls it and says which cases are upcoming. It
+knows nothing of pytest.
 """

@@ -1,8 +1,8 @@
 """The request executor: up to N jobs at once, each in a thread, in the order of the run.
 
 Jobs (callables that send a request and return the response) come in, futures come out. The executor can be paused, so
-that no request is in flight for a while, and cancelled, so that no further job starts. `live.prefetch` and `items` call
-it.
+that no request is in flight for a while, and cancelled, so that no further job starts and the requests in flight end.
+`live.prefetch` and `items` call it.
 
 It is not a `ThreadPoolExecutor`, which joins its threads when the interpreter exits: one request that hangs would hold
 up Ctrl-C until its timeout. These threads are daemons.
@@ -18,7 +18,23 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import SendContext, use_context
+
 T = TypeVar("T")
+
+
+class RequestFuture(Future[T]):
+    """The future of a job that sends requests, which can be ended while the job runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancellation = Cancellation()
+
+    def abandon(self) -> None:
+        """Give up the result: a job that waits does not start, and the requests of one that runs end."""
+        if not self.cancel():
+            self.cancellation.cancel()
 
 
 class RequestExecutor:
@@ -36,14 +52,15 @@ class RequestExecutor:
         self.in_flight = 0
         self.finished = 0
         self._concurrency = concurrency
-        self._queue: list[tuple[int, int, Callable[[], Any], Future[Any]]] = []
+        self._queue: list[tuple[int, int, Callable[[], Any], RequestFuture[Any]]] = []
+        self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._pauses = 0
         self._is_cancelled = False
 
-    def submit(self, order: int, job: Callable[[], T]) -> Future[T]:
+    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
         """Run a job as soon as a thread is free.
 
         Args:
@@ -53,7 +70,7 @@ class RequestExecutor:
         Returns:
             The job's future, cancelled if the executor is.
         """
-        future: Future[T] = Future()
+        future: RequestFuture[T] = RequestFuture()
         with self._changed:
             if self._is_cancelled:
                 _cancel_future(future)
@@ -80,12 +97,14 @@ class RequestExecutor:
                 self._changed.notify_all()
 
     def cancel(self) -> None:
-        """Start no further job, and cancel those that wait; running jobs end by themselves and are not waited for."""
+        """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
         with self._changed:
             self._is_cancelled = True
             for _, _, _, future in self._queue:
                 _cancel_future(future)
             self._queue.clear()
+            for future in self._running:
+                future.abandon()
             self._changed.notify_all()
 
     def _work(self) -> None:
@@ -96,19 +115,22 @@ class RequestExecutor:
                     return
                 _, _, job, future = heapq.heappop(self._queue)
                 self.in_flight += 1
+                self._running.add(future)
             try:
                 if future.set_running_or_notify_cancel():
                     self._run(job, future)
             finally:
                 with self._changed:
+                    self._running.discard(future)
                     self.in_flight -= 1
                     self.finished += 1
                     self._changed.notify_all()
 
     @staticmethod
-    def _run(job: Callable[[], Any], future: Future[Any]) -> None:
+    def _run(job: Callable[[], Any], future: RequestFuture[Any]) -> None:
         try:
-            result = job()
+            with use_context(SendContext(cancellation=future.cancellation)):
+                result = job()
         except BaseException as error:
             future.set_exception(error)
         else:

@@ -21,7 +21,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 @dataclass(frozen=True, slots=True)
 class SendContext:
-    """How the providers that a thread calls send their requests.
+    """Where the requests of the calling thread go, to the network or to a handler, and what cancels them.
 
     Args:
         is_offline: keys and endpoints are placeholders, whatever the environment holds, and nothing is retried: an

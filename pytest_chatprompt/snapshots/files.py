@@ -39,7 +39,8 @@ def read_snapshot(path: Path) -> str | None:
     except TextFileError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return None
-        raise SnapshotFileError(str(error)) from error
+        # What follows the reason is advice about attached files.
+        raise SnapshotFileError(str(error).partition(";")[0]) from error
     return content.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 

@@ -94,7 +94,7 @@ def load_recording(path: Path, root: Path, sha256: str) -> ProviderResponse:
             raise ReplayError(f"no recorded answer at {shown_path(path, root)}; record it: {_COMMAND}")
         recorded = RecordedResponse.model_validate(yaml.safe_load(text))
     except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError, ValidationError) as error:
-        reason = str(error).partition("\n")[0]
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition("\n")[0]
         raise ReplayError(
             f"cannot read the recorded answer {shown_path(path, root)} ({reason}); {_RECORD_AGAIN}"
         ) from None

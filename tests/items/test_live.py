@@ -189,7 +189,7 @@ def test_a_provider_that_sends_a_different_request_in_the_live_run_fails_the_cas
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*the live run sent something else than what was compared with the snapshot: the provider sends something else each time"
+            "*the live run sent something other than what was compared with the snapshot: the provider sends something different each time"
         ]
     )
 
@@ -287,7 +287,7 @@ import pytest_chatprompt.providers.http.retry
 
 sys.modules["pytest_chatprompt.providers.http.retry"]._FIRST_WAIT_SECONDS = 0.001
 """
-    count = 2000
+    count = 420
     result = live_project(count, settings="max_retries=8", conftest=short_waits)(
         "--chatprompt-live", "--chatprompt-concurrency", "16", "-q"
     )
@@ -298,6 +298,33 @@ sys.modules["pytest_chatprompt.providers.http.retry"]._FIRST_WAIT_SECONDS = 0.00
     unreadable = sum(1 for number in range(0, len(server.requests), 3) if number // 3 % len(faults) == 4)
     assert outcomes["errors"] == unreadable
     assert set(server.last_contents) == set(case_ids(count))
+
+
+HALF = r"half \ud83d a character"
+
+
+@pytest.mark.parametrize("arguments", [["-n", "2"], []], ids=["with workers", "without workers"])
+def test_half_a_character_and_deep_json_are_errors_of_their_cases(
+    live_project: MakeLiveProject, server: Server, arguments: list[str]
+) -> None:
+    replies = {
+        "c0": Reply(f'{{"error": {{"message": "{HALF}", "code": "{HALF}"}}}}'.encode(), 400, {"x-request-id": "r"}),
+        "c1": Reply(f'{{"choices": [{{"message": {{"content": "{HALF}"}}}}]}}'.encode()),
+        "c2": Reply(b"[" * 100_000),
+        "c3": Reply(HALF.encode(), 500),
+    }
+    server.script = lambda _, body: replies.get(body["messages"][-1]["content"], Reply())
+    hook = """
+def pytest_chatprompt_response(case, response):
+    print(response.text)
+    assert response.text == "a real answer"
+"""
+    run = live_project(5, conftest=hook)
+    result = run("--chatprompt-live", "--chatprompt-record", "--junitxml=out.xml", *arguments)
+    result.assert_outcomes(passed=1, failed=2, errors=2)
+    result.stdout.fnmatch_lines(["*case 'c0': OpenAI answered 400 Bad Request: half \ufffd a character"])
+    assert "half \ufffd a character" in (run.path / "__snapshots__/a.eval/c1[openai].answer.yaml").read_text()
+    ET.parse(run.path / "out.xml")
 
 
 # --- progress

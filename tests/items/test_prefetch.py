@@ -14,14 +14,14 @@ from tests.server import Reply, Server
 def test_as_many_requests_are_in_flight_as_allowed_and_each_is_sent_once(
     live_project: MakeLiveProject, server: Server
 ) -> None:
-    server.reply = Reply(delay_seconds=0.1)
+    server.gather(4)
     live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "4").assert_outcomes(passed=12)
     assert server.max_in_flight == 4
     assert sorted(server.last_contents) == sorted(case_ids(12))
 
 
 def test_the_ini_limits_the_requests_in_flight(live_project: MakeLiveProject, server: Server) -> None:
-    server.reply = Reply(delay_seconds=0.05)
+    server.gather(2)
     run = live_project(6)
     run("--chatprompt-live", "-o", "chatprompt_concurrency=2").assert_outcomes(passed=6)
     assert server.max_in_flight == 2
@@ -109,7 +109,8 @@ def test_cases_of_a_custom_provider_are_prefetched_too(live_project: MakeLivePro
 def pytest_chatprompt_response(response):
     assert response.text == "a live answer"
 """
-    server.reply = Reply({"answer": "a live answer"}, delay_seconds=0.1)
+    server.reply = Reply({"answer": "a live answer"})
+    server.gather(3)
     result = live_project(7, conftest=gateway + hook)("--chatprompt-live", "--chatprompt-concurrency", "3")
     result.assert_outcomes(passed=7)
     assert sorted(server.last_contents) == case_ids(7)

@@ -106,6 +106,15 @@ def test_an_unreadable_recording_is_an_error(live_project: MakeLiveProject, cont
     result.stdout.fnmatch_lines([f"*cannot read the recorded answer {RECORDING_PATH} (*); {RECORD_AGAIN}"])
 
 
+def test_a_recording_that_is_nested_too_deeply_is_an_error(live_project: MakeLiveProject) -> None:
+    run = live_project(1)
+    recording_path(run).write_text("text: " + "[" * 20_000)
+    result = run("--chatprompt-replay")
+    result.assert_outcomes(errors=1)
+    reason = "it is nested too deeply"
+    result.stdout.fnmatch_lines([f"*cannot read the recorded answer {RECORDING_PATH} ({reason}); {RECORD_AGAIN}"])
+
+
 def test_an_empty_answer_is_not_recorded(live_project: MakeLiveProject, server: Server) -> None:
     server.script = lambda _, body: (
         Reply() if body["messages"][-1]["content"] == "c0" else Reply({"choices": [{"message": {"content": ""}}]})

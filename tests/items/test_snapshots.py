@@ -322,8 +322,8 @@ def test_a_snapshot_that_is_a_folder_is_an_error(run: Run, arguments: list[str])
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': the snapshot __snapshots__/a.eval/hello[[]azure].yaml is a folder; name a file in"
-            " it; remove it, or put the file back"
+            "a.eval.yaml:3:5: case 'hello': the snapshot __snapshots__/a.eval/hello[[]azure].yaml is a folder; remove it,"
+            " or put the file back"
         ]
     )
 

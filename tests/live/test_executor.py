@@ -9,6 +9,7 @@ from concurrent.futures import Future, wait
 import pytest
 
 from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.providers.context import current_context
 
 
 def test_no_more_jobs_run_at_once_than_allowed() -> None:
@@ -73,7 +74,7 @@ def test_nothing_runs_while_it_is_paused() -> None:
         time.sleep(0.05)
         assert not held.done()
         assert executor.in_flight == 0
-    held.result(timeout=5)
+    held.result(timeout=40)
     executor.cancel()
 
 
@@ -91,12 +92,12 @@ def test_a_cancelled_executor_starts_nothing_and_its_threads_end() -> None:
     waiting = executor.submit(1, lambda: 2)
     executor.cancel()
     late: Future[int] = executor.submit(2, lambda: 3)
-    assert wait([waiting, late], timeout=5).not_done == set()
+    assert wait([waiting, late], timeout=40).not_done == set()
     assert waiting.cancelled()
     assert late.cancelled()
     go.set()
-    assert running.result(timeout=5) == 1
-    deadline = time.monotonic() + 5
+    assert running.result(timeout=40) == 1
+    deadline = time.monotonic() + 40
     while any(thread.name.startswith("chatprompt-") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -116,6 +117,52 @@ def test_a_job_whose_future_is_cancelled_does_not_run() -> None:
     dropped = executor.submit(1, lambda: done.append(1))
     dropped.cancel()
     go.set()
-    executor.submit(2, lambda: done.append(2)).result(timeout=5)
+    executor.submit(2, lambda: done.append(2)).result(timeout=40)
     assert done == [2]
+    executor.cancel()
+
+
+def wait_for_cancellation(started: threading.Event) -> bool:
+    """A job that runs until its requests are cancelled."""
+    cancellation = current_context().cancellation
+    assert cancellation is not None
+    started.set()
+    return cancellation.cancelled.wait(40)
+
+
+@pytest.mark.parametrize("by", ["the executor", "its future"])
+def test_the_requests_of_a_running_job_can_be_ended(by: str) -> None:
+    executor = RequestExecutor(2)
+    started = threading.Event()
+    future = executor.submit(0, lambda: wait_for_cancellation(started))
+    other = executor.submit(1, lambda: current_context().cancellation)
+    started.wait()
+    if by == "the executor":
+        executor.cancel()
+    else:
+        future.abandon()
+        cancellation = other.result(timeout=40)
+        assert cancellation is not None
+        assert not cancellation.cancelled.is_set()
+    assert future.result(timeout=40)
+    executor.cancel()
+
+
+def test_an_abandoned_job_that_waits_does_not_run() -> None:
+    executor = RequestExecutor(1)
+    started, go = threading.Event(), threading.Event()
+
+    def blocking() -> None:
+        started.set()
+        go.wait()
+
+    executor.submit(0, blocking)
+    started.wait()
+    done: list[int] = []
+    dropped = executor.submit(1, lambda: done.append(1))
+    dropped.abandon()
+    go.set()
+    executor.submit(2, lambda: done.append(2)).result(timeout=40)
+    assert done == [2]
+    assert dropped.cancelled()
     executor.cancel()

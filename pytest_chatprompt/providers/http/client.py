@@ -1,4 +1,4 @@
-"""`HTTPClient`: the connections of one provider to its API.
+"""`HTTPClient`: posts the requests of one provider to its API.
 
 A URL and the bytes of a body come in; the complete reply comes out, or an `APIConnectionError` that says how far the
 request got. Each post has a limit in time and in bytes, and can be cancelled from another thread. Safe between threads.
@@ -7,13 +7,11 @@ request got. Each post has a limit in time and in bytes, and can be cancelled fr
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
-from typing import Any, Final
-from weakref import finalize
+from typing import Final
 
 import httpx
 
@@ -39,7 +37,7 @@ def parsed_url(url: str) -> httpx.URL:
 
 
 class HTTPClient:
-    """Posts the requests of one provider, and keeps its connections open between them.
+    """Posts the requests of one provider, each on a connection of its own.
 
     Args:
         vendor: the API's name, for errors.
@@ -64,11 +62,10 @@ class HTTPClient:
         self._auth = _Credentials(credentials)
         self._redact = redact
         self._limits = RequestLimits()
-        # A client for the network, and the functions of `socket` that it was opened under.
-        self._network_client: tuple[tuple[Any, Any], httpx.Client] | None = None
+        # A client for the network.
+        self._network_client: httpx.Client | None = None
         # A client for the handler that answers in place of the network, and that handler.
         self._mock_client: tuple[Handler, httpx.Client] | None = None
-        self._close_clients: list[finalize[[], Any]] = []
         self._in_flight: set[Cancellation] = set()
         self._is_cancelled = False
         self._lock = threading.Lock()
@@ -119,7 +116,6 @@ class HTTPClient:
             try:
                 body = self._read_body(reply)
             finally:
-                # From here on another request may use the connection.
                 cancellation.use(None)
                 reply.close()
         # The bytes are decoded already: without this header httpx does not decode them again.
@@ -130,18 +126,13 @@ class HTTPClient:
 
     def _read_body(self, reply: httpx.Response) -> bytes:
         try:
-            body = reply_body.read_body(reply)
+            return reply_body.read_body(reply)
         except reply_body.ReplyTooLongError as error:
             raise UnreadableReplyError(
                 f"{self._vendor} at {reply.request.url.host} answered with {error}, and nothing that long is read; "
-                "something else than the API may answer there",
+                "something other than the API may answer there",
                 status=reply.status_code,
             ) from None
-        connection = reply.extensions.get("network_stream")
-        if connection is not None and reply_body.has_surplus(reply):
-            # httpx does not use a closed connection again.
-            connection.close()
-        return body
 
     def _open_client(self, handler: Handler | None) -> httpx.Client:
         """The client for a handler that answers in place of the network, else the one for the network."""
@@ -150,30 +141,20 @@ class HTTPClient:
             if mock_client is None or mock_client[0] != handler:
                 mock_client = self._mock_client = (handler, httpx.Client(transport=httpx.MockTransport(handler)))
             return mock_client[1]
-        # Something that restricts sockets replaces these. Connections that were opened without it must not evade it.
-        sockets = (socket.socket, socket.socket.connect)
         with self._lock:
-            if self._network_client is None or self._network_client[0] != sockets:
-                self._network_client = (sockets, self._new_network_client())
-            return self._network_client[1]
+            if self._network_client is None:
+                self._network_client = self._new_network_client()
+            return self._network_client
 
     def _new_network_client(self) -> httpx.Client:
         # Imports httpcore, which offline runs do not need.
         from pytest_chatprompt.providers.http.network_backend import limit_connections  # noqa: PLC0415
 
-        if len(self._in_flight) <= 1:
-            self._close_all()
-        # No limit here: the caller decides how many requests are in flight at once.
-        client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=None))
+        # The caller decides how many requests are in flight at once. No connection is used twice: bytes that come after
+        # a reply would be taken for the next one, and an open connection would evade what refuses new ones.
+        client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=0))
         limit_connections(client, self._limits)
-        # Closes the connections of a provider that nobody closes.
-        self._close_clients.append(finalize(self, client.close))
         return client
-
-    def _close_all(self) -> None:
-        for close_client in self._close_clients:
-            close_client()
-        self._close_clients.clear()
 
     def in_flight(self) -> AbstractContextManager[Cancellation]:
         """Have a request in flight in this block, with all its tries; gives what cancels it."""
@@ -200,10 +181,11 @@ class HTTPClient:
                 cancellation.cancel()
 
     def close(self) -> None:
-        """Close the connections; the next post opens new ones."""
+        """Close the connections in use, and accept requests again after `cancel`."""
         with self._lock:
+            if self._network_client is not None:
+                self._network_client.close()
             self._network_client = None
-            self._close_all()
             self._is_cancelled = False
 
 

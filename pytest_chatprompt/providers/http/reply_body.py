@@ -1,13 +1,13 @@
 """Reads the body of a reply, up to a limit of bytes, also once it is decompressed.
 
 An httpx reply that streams comes in; its decoded bytes come out, or an error that says that the body is too long.
-Whether bytes came after the end of the reply is asked here too. `HTTPClient` calls it.
+`HTTPClient` calls it.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -20,8 +20,6 @@ ACCEPT_ENCODING: Final = "gzip, deflate"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _ZLIB: Final = zlib.MAX_WBITS
 _RAW_DEFLATE: Final = -zlib.MAX_WBITS
-# Where httpx and httpcore keep the HTTP/1.1 state of the connection on which a reply came.
-_PATH_TO_H11: Final = ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state")
 
 
 class ReplyTooLongError(Exception):
@@ -46,8 +44,7 @@ def read_body(reply: httpx.Response) -> bytes:
     encoding = reply.headers.get("content-encoding", "").strip().lower()
     decoder = _Decompressor(encoding) if encoding in ("gzip", "x-gzip", "deflate") else None
     received, body = 0, bytearray()
-    # Not `iter_raw`, which closes the reply at its end: its connection is looked at before.
-    for chunk in reply.stream:  # type: ignore[union-attr]
+    for chunk in reply.iter_raw():
         received += len(chunk)
         room = MAX_REPLY_BYTES - len(body)
         body += chunk if decoder is None else decoder.decompress(chunk, room)
@@ -85,18 +82,3 @@ class _Decompressor:
                 raise httpx.DecodingError(str(error)) from error
             self._object = zlib.decompressobj(_RAW_DEFLATE)
             return self.decompress(chunk, room)
-
-
-def has_surplus(reply: httpx.Response) -> bool:
-    """Whether bytes came after the end of a reply; the next request on the connection would take them for its reply.
-
-    Args:
-        reply: read to its end, and not closed yet.
-
-    Returns:
-        Also `True` if it cannot be known, with another version of httpx or httpcore.
-    """
-    part: Any = reply.stream
-    for name in _PATH_TO_H11:
-        part = getattr(part, name, None)
-    return part is None or bool(part.trailing_data[0])

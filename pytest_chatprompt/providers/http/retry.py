@@ -42,7 +42,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class RateLimiter:
-    """Delays all requests of a provider for as long as the API asked one of them to wait. Safe between threads."""
+    """Holds back all requests of a provider while the API asks one of them to wait; sets no rate of its own.
+
+    Safe between threads.
+    """
 
     # In seconds of the monotonic clock.
     _paused_until: float = 0.0

@@ -10,7 +10,6 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 
 from pytest_chatprompt import (
@@ -90,7 +89,7 @@ def test_a_small_reply_that_is_decompressed_to_more_than_the_limit_is_an_error(
     assert peak < 20 * MEGABYTE
     assert str(caught.value) == (
         "OpenAI at 127.0.0.1 answered with more than 4 MiB, and nothing that long is read; "
-        "something else than the API may answer there"
+        "something other than the API may answer there"
     )
 
 
@@ -204,13 +203,9 @@ def test_bytes_that_come_later_are_never_taken_for_the_next_reply(
 
 
 @pytest.mark.parametrize("reply", [http_reply(chat_body("mine")), chunked(chat_body("mine"))], ids=["sized", "chunked"])
-def test_a_connection_without_surplus_is_used_again(
+def test_every_request_has_a_connection_of_its_own(
     raw_server: RawServer, provider: OpenAIProvider, reply: bytes
 ) -> None:
     raw_server.talk = always(reply)
     assert [provider.send(HI).text for _ in range(3)] == ["mine"] * 3
-    assert len(raw_server.connections) == 1
-
-
-def test_a_connection_whose_state_cannot_be_known_counts_as_one_with_surplus() -> None:
-    assert reply_body.has_surplus(httpx.Response(200, content=b""))
+    assert len(raw_server.connections) == 3

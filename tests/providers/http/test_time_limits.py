@@ -48,10 +48,11 @@ def read_slowly(connection: socket.socket, _: int) -> None:
         time.sleep(0.05)
 
 
-def end_of_first_reply(connection: socket.socket, _: int) -> None:
+def drip_second_reply(connection: socket.socket, number: int) -> None:
     read_request(connection)
-    connection.sendall(http_reply(chat_body("one")))
-    read_request(connection)
+    if number == 0:
+        connection.sendall(http_reply(chat_body("one")))
+        return
     drip(connection, b"HTTP/1.1 200 OK\r\n" + b"x-drip: drip\r\n" * 50)
 
 
@@ -79,15 +80,15 @@ def test_a_request_ends_by_its_limit_as_a_timeout(
     provider.close()
 
 
-def test_the_limit_holds_for_a_connection_that_is_used_again(raw_server: RawServer) -> None:
-    raw_server.talk = end_of_first_reply
+def test_the_limit_holds_for_each_request(raw_server: RawServer) -> None:
+    raw_server.talk = drip_second_reply
     provider = OpenAIProvider(base_url=raw_server.url, api_key="k", max_retries=0, timeout_seconds=0.3)
     assert provider.send(HI).text == "one"
     started = time.monotonic()
     with pytest.raises(APIConnectionError, match="did not answer within"):
         provider.send(HI)
     assert time.monotonic() - started < SOON_SECONDS
-    assert len(raw_server.connections) == 1
+    assert len(raw_server.connections) == 2
     provider.close()
 
 

@@ -1,0 +1,119 @@
+"""Look-ahead: which items of a live run are sent before pytest runs them.
+
+The item that runs comes in, with its provider and what it sends. From it the look-ahead learns which fixture gives
+which provider, and it prefetches the upcoming items whose providers it knows. `live_run` owns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.prefetch_rules import PrefetchRules
+from pytest_chatprompt.items.refused_connections import reason_to_refuse
+from pytest_chatprompt.items.upcoming import UpcomingItems
+from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
+from pytest_chatprompt.providers.agents.base import AgentProvider
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.response import Provider
+
+_AGENT_REASON: Final = "agents run one after the other"
+_TIMEOUT_REASON: Final = "pytest-timeout could not end the requests of a provider of your own"
+_NO_REQUEST_REASON: Final = "their provider makes no HTTP request that could be compared in advance"
+_FINDING_REASON: Final = "preflight warns about them"
+
+
+class LookAhead:
+    """Picks the upcoming items whose requests are sent now, and has them prefetched.
+
+    Args:
+        config: the run's configuration.
+        concurrency: how many requests may be in flight at once.
+        prefetcher: sends them.
+    """
+
+    def __init__(self, config: pytest.Config, concurrency: int, prefetcher: Prefetcher) -> None:
+        self._config = config
+        self._concurrency = concurrency
+        self._prefetcher = prefetcher
+        self._upcoming = UpcomingItems(config, concurrency)
+        self._rules = PrefetchRules(config)
+        # The items that have run or run now, and what pytest says comes next.
+        self._started: dict[str, EvalItem] = {}
+        self._next_item: pytest.Item | None = None
+        # The providers that are known, by the definition of their fixture.
+        self._providers: dict[Any, ChatProvider] = {}
+
+    def start(self, item: EvalItem, next_item: pytest.Item | None) -> None:
+        """Note that an item runs now."""
+        self._started[item.nodeid] = item
+        self._next_item = next_item
+
+    def prefetch_from(self, item: EvalItem, provider: Provider, compared: Exchange) -> None:
+        """Prefetch upcoming items: through this item's provider, or one that came before.
+
+        Args:
+            item: the item that runs.
+            provider: its provider.
+            compared: what it sends.
+        """
+        has_news = self._rules.take_news()
+        definition = self._rules.verdict(item).definition
+        if definition is None or reason_to_refuse(self._config) is not None:
+            return
+        if isinstance(provider, ChatProvider) and compared.prepared is not None:
+            is_new = definition not in self._providers
+            self._providers[definition] = provider
+            if is_new or has_news or self._upcoming.is_partial:
+                for order, upcoming in self._prefetchable(item):
+                    known = self._providers.get(self._rules.verdict(upcoming).definition)
+                    if known is not None:
+                        self._prefetcher.prefetch(_upcoming_case(upcoming, order), known)
+        elif compared.sent and item.nodeid not in self._prefetcher:
+            cases = (
+                _upcoming_case(upcoming, order)
+                for order, upcoming in self._prefetchable(item)
+                if self._rules.verdict(upcoming).definition is definition and not self._rules.has_timeout(upcoming)
+            )
+            # This item's own request is one of those in flight.
+            self._prefetcher.prefetch_captured(cases, provider, self._concurrency - 1)
+
+    def _prefetchable(self, item: EvalItem) -> Iterator[tuple[int, EvalItem]]:
+        """The items after an item that are sure to run and are not prefetched yet, each with its place in the run."""
+        for order, upcoming in enumerate(self._upcoming.after(item, self._next_item), start=len(self._started)):
+            if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._started:
+                continue
+            if upcoming.nodeid not in self._prefetcher and self._rules.mark_reason(upcoming) is None:
+                yield order, upcoming
+
+    def why_not_ahead(self, item: EvalItem, provider: Provider, compared: Exchange) -> str | None:
+        """Why an item had to run before it was sent; `None` if it only was the first one.
+
+        Args:
+            item: the item that runs.
+            provider: its provider.
+            compared: what it sends.
+        """
+        if self._concurrency == 1:
+            return None
+        reason = self._rules.verdict(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
+        if reason is not None:
+            return reason
+        if isinstance(provider, AgentProvider):
+            return _AGENT_REASON
+        if compared.response.findings:
+            return _FINDING_REASON
+        if compared.prepared is None:
+            if not compared.sent:
+                return _NO_REQUEST_REASON
+            if self._rules.has_timeout(item):
+                return _TIMEOUT_REASON
+        return None
+
+
+def _upcoming_case(item: EvalItem, order: int) -> UpcomingCase:
+    return UpcomingCase(item.nodeid, order, item.provider_name, item.snapshot_path, item.valid_case)

@@ -1,0 +1,46 @@
+"""The prefetcher: what becomes of requests that were sent ahead and are not wanted."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pytest_chatprompt import OpenAIProvider
+from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
+from pytest_chatprompt.providers.context import current_context
+
+
+class HangingMatcher:
+    """Looks at a case until its request is cancelled."""
+
+    def __init__(self) -> None:
+        self.started, self.cancelled = threading.Event(), threading.Event()
+
+    def match(self, *_: Any) -> None:
+        """Wait."""
+        cancellation = current_context().cancellation
+        assert cancellation is not None
+        self.started.set()
+        if cancellation.cancelled.wait(40):
+            self.cancelled.set()
+
+
+@pytest.mark.parametrize("by", ["a case that is not sent", "a case with another provider"])
+def test_a_request_that_nobody_waits_for_is_ended(by: str) -> None:
+    executor, matcher = RequestExecutor(1), HangingMatcher()
+    prefetcher = Prefetcher(executor, cast(Any, matcher), cast(Any, None))
+    case = UpcomingCase("a", 0, "openai", Path("a.yaml"), cast(Any, None))
+    prefetcher.prefetch(case, OpenAIProvider())
+    assert matcher.started.wait(40)
+    if by == "a case that is not sent":
+        prefetcher.discard("a")
+    else:
+        assert prefetcher.take("a", OpenAIProvider()) is None
+    assert matcher.cancelled.wait(40)
+    assert prefetcher.take("a", OpenAIProvider()) is None
+    assert prefetcher.arrived() == {}
+    executor.cancel()
