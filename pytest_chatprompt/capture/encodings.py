@@ -55,7 +55,7 @@ def encoded_forms(secret: str) -> tuple[str, ...]:
         secret: any text; white space and line breaks at the edges of its lines do not count.
     """
     plain = without_line_breaks(secret).strip(_LINE_EDGES)
-    data = secret.strip().encode(errors="surrogateescape")
+    data = _bytes(secret.strip())
     forms = [plain, plain.replace(" ", "+"), data.hex(), data.hex().upper()]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
@@ -64,6 +64,14 @@ def encoded_forms(secret: str) -> tuple[str, ...]:
         certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
         forms += [certain, certain.replace("+", "-").replace("/", "_")]
     return (*(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH), *_broken_forms(plain))
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text; a variable that is not valid UTF-8 keeps its own, and half a surrogate pair is encoded."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
 
 
 def _broken_forms(plain: str) -> Iterator[str]:
