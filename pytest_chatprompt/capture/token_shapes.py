@@ -68,7 +68,7 @@ TOKEN_SHAPES: Final = (
     ),
     TokenShape(
         "a GitLab token",
-        "glpat-", r"[A-Za-z0-9_-]{20,}",
+        "glpat-", r"[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9]+){0,2}",
         "https://docs.gitlab.com/security/tokens/#token-prefixes",
     ),
     TokenShape(
@@ -83,7 +83,7 @@ TOKEN_SHAPES: Final = (
     ),
     TokenShape(
         "a GitHub token",
-        "gh[pousr]_", r"[A-Za-z0-9_]{36,}",
+        "gh[pousr]_", r"[A-Za-z0-9_]{36,}(?:\.[A-Za-z0-9_-]+){0,2}",
         "https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/",
     ),
     TokenShape(
