@@ -22,6 +22,7 @@ from pytest_chatprompt.capture.encodings import (
     without_line_breaks,
 )
 from pytest_chatprompt.capture.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secret_fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secret_names import is_secret_name
 from pytest_chatprompt.capture.secret_sources import secrets_of_header, secrets_of_url, secrets_of_variable
 from pytest_chatprompt.capture.token_shapes import find_tokens
@@ -64,8 +65,8 @@ class Redactor:
         self._variables: dict[Any, Any] = {}
         self._lock = threading.Lock()
         # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
-        # The forms are replaced as a whole, so that other threads can go on with the old ones.
-        self._secrets: set[str] = set()
+        # Secrets and forms are replaced as a whole, so that other threads can go on with the old ones.
+        self._secrets: frozenset[str] = frozenset()
         self._headers: set[tuple[str, str]] = set()
         self._forms: dict[str, str] = {}
         self._add_environment()
@@ -133,19 +134,24 @@ class Redactor:
     def redact(self, text: str) -> str:
         """Replace every secret in a text with `[secret]`, whatever its encoding; the rest of the text stays as it is.
 
+        What is left of a secret that was shortened is replaced too.
+
         Args:
             text: any text.
         """
-        self._add_environment()
-        if not self._holds_secret(text):
+        if len(text) < MIN_FRAGMENT_LENGTH:
+            # pytest's terminal writes most of its texts in such pieces.
             return text
-        plain, *others = _variants(text)
-        spans = [(hit.start, hit.end) for hit in self._hits(plain)]
-        for variant in others:
-            hits = self._hits(variant)
-            if hits:
-                traced = variant.traced(text)
-                spans += [traced.original_span(hit.start, hit.end) for hit in hits]
+        self._add_environment()
+        spans = list(find_fragments(text, self._secrets))
+        if self._holds_secret(text):
+            plain, *others = _variants(text)
+            spans += [(hit.start, hit.end) for hit in self._hits(plain)]
+            for variant in others:
+                hits = self._hits(variant)
+                if hits:
+                    traced = variant.traced(text)
+                    spans += [traced.original_span(hit.start, hit.end) for hit in hits]
         return _cut(text, spans)
 
     def redact_data(self, data: Any) -> Any:
@@ -208,7 +214,7 @@ class Redactor:
         for secret in secrets:
             if secret not in self._secrets and not self._is_allowed(secret):
                 with self._lock:
-                    self._secrets.add(secret)
+                    self._secrets |= {secret}
                     self._forms = self._forms | dict.fromkeys(encoded_forms(secret), what) | self._forms
 
 
