@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 # How pytest, `reprlib` and `unittest` show that they have left something out.
-_CUT: Final = re.compile(r"(?: \[truncated\])?\.\.\.|…|\[[0-9]+ chars\]")
+_CUTS: Final = (re.compile(r"\.\.\."), re.compile("…"), re.compile(r"\[[0-9]+ chars\]"))
+_BEFORE_CUT: Final = " [truncated]"
 # What is left on one side of a cut, if nothing is left on the other, and on each of two sides. Less is no secret, and
 # could be a word.
 MIN_FRAGMENT_LENGTH: Final = 6
@@ -25,10 +27,11 @@ def find_fragments(text: str, secrets: Iterable[str]) -> Iterator[tuple[int, int
         text: any text.
         secrets: as they would stand in the text.
     """
-    cuts = [cut.span() for cut in _CUT.finditer(text)]
-    if not cuts:
-        return
-    for secret in secrets:
+    cuts = []
+    for cut in chain.from_iterable(pattern.finditer(text) for pattern in _CUTS):
+        start, end = cut.span()
+        cuts.append((start - len(_BEFORE_CUT) if text.endswith(_BEFORE_CUT, 0, start) else start, end))
+    for secret in secrets if cuts else ():
         for start, end in cuts:
             first = _length_before(text, start, secret)
             last = _length_after(text, end, secret)
