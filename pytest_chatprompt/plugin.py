@@ -65,6 +65,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     return EvalFile.from_parent(parent, path=file_path)
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Redact why a file cannot be collected: whether eval files follow is not known yet."""
+    report = yield
+    if not report.passed and not collector.config.pluginmanager.hasplugin("chatprompt-redaction"):
+        from pytest_chatprompt.items.redaction_hooks import redact_early_report  # noqa: PLC0415
+
+        redact_early_report(report, collector.config)
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
     """Keep syrupy's own search for unused snapshots away from those of eval files, and from interrupted runs.

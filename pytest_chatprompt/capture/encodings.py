@@ -19,8 +19,8 @@ from pytest_chatprompt.capture.secret_values import MIN_SECRET_LENGTH, looks_sec
 # Escapes within escapes: JSON in a string of JSON in a form.
 _MOST_ROUNDS: Final = 3
 # What may stand around a line break within a value: indentation, the quotes and the backslash of source code.
-_LINE_EDGES: Final = " \t\r\v\f\"'\\"
-_GAP: Final = re.compile(rf"[{re.escape(_LINE_EDGES)}]+")
+LINE_EDGES: Final = " \t\r\v\f\"'\\"
+_GAP: Final = re.compile(rf"[{re.escape(LINE_EDGES)}]+")
 # Passphrases have fewer words; what has more is a document, such as a key in JSON.
 _MOST_GAPS: Final = 12
 
@@ -54,8 +54,8 @@ def encoded_forms(secret: str) -> tuple[str, ...]:
     Args:
         secret: any text; white space and line breaks at the edges of its lines do not count.
     """
-    plain = without_line_breaks(secret).strip(_LINE_EDGES)
-    data = secret.strip().encode(errors="surrogateescape")
+    plain = without_line_breaks(secret).strip(LINE_EDGES)
+    data = _bytes(secret.strip())
     forms = [plain, plain.replace(" ", "+"), data.hex(), data.hex().upper()]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
@@ -64,6 +64,14 @@ def encoded_forms(secret: str) -> tuple[str, ...]:
         certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
         forms += [certain, certain.replace("+", "-").replace("/", "_")]
     return (*(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH), *_broken_forms(plain))
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text; a variable that is not valid UTF-8 keeps its own, and half a surrogate pair is encoded."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
 
 
 def _broken_forms(plain: str) -> Iterator[str]:
@@ -79,20 +87,29 @@ def without_line_breaks(text: str) -> str:
     """A text in one line, as if nobody had broken it; indentation and quotes around the breaks are left out too."""
     if "\n" not in text:
         return text
-    return "".join([line.strip(_LINE_EDGES) for line in text.split("\n")])
+    return "".join([line.strip(LINE_EDGES) for line in text.split("\n")])
 
 
-def decoded(text: str) -> Iterator[str]:
-    """A text without the escapes of JSON, Python and URLs: once for each level of them, none if there are none."""
+def decoded(text: str, *, shorten: bool = False) -> Iterator[str]:
+    """A text without the escapes of JSON, Python and URLs: once for each level of them, none if there are none.
+
+    Args:
+        text: any text.
+        shorten: whether to give only the lines that may have changed, as `lines_with_escapes` does.
+    """
     for _ in range(_MOST_ROUNDS):
-        before = text
+        is_changed = False
         for mark, escape, decode in _ESCAPES:
             if mark in text:
-                decoded_text = escape.sub(decode, text)
-                if decoded_text != text:
-                    text = decoded_text
+                if shorten:
+                    whole, text = text, lines_with_escapes(text)
+                    # Once is enough; where the text is one line, its next level may have more of them.
+                    shorten = text is whole
+                text, count = escape.subn(decode, text)
+                if count:
+                    is_changed = True
                     yield text
-        if text == before:
+        if not is_changed:
             return
 
 
@@ -159,8 +176,8 @@ class TracedText:
         """Leave out the line breaks, as `without_line_breaks` does with a text of several lines."""
         kept, position = [], 0
         for line in self.text.split("\n"):
-            start = position + len(line) - len(line.lstrip(_LINE_EDGES))
-            kept.append(slice(start, max(start, position + len(line.rstrip(_LINE_EDGES)))))
+            start = position + len(line) - len(line.lstrip(LINE_EDGES))
+            kept.append(slice(start, max(start, position + len(line.rstrip(LINE_EDGES)))))
             position += len(line) + 1
         self.text = "".join([self.text[part] for part in kept])
         self.starts = [start for part in kept for start in self.starts[part]]

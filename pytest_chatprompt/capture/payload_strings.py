@@ -26,7 +26,7 @@ Place = tuple[Any, str | int] | None
 _LONGEST_WORD: Final = 32
 _SPECIAL_KEYS: Final = frozenset({BINARY_KEY, PARTS_KEY, "arguments", "argv", "name", "request"})
 _FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
-_URL: Final = re.compile(r"https?://(?:[^\s/@]*:([^\s/@]+)@)?[^\s?]*(?:\?(\S*))?")
+_URL: Final = re.compile(r"https?://(?:[^\s/:@]*:([^\s/@]+)@)?[^\s?]*(?:\?(\S*))?")
 _ASSIGNMENT: Final = re.compile(r"-{0,2}([\w.-]+)[=:]\s*(\S.*)", re.DOTALL)
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token)\s+", re.IGNORECASE)
 

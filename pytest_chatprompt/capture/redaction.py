@@ -18,10 +18,11 @@ from pytest_chatprompt.capture.encodings import (
     TracedText,
     decoded,
     encoded_forms,
-    lines_with_escapes,
     without_line_breaks,
 )
 from pytest_chatprompt.capture.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secret_forms import SecretForms
+from pytest_chatprompt.capture.secret_fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secret_names import is_secret_name
 from pytest_chatprompt.capture.secret_sources import secrets_of_header, secrets_of_url, secrets_of_variable
 from pytest_chatprompt.capture.token_shapes import find_tokens
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import httpx
 
 REDACTED: Final = "[secret]"
+# Shorter texts are searched faster than they are looked for in others.
+_LONG_TEXT: Final = 500
 
 
 class FoundSecret(NamedTuple):
@@ -64,10 +67,10 @@ class Redactor:
         self._variables: dict[Any, Any] = {}
         self._lock = threading.Lock()
         # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
-        # The forms are replaced as a whole, so that other threads can go on with the old ones.
-        self._secrets: set[str] = set()
+        # Secrets and forms are replaced as a whole, so that other threads can go on with the old ones.
+        self._secrets: frozenset[str] = frozenset()
         self._headers: set[tuple[str, str]] = set()
-        self._forms: dict[str, str] = {}
+        self._forms = SecretForms()
         self._add_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
@@ -119,7 +122,7 @@ class Redactor:
         self._add_environment()
         payload = PayloadStrings.of(data)
         # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
-        if self._holds_secret("\0".join([text for text, _ in payload.strings])):
+        if self._holds_secret("\0".join(_distinct([text for text, _ in payload.strings]))):
             for text, place in payload.strings:
                 for variant in _variants(text):
                     for hit in self._hits(variant):
@@ -133,19 +136,24 @@ class Redactor:
     def redact(self, text: str) -> str:
         """Replace every secret in a text with `[secret]`, whatever its encoding; the rest of the text stays as it is.
 
+        What is left of a secret that was shortened is replaced too.
+
         Args:
             text: any text.
         """
-        self._add_environment()
-        if not self._holds_secret(text):
+        if len(text) < MIN_FRAGMENT_LENGTH:
+            # pytest's terminal writes most of its texts in such pieces.
             return text
-        plain, *others = _variants(text)
-        spans = [(hit.start, hit.end) for hit in self._hits(plain)]
-        for variant in others:
-            hits = self._hits(variant)
-            if hits:
-                traced = variant.traced(text)
-                spans += [traced.original_span(hit.start, hit.end) for hit in hits]
+        self._add_environment()
+        spans = list(find_fragments(text, self._secrets))
+        if self._holds_secret(text):
+            plain, *others = _variants(text)
+            spans += [(hit.start, hit.end) for hit in self._hits(plain)]
+            for variant in others:
+                hits = self._hits(variant)
+                if hits:
+                    traced = variant.traced(text)
+                    spans += [traced.original_span(hit.start, hit.end) for hit in hits]
         return _cut(text, spans)
 
     def redact_data(self, data: Any) -> Any:
@@ -161,22 +169,17 @@ class Redactor:
         return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
 
     def _holds_secret(self, text: str) -> bool:
-        """Whether a text may hold a secret: most hold none, and this is told faster than where it stands."""
-        if find_tokens(text) or self._holds_form(without_line_breaks(text)):
-            return True
-        for version in decoded(lines_with_escapes(text)):
-            if find_tokens(version) or self._holds_form(without_line_breaks(version)):
-                return True
-        return False
-
-    def _holds_form(self, text: str) -> bool:
-        return any(map(text.__contains__, self._forms))
+        """`False` if a text holds no secret: most hold none, and this is told faster than where one stands."""
+        return any(
+            self._forms.may_be_in(version) or find_tokens(version)
+            for version in chain((text,), decoded(text, shorten=True))
+        )
 
     def _hits(self, variant: _Variant) -> list[_Hit]:
         """The secrets in a variant of a text, at their places in the variant."""
         text = variant.text
         hits = []
-        for form, what in self._forms.items():
+        for form, what in self._forms.names.items():
             if form in text:
                 hits += [_Hit(*match.span(), what) for match in re.finditer(re.escape(form), text)]
         if not variant.is_joined:
@@ -208,8 +211,27 @@ class Redactor:
         for secret in secrets:
             if secret not in self._secrets and not self._is_allowed(secret):
                 with self._lock:
-                    self._secrets.add(secret)
-                    self._forms = self._forms | dict.fromkeys(encoded_forms(secret), what) | self._forms
+                    self._secrets |= {secret}
+                    self._forms = self._forms.with_forms(encoded_forms(secret), what)
+
+
+def _distinct(texts: Sequence[str]) -> list[str]:
+    """The texts without those that stand in the longest: a snapshot holds each prompt twice."""
+    longest = max(texts, key=len, default="")
+    others = dict.fromkeys(texts)
+    others.pop(longest, None)
+    return [longest, *(text for text in others if len(text) < _LONG_TEXT or not _stands_in(text, longest))]
+
+
+def _stands_in(text: str, longest: str) -> bool:
+    """Whether lines of a text are a text, so that its secrets and escapes are also those of the longer text."""
+    start = longest.find(text[:_LONG_TEXT])
+    return (
+        start >= 0
+        and longest[max(start - 1, 0) : start] in ("", "\n")
+        and longest[start + len(text) : start + len(text) + 1] in ("", "\n")
+        and longest.startswith(text, start)
+    )
 
 
 class _Variant(NamedTuple):

@@ -48,6 +48,9 @@ _NOT_IN_WORD: Final = r"(?![A-Za-z0-9_-])"
 _PEM_BREAK: Final = r"(?:\s|\\[nr]|[E>|#] )"
 # What a document writes in place of a token.
 _PLACEHOLDER: Final = "x" * 12
+# Starts may end in characters that are frequent in source code. What follows rules out most of its names.
+_FREQUENT: Final = "_-="
+_LONG_WORD: Final = r"(?=[A-Za-z0-9+/_%-]{8})"
 
 TOKEN_SHAPES: Final = (
     TokenShape(
@@ -68,7 +71,7 @@ TOKEN_SHAPES: Final = (
     ),
     TokenShape(
         "a GitLab token",
-        "glpat-", r"[A-Za-z0-9_-]{20,}",
+        "glpat-", r"[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9]+){0,2}",
         "https://docs.gitlab.com/security/tokens/#token-prefixes",
     ),
     TokenShape(
@@ -83,7 +86,7 @@ TOKEN_SHAPES: Final = (
     ),
     TokenShape(
         "a GitHub token",
-        "gh[pousr]_", r"[A-Za-z0-9_]{36,}",
+        "gh[pousr]_", r"[A-Za-z0-9_]{36,}(?:\.[A-Za-z0-9_-]+){0,2}",
         "https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/",
     ),
     TokenShape(
@@ -177,7 +180,10 @@ def _all_candidates() -> tuple[_Candidates, ...]:
     return tuple(
         _Candidates(
             character,
-            re.compile(f"{character}(?:{'|'.join(f'(?<=({start}))' for start in starts)})"),
+            re.compile(
+                f"{character}{_LONG_WORD if character in _FREQUENT else ''}"
+                f"(?:{'|'.join(f'(?<=({start}))' for start in starts)})"
+            ),
             tuple(starts.values()),
         )
         for character, starts in by_character.items()

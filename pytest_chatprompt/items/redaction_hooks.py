@@ -8,15 +8,21 @@ print while capturing is off. `docs/security.md` says what is covered.
 from __future__ import annotations
 
 import logging
+import os
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Final, TextIO, cast
+from collections.abc import Generator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import pytest
+from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
+from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
+from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams
+from pytest_chatprompt.options import options_key
 
 # Handlers of pytest's logging plugin whose output people read; `caplog` has one of its own, which a test compares.
 _LOG_HANDLERS: Final = ("report_handler", "log_cli_handler", "log_file_handler")
@@ -33,26 +39,30 @@ class RedactionHooks:
 
     config: pytest.Config
     redactor: Redactor
-    _streams: tuple[TextIO, TextIO] | None = None
 
     def install(self) -> None:
-        """Redact what pytest's log handlers and its debug file write."""
-        logging_plugin: Any = self.config.pluginmanager.get_plugin("logging-plugin")
+        """Redact what pytest's log handlers, its terminal and its debug file write."""
+        plugins = self.config.pluginmanager
+        logging_plugin: Any = plugins.get_plugin("logging-plugin")
         for name in _LOG_HANDLERS:
             handler = getattr(logging_plugin, name, None)
             if isinstance(handler, logging.Handler):
-                handler.setFormatter(_RedactingFormatter(handler.formatter or logging.Formatter(), self.redactor))
+                redact_handler(handler, self.redactor)
+        reporter: Any = plugins.get_plugin("terminalreporter")
+        if reporter is not None:
+            redact_terminal(reporter, self.redactor)
+        if plugins.hasplugin("allure_listener"):
+            plugins.register(FixtureRedaction(self.redactor), "chatprompt-fixture-redaction")
         if self.config.option.debug:
             # pytest writes its debug file through this tracer, and has no public way to get at the writer.
             tracer: Any = self.config.trace.root
             write = tracer._writer
             tracer.setwriter(lambda text: write(self.redactor.redact(text)))
 
-    # The innermost wrappers of the three phases: inside of pytest's own capturing.
+    # The innermost wrappers: inside of pytest's own capturing.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
         """Redact what fixtures print, if pytest does not capture it (`-s`, `--capture=tee-sys`)."""
-        self._streams = (sys.stdout, sys.stderr)
         with self._redacted_output():
             return (yield)
 
@@ -68,25 +78,25 @@ class RedactionHooks:
         with self._redacted_output():
             return (yield)
 
-    @contextmanager
-    def _redacted_output(self) -> Iterator[None]:
-        is_shown = self.config.getoption("capture") in ("no", "tee-sys")
-        # Other streams are those of a fixture such as `capsys`: a test compares what it wrote there.
-        if not is_shown or (sys.stdout, sys.stderr) != self._streams:
-            yield
-            return
-        stdout, stderr = (cast(TextIO, _RedactingStream(stream, self.redactor)) for stream in self._streams)
-        with redirect_stdout(stdout), redirect_stderr(stderr):
-            yield
+    def _redacted_output(self) -> AbstractContextManager[None]:
+        # Streams of fixtures such as `capsys` are not these: they take the place of these later, and a test compares
+        # what it wrote there.
+        if self.config.getoption("capture") not in ("no", "tee-sys"):
+            return nullcontext()
+        return redacted_streams((sys.stdout, sys.stderr), self.redactor)
 
     # The innermost wrapper: it sees the error before pytest, and the report before any other plugin.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
-        self, call: pytest.CallInfo[None]
+        self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Redact the error of a test, and its report."""
         if call.excinfo is not None:
-            _redact_error(call.excinfo.value, self.redactor)
+            redact_error(call.excinfo.value, self.redactor)
+        xfailed = item.stash.get(xfailed_key, None)
+        if xfailed is not None:
+            # pytest puts the reason into the report later, and plugins around it see that report first.
+            item.stash[xfailed_key] = replace(xfailed, reason=self.redactor.redact(xfailed.reason))
         report = yield
         self._redact_report(report)
         return report
@@ -98,93 +108,84 @@ class RedactionHooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Redact the report of a file that could not be collected."""
-        report = yield
-        self._redact_report(report)
+        """Redact the report of a file that could not be collected, and what it prints."""
+        with self._redacted_output():
+            report = yield
+        _redact_collect_report(report, self.redactor)
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_assertrepr_compare(
+        self, config: pytest.Config, op: str, left: Any, right: Any
+    ) -> Generator[None, list[Any], list[Any]]:
+        """Explain a failed comparison by values without secrets: an explanation shows parts of the values."""
+        explanations = yield
+        values = [redact_value(value, self.redactor) for value in (left, right)]
+        if values[0] is left and values[1] is right:
+            return explanations
+        redacted: list[Any] = config.hook.pytest_assertrepr_compare(
+            config=config, op=op, left=values[0], right=values[1]
+        )
+        return redacted
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Redact an error of pytest or of a plugin."""
+        redact_error(excinfo.value, self.redactor)
+        redact_representation(excrepr, self.redactor)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Redact the reason of an early end."""
+        redact_error(excinfo.value, self.redactor)
+
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
+        """Redact the report of pytest-json-report, which keeps the records of logging."""
+        redacted = redact_value(json_report, self.redactor)
+        json_report.clear()
+        json_report.update(redacted)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
         """Redact a warning; errors of threads are reported as warnings too."""
         if isinstance(warning_message.message, Warning):
-            _redact_error(warning_message.message, self.redactor)
+            redact_error(warning_message.message, self.redactor)
         else:
             warning_message.message = self.redactor.redact(str(warning_message.message))
 
     def _redact_report(self, report: Any) -> None:
-        report.sections = [(name, self.redactor.redact(content)) for name, content in report.sections]
-        if report.longrepr is not None:
-            text = str(report.longrepr)
-            if self.redactor.redact(text) != text:
-                report.longrepr = _redact_data(report.longrepr, self.redactor)
+        _redact_report(report, self.redactor)
         if hasattr(report, "wasxfail"):
             report.wasxfail = self.redactor.redact(report.wasxfail)
         if getattr(report, "user_properties", None):
-            report.user_properties = [
-                (name, self.redactor.redact(value) if isinstance(value, str) else value)
-                for name, value in report.user_properties
-            ]
+            report.user_properties = redact_value(report.user_properties, self.redactor)
 
 
-class _RedactingFormatter(logging.Formatter):
-    """Redacts the text that another formatter makes; the records stay as they are, for `caplog`."""
+def _redact_collect_report(report: pytest.CollectReport, redactor: Redactor) -> None:
+    """Redact the report of a file that could not be collected, and its error.
 
-    def __init__(self, formatter: logging.Formatter, redactor: Redactor) -> None:
-        super().__init__()
-        self._formatter = formatter
-        self._redactor = redactor
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._redactor.redact(self._formatter.format(record))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._formatter, name)
-
-
-class _RedactingStream:
-    """A text stream that redacts what is written to it, and is another stream in all else."""
-
-    def __init__(self, stream: TextIO, redactor: Redactor) -> None:
-        self._stream = stream
-        self._redactor = redactor
-
-    def write(self, text: str) -> int:
-        self._stream.write(self._redactor.redact(text))
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    Args:
+        report: changed in place.
+        redactor: the secrets of the run.
+    """
+    # pytest hands the error over to `pytest_exception_interact` in this attribute.
+    call: Any = getattr(report, "call", None)
+    if call is not None and call.excinfo is not None:
+        redact_error(call.excinfo.value, redactor)
+    _redact_report(report, redactor)
 
 
-def _redact_error(error: BaseException, redactor: Redactor) -> None:
-    """Redact the arguments and attributes of an error, and of those that caused it: its text is made of them."""
-    chain: list[BaseException] = []
-    pending: BaseException | None = error
-    while pending is not None and pending not in chain:
-        chain.append(pending)
-        pending = pending.__cause__ or pending.__context__
-    for each in chain:
-        redacted = _redact_data(each.args, redactor)
-        if redacted != each.args:
-            each.args = redacted
-        # Some errors keep their text in an attribute, as those of `pytest.skip` and `pytest.fail` do.
-        attributes = vars(each)
-        attributes.update({name: redactor.redact(text) for name, text in attributes.items() if isinstance(text, str)})
+def redact_early_report(report: pytest.CollectReport, config: pytest.Config) -> None:
+    """Redact the report of a file that was collected before any eval file: the hooks above do not act yet.
+
+    Args:
+        report: changed in place.
+        config: the run's configuration.
+    """
+    _redact_collect_report(report, Redactor(os.environ, config.stash[options_key].allowed_secrets))
 
 
-def _redact_data(value: Any, redactor: Redactor) -> Any:
-    """Redact every string in the arguments of an error, or in a report's representation of one."""
-    if isinstance(value, str):
-        return redactor.redact(value)
-    if type(value) in (list, tuple):
-        return type(value)(_redact_data(item, redactor) for item in value)
-    if type(value) is dict:
-        return {_redact_data(key, redactor): _redact_data(item, redactor) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            object.__setattr__(value, field.name, _redact_data(getattr(value, field.name), redactor))
-    return value
+def _redact_report(report: Any, redactor: Redactor) -> None:
+    report.sections = [(name, redactor.redact(content)) for name, content in report.sections]
+    report.longrepr = redact_representation(report.longrepr, redactor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -42,6 +43,15 @@ def test_a_secret_with_blanks_has_the_form_of_a_query() -> None:
 
 def test_white_space_and_quotes_around_a_secret_are_no_part_of_it() -> None:
     assert encoded_forms('\n "k3y-0123456789" \n')[0] == "k3y-0123456789"
+
+
+def test_a_secret_may_hold_half_a_surrogate() -> None:
+    assert "k3y-0123456789\ud83d" in encoded_forms("k3y-0123456789\ud83d")
+
+
+def test_a_variable_that_is_not_valid_utf_8_is_encoded_as_its_bytes() -> None:
+    data = b"k3y-0123456789\xff"
+    assert data.hex() in encoded_forms(os.fsdecode(data))
 
 
 def test_a_form_is_never_short() -> None:

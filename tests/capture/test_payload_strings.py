@@ -97,6 +97,11 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
+def test_a_long_url_is_read_at_once() -> None:
+    for text in (":" * 100_000, "a:b" * 100_000, "a@" * 100_000, f"?{'a=b&' * 30_000}", "?" * 100_000):
+        assert named({"url": f"https://{text}", "endpoint": "", "request": text}) == []
+
+
 @pytest.mark.parametrize(
     "data",
     [

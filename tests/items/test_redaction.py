@@ -23,6 +23,8 @@ import warnings
 import pytest
 
 KEY = "{KEY}"
+early = logging.getLogger("early")
+early.addHandler(logging.StreamHandler())
 
 
 def test_fails():
@@ -71,9 +73,51 @@ def test_prints_and_logs(record_property):
     print(f"printed {{KEY}}")
     sys.stderr.writelines([f"written {{KEY}}"])
     logging.getLogger("app").warning("logged %s", KEY)
+    early.warning("logged by a handler that is older than the test %s", KEY)
     record_property("key", KEY)
+    record_property("keys", [KEY, (KEY, {{KEY: 5}})])
     record_property("number", 3)
     assert False
+
+
+def test_compares_long_texts():
+    assert f"{{KEY * 20}} and more" == f"{{KEY * 20}}"
+
+
+def test_compares_data():
+    assert [{{"a": KEY + "1"}}, {{KEY}}] == [{{"a": KEY + "2"}}, {{KEY}}]
+
+
+def test_shows_long_locals():
+    before, after = "x" * 110, "y" * 110
+    shown = before + KEY + after
+    assert shown == 5
+
+
+def test_raises_a_group():
+    raise ExceptionGroup("several", [ValueError(f"one {{KEY}}"), ExceptionGroup("x", [KeyError(KEY)])])
+
+
+def test_raises_with_a_note():
+    error = ValueError("see the note")
+    error.add_note(f"a note {{KEY}}")
+    raise error
+
+
+def test_misses_a_file():
+    open(f"/nowhere/{{KEY}}")
+
+
+def test_does_not_import():
+    raise ImportError(f"cannot import {{KEY}}", name=KEY, path=KEY)
+
+
+def add(a, b):
+    '''
+    >>> add("", KEY)
+    5
+    '''
+    return a + b
 
 
 @pytest.fixture
@@ -91,7 +135,13 @@ def test_fails_in_teardown(leaking):
 def leaking(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A project with an eval file, Python tests that leak a key in many ways, and the key in the environment."""
     monkeypatch.setenv("APP_API_KEY", KEY)
-    run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n", "a.eval.yaml": HELLO, "test_b.py": PYTHON_TESTS})
+    run.write(
+        {
+            "pytest.ini": "[pytest]\nfilterwarnings = default\naddopts = --doctest-modules\n",
+            "a.eval.yaml": HELLO,
+            "test_b.py": PYTHON_TESTS,
+        }
+    )
     run("--snapshot-update", "a.eval.yaml")
     return run
 
@@ -99,6 +149,12 @@ def leaking(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 def everything_written(run: Run, result: pytest.RunResult) -> str:
     files = [path for path in run.path.rglob("*") if path.suffix in (".xml", ".log", ".json") and path.is_file()]
     return "\n".join([result.stdout.str(), result.stderr.str(), *(path.read_text() for path in files)])
+
+
+def fragments_in(text: str) -> list[str]:
+    """The parts of the key in a text, of six characters; `sk-live-0` is one of four."""
+    parts = [KEY[start : start + 6] for start in range(len(KEY) - 5)]
+    return [part for part in parts if part in text]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +175,9 @@ def everything_written(run: Run, result: pytest.RunResult) -> str:
 )
 def test_no_report_shows_a_secret(leaking: Run, arguments: list[str]) -> None:
     result = leaking(*arguments)
-    result.assert_outcomes(passed=4, failed=4, skipped=2, xfailed=1, errors=1, warnings=2)
+    result.assert_outcomes(passed=4, failed=12, skipped=2, xfailed=1, errors=1, warnings=2)
     written = everything_written(leaking, result)
-    assert KEY not in written
+    assert fragments_in(written) == []
     assert "[secret]" in written
 
 
@@ -173,9 +229,10 @@ import pytest
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
+    report = outcome.get_result()
     if call.excinfo is not None:
         with open("seen.log", "a") as file:
-            print(item.name, call.excinfo.value, outcome.get_result().longrepr, file=file)
+            print(item.name, call.excinfo.value, report.longrepr, getattr(report, "wasxfail", ""), file=file)
 """
         }
     )
@@ -183,6 +240,109 @@ def pytest_runtest_makereport(item, call):
     seen = Path(leaking.path, "seen.log").read_text()
     assert "test_raises_from_another_error" in seen
     assert KEY not in seen
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "line"),
+    [
+        (f"raise ValueError('at import {KEY}')", "errors", "E   ValueError: at import [[]secret[]]"),
+        (
+            f"import pytest\npytest.skip('not with {KEY}', allow_module_level=True)",
+            "skipped",
+            "SKIPPED * not with [[]secret[]]",
+        ),
+    ],
+    ids=["an error", "a skip"],
+)
+def test_a_file_that_is_collected_before_any_eval_file_shows_no_secret(
+    leaking: Run, code: str, outcome: str, line: str
+) -> None:
+    leaking.write(
+        {
+            "a_first/test_a.py": code,
+            "conftest.py": """
+def pytest_collectreport(report):
+    write(report.longrepr)
+
+def pytest_exception_interact(call):
+    write(call.excinfo.value)
+
+def write(shown):
+    with open("seen.log", "a") as file:
+        print(shown, file=file)
+""",
+        }
+    )
+    result = leaking("a_first", "a.eval.yaml", "--continue-on-collection-errors", "-rs")
+    # Two, as a module of tests and as one of doctests.
+    result.assert_outcomes(passed=1, **{outcome: 2})
+    result.stdout.fnmatch_lines([line])
+    assert KEY not in result.stdout.str()
+    assert KEY not in (leaking.path / "seen.log").read_text()
+
+
+def test_an_internal_error_shows_no_secret(leaking: Run) -> None:
+    leaking.write({"conftest.py": f"def pytest_runtest_logfinish():\n    key = '{KEY}'\n    raise ValueError(key)\n"})
+    result = leaking("--showlocals")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["INTERNALERROR> *ValueError: [[]secret[]]"])
+    assert fragments_in(result.stdout.str() + result.stderr.str()) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["--full-trace", "--showlocals"]], ids=["short", "full trace"])
+def test_the_reason_of_an_early_end_shows_no_secret(leaking: Run, arguments: list[str]) -> None:
+    leaking.write({"test_b.py": f"import pytest\ndef test_it():\n    key = '{KEY}'\n    pytest.exit(key)\n"})
+    result = leaking(*arguments)
+    result.stdout.fnmatch_lines(["!* *Exit: [[]secret[]] !*"])
+    assert fragments_in(result.stdout.str() + result.stderr.str()) == []
+
+
+def test_the_terminal_shows_no_secret_in_the_name_of_a_test(leaking: Run) -> None:
+    test = f"import pytest\n@pytest.mark.parametrize('key', ['{KEY}'])\ndef test_it(key):\n    assert 0\n"
+    leaking.write({"test_b.py": test})
+    result = leaking("-vv")
+    result.stdout.fnmatch_lines(["test_b.py::test_it[[][[]secret[]][]] FAILED*"])
+    assert KEY not in result.stdout.str()
+
+
+def test_what_a_file_prints_at_import_shows_no_secret(leaking: Run) -> None:
+    leaking.write({"test_b.py": f"print('at import {KEY}')\n"})
+    assert "at import [secret]" in leaking("-s", "a.eval.yaml", "test_b.py").outlines
+
+
+def test_the_data_of_a_test_stays_as_it_is(leaking: Run) -> None:
+    leaking.write(
+        {
+            "test_b.py": f"""
+from dataclasses import dataclass
+import pytest
+
+@dataclass
+class Settings:
+    api_key: str
+
+@pytest.fixture(scope="session")
+def settings():
+    return Settings("{KEY}")
+
+def test_fails(settings):
+    raise ValueError(settings)
+
+def test_compares(settings):
+    assert [settings.api_key] == [settings, 5]
+
+def test_passes(settings):
+    assert settings.api_key == "{KEY}"
+"""
+        }
+    )
+    leaking().assert_outcomes(passed=2, failed=2)
+
+
+def test_the_records_in_the_report_of_pytest_json_report_hold_no_secret(pytestconfig: pytest.Config) -> None:
+    report = {"tests": [{"call": {"log": [{"msg": f"logged {KEY}", "lineno": 5}]}}]}
+    RedactionHooks(pytestconfig, Redactor({"APP_API_KEY": KEY})).pytest_json_modifyreport(report)
+    assert report == {"tests": [{"call": {"log": [{"msg": "logged [secret]", "lineno": 5}]}}]}
 
 
 def test_a_warning_that_is_only_text_is_redacted(pytestconfig: pytest.Config) -> None:

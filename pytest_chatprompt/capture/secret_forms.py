@@ -1,0 +1,105 @@
+"""Secret forms: every form of every secret of a run, and a fast proof that a text holds none of them.
+
+Forms and what they stand for come in, from `encodings`. A text comes in, too, and `False` comes out if none of them is
+in it. Nearly all texts of a run hold no secret, so this is what a run waits for. Pure; only `redaction` calls it.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from pytest_chatprompt.capture.encodings import LINE_EDGES
+
+# What `without_line_breaks` leaves out at the edges of lines is left out everywhere.
+_LEFT_OUT: Final = f"\n{LINE_EDGES}".encode("ascii")
+_BLOCK: Final = 8
+# Where the short and the long forms that may be searched for by blocks begin.
+_LENGTHS: Final = (15, 23)
+# For fewer forms, one search for each is faster.
+_MIN_FORMS: Final = 8
+
+
+class SecretForms:
+    """The forms of the secrets of a run. It never changes, so threads may share it.
+
+    Args:
+        names: what each form stands for: `the value of the environment variable OPENAI_API_KEY`.
+    """
+
+    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.names: Final = dict(names)
+
+    def with_forms(self, forms: Iterable[str], what: str) -> SecretForms:
+        """These and some more; a form that is known already keeps its name.
+
+        Args:
+            forms: of one secret.
+            what: what they stand for.
+        """
+        return SecretForms({**dict.fromkeys(forms, what), **self.names})
+
+    def may_be_in(self, text: str) -> bool:
+        """`False` if a text holds no form, neither as it is nor without its line breaks; `True` says little.
+
+        Args:
+            text: any text.
+        """
+        # Both are compared without blanks, quotes and backslashes, so that one search does for a text as it is and for
+        # one without line breaks. Other than ASCII becomes `?` in both.
+        condensed = _condensed(text)
+        return any(map(condensed.__contains__, self._single)) or any(
+            blocks.may_be_in(condensed) for blocks in self._blocks
+        )
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[bytes, ...], ...]:
+        """The condensed forms: those that are too short for a search by blocks, the short and the long other ones."""
+        groups: tuple[list[bytes], ...] = ([], [], [])
+        for form in dict.fromkeys(map(_condensed, self.names)):
+            groups[bisect_right(_LENGTHS, len(form))].append(form)
+        return tuple(map(tuple, groups))
+
+    @cached_property
+    def _single(self) -> tuple[bytes, ...]:
+        short, *others = self._groups
+        return (*short, *(form for forms in others if len(forms) < _MIN_FORMS for form in forms))
+
+    @cached_property
+    def _blocks(self) -> tuple[_Blocks, ...]:
+        return tuple(_Blocks(forms) for forms in self._groups[1:] if len(forms) >= _MIN_FORMS)
+
+
+class _Blocks:
+    """Searches for many forms at once, in a time that does not depend on how many they are.
+
+    An occurrence of a form holds a whole block of eight bytes whose place is a multiple of eight. A longer one holds a
+    block whose place is a multiple of sixteen, or more. So it is enough to look up those blocks.
+
+    Args:
+        forms: each of at least 15 bytes.
+    """
+
+    def __init__(self, forms: Iterable[bytes]) -> None:
+        self._forms = tuple(forms)
+        self._step = (min(map(len, self._forms)) + 1) // _BLOCK - 1
+        self._values = {
+            int.from_bytes(form[start : start + _BLOCK], sys.byteorder)
+            for form in self._forms
+            for start in range(len(form) - _BLOCK + 1)
+        }
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether one of the forms is in the data."""
+        blocks = memoryview(data)[: len(data) // _BLOCK * _BLOCK].cast("Q")
+        return not self._values.isdisjoint(blocks[:: self._step]) and any(map(data.__contains__, self._forms))
+
+
+def _condensed(text: str) -> bytes:
+    data = text.encode("ascii", "replace")
+    # Base64 has nothing to leave out; looking for it is faster than copying.
+    return data.translate(None, _LEFT_OUT) if any(map(data.__contains__, _LEFT_OUT)) else data

@@ -1,0 +1,114 @@
+"""Redacted errors: exceptions, and what pytest shows of them, without secrets.
+
+An exception or a report's representation of one comes in; afterwards its texts hold no secret. Objects of a test that
+an exception refers to stay as they are: other tests may use them. `redaction_hooks` calls these functions.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from itertools import chain
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any
+
+from pytest_chatprompt.capture.redaction import Redactor
+
+
+def redact_error(error: BaseException, redactor: Redactor) -> None:
+    """Redact the texts of an error, of those that caused it, and of those in a group.
+
+    Args:
+        error: changed in place, since other plugins look at this very object.
+        redactor: the secrets of the run.
+    """
+    seen: list[BaseException] = []
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is None or any(each is other for other in seen):
+            continue
+        seen.append(each)
+        pending += (each.__cause__, each.__context__)
+        if isinstance(each, BaseExceptionGroup):
+            pending += each.exceptions
+        _redact_texts(each, redactor)
+
+
+def redact_value(value: Any, redactor: Redactor) -> Any:
+    """Redact the texts in a value: a new value, if it is or holds one, else the same.
+
+    Args:
+        value: any value; lists, tuples, sets and dicts are looked into.
+        redactor: the secrets of the run.
+    """
+    return _redact_nested(value, redactor, ())
+
+
+def _redact_nested(value: Any, redactor: Redactor, around: tuple[int, ...]) -> Any:
+    if isinstance(value, str):
+        redacted = redactor.redact(value)
+        return value if redacted == value else redacted
+    if type(value) not in (list, tuple, set, frozenset, dict) or id(value) in around:
+        return value
+    around = (*around, id(value))
+    old = list(chain.from_iterable(value.items()) if type(value) is dict else value)
+    new = [_redact_nested(item, redactor, around) for item in old]
+    if all(map(operator.is_, old, new)):
+        return value
+    return dict(zip(new[::2], new[1::2], strict=True)) if type(value) is dict else type(value)(new)
+
+
+def redact_representation(representation: Any, redactor: Redactor) -> Any:
+    """Redact what pytest or a plugin shows of a failure.
+
+    Args:
+        representation: of a failure: a text, a tuple, an object of pytest, or of a plugin; `None` for none.
+        redactor: the secrets of the run.
+
+    Returns:
+        The same object without secrets; its text, if it is of a kind that cannot be changed.
+    """
+    if representation is None:
+        return None
+    redacted = _redact_parts(representation, redactor)
+    text = str(redacted)
+    redacted_text = redactor.redact(text)
+    return redacted if redacted_text == text or isinstance(redacted, tuple) else redacted_text
+
+
+def _redact_texts(error: BaseException, redactor: Redactor) -> None:
+    """Redact the arguments of an error and its attributes: its text is made of them."""
+    args = redact_value(error.args, redactor)
+    if args is not error.args:
+        error.args = args
+    attributes = vars(error)
+    attributes.update({name: redact_value(value, redactor) for name, value in attributes.items()})
+    # Errors of Python itself keep some in C, such as the name of the file that is missing.
+    for name in _slots(type(error)):
+        value = getattr(error, name, None)
+        if isinstance(value, str):
+            with suppress(AttributeError, TypeError):
+                redacted = redactor.redact(value)
+                if redacted != value:
+                    setattr(error, name, redacted)
+
+
+def _slots(kind: type[BaseException]) -> Iterator[str]:
+    for each in kind.__mro__:
+        for name, attribute in vars(each).items():
+            if isinstance(attribute, MemberDescriptorType | GetSetDescriptorType) and not name.startswith("__"):
+                yield name
+
+
+def _redact_parts(value: Any, redactor: Redactor) -> Any:
+    """Do as `redact_value`, and change the dataclasses that pytest's representations are made of in place."""
+    if type(value) in (list, tuple):
+        return type(value)(_redact_parts(item, redactor) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            object.__setattr__(value, field.name, _redact_parts(getattr(value, field.name), redactor))
+        return value
+    return redact_value(value, redactor)
