@@ -6,6 +6,7 @@ APIs. To add one, define the abstract methods of `ChatAPI` in a module of its ow
 
 from __future__ import annotations
 
+import http.client
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ class ModelAPI(ABC):
         hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
         error_words: the API's own word for each status of an error.
         stream_type: the media type of its streams.
+        refusal: what to do about a reply that is not for this API.
     """
 
     name: ClassVar[str]
@@ -42,6 +44,7 @@ class ModelAPI(ABC):
     hosts: ClassVar[str] = ""
     error_words: ClassVar[Mapping[int, str]] = {}
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    refusal: ClassVar[str] = ""
 
     def answers(self, method: str, path: str, host: str = "") -> bool:
         """Whether a request is one of this API."""
@@ -51,7 +54,7 @@ class ModelAPI(ABC):
             and (not self.hosts or re.search(self.hosts, host) is not None)
         )
 
-    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what the API of embeddings looks at
+    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at
         """Whether a queued reply is for this API; otherwise it waits for a request of another."""
         return True
 
@@ -65,10 +68,15 @@ class ModelAPI(ABC):
         Returns:
             JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
             loop.
+
+        Raises:
+            ValueError: the reply is not one for this API.
         """
         asked = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, asked, reply.error)
+        if reply is not None and not self.accepts(reply):
+            raise ValueError(self.refusal)
         body = self.reply_body(asked, reply)
         if not self.is_streamed(asked):
             return _response(request, 200, body, self.headers(asked))
@@ -113,7 +121,8 @@ class ModelAPI(ABC):
         """
 
     def _error(self, request: httpx.Request, asked: ModelRequest, status: int) -> httpx.Response:
-        message = f"{self.error_words.get(status, 'error')} (queued by the test)"
+        word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
+        message = f"{word} (queued by the test)"
         headers = {**self.headers(asked), **self.error_headers(status)}
         return _response(request, status, self.error_body(asked, status, message), headers)
 

@@ -34,6 +34,7 @@ class OpenAIEmbeddings(ModelAPI):
     name = "openai-embeddings"
     path = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
     error_words = OPENAI_ERRORS
+    refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"
 
     def accepts(self, reply: Reply) -> bool:
         """Errors, and vectors as `json`: a text waits for a request that asks for one."""
@@ -44,14 +45,8 @@ class OpenAIEmbeddings(ModelAPI):
         return False
 
     def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
-        """A list of embeddings, as numbers or in base64: the queued ones, else one for each text.
-
-        Raises:
-            ValueError: the reply holds no vectors.
-        """
+        """A list of embeddings, as numbers or in base64: the queued ones, else one for each text."""
         vectors = _vectors(reply.json) if reply is not None else None
-        if reply is not None and vectors is None:
-            raise ValueError("embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text")
         if vectors is None:
             vectors = [_vector(text, _dimensions(asked)) for text in _texts(asked.body.get("input"))]
         in_base64 = asked.body.get("encoding_format") == "base64"

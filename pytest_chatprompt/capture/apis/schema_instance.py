@@ -2,8 +2,8 @@
 
 A schema comes in, JSON data comes out: the same for the same schema. Pure functions; `answer` calls `least_instance`.
 
-"Least" is: required properties alone, no more items than needed, 0, the first branch of a union that can end, the first
-value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to other documents,
+"Least" is: required properties alone, no more items than needed, 0, `""`, the first branch of a union that can end, the
+first value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to other documents,
 and whether two branches of `oneOf` hold at once.
 """
 
@@ -225,7 +225,7 @@ def _implied_type(rules: Mapping[str, Any]) -> str:
     ):
         if any(keyword in rules for keyword in keywords):
             return kind
-    return "string" if rules.get("type") is None and rules else "object"
+    return "string"
 
 
 def _type_of(value: Any) -> str:

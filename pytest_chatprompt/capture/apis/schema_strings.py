@@ -105,6 +105,7 @@ def _candidates(rules: Mapping[str, Any], patterns: Sequence[str], least: int, v
     for pattern in patterns:
         yield from _matching(pattern, least)
     if patterns:
+        yield "".join(PatternText(pattern).least() for pattern in patterns)
         yield from (text for text in given if isinstance(text, str))
     else:
         yield from _words(least)
