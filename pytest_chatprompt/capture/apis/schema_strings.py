@@ -121,14 +121,17 @@ def _matching(pattern: str, least: int) -> Iterator[str]:
     """Strings that a pattern probably matches: the least, then longer and other ones."""
     text = PatternText(pattern)
     yield text.least()
+    for more in range(least, max(least - len(text.least()), 0) - 1, -1):
+        yield text.longer(more)
     # No secret: what is chosen must be the same every time.
     choices = random.Random(0)  # noqa: S311
     for index in range(_TRIES):
         more = least if index % 2 else index // 8
         yield text.sample(choices, more)
     # Without `^` or `$` there may be more around it.
-    yield text.least() + "a" * least
-    yield "a" * least + text.least()
+    more = max(least - len(text.least()), 0)
+    yield text.least() + "a" * more
+    yield "a" * more + text.least()
 
 
 def _words(least: int) -> Iterator[str]:

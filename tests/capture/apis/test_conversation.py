@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt.capture.apis.conversation import (
     Conversation,
@@ -39,6 +39,8 @@ PATHS = {
     "ollama-generate": "/api/generate",
     "cohere": "/v2/chat",
 }
+# Of what is tried for every API, a third as many as elsewhere.
+EXAMPLES = max(settings().max_examples // 3, 1)
 every_api = pytest.mark.parametrize("api", MODEL_APIS, ids=lambda api: api.name)
 CASE = """
 input_messages:
@@ -166,12 +168,15 @@ JSON = st.recursive(
 )
 TOP = st.fixed_dictionaries(
     {},
-    optional=dict.fromkeys(("messages", "contents", "input", "system", "tools", "prompt", "instructions", "tool_choice"), JSON),
+    optional=dict.fromkeys(
+        ("messages", "contents", "input", "system", "tools", "prompt", "instructions", "tool_choice"), JSON
+    ),
 )
 BODIES = JSON | TOP
 
 
 @every_api
+@settings(max_examples=EXAMPLES)
 @given(body=BODIES)
 def test_any_body_is_a_conversation_and_gets_a_reply(api: ModelAPI, body: Any) -> None:
     conversation = api.read_conversation(PATHS[api.name], body)
