@@ -66,7 +66,7 @@ class AnthropicMessages(ChatAPI):
         wanted = as_mapping(
             as_mapping(asked.body.get("output_config")).get("format") or asked.body.get("output_format")
         )
-        schema = with_limits(wanted.get("schema", {})) if wanted.get("type") == "json_schema" else None
+        schema = with_limits(wanted.get("schema")) if wanted.get("type") == "json_schema" else None
         tools = [
             Tool(tool["name"], tool["input_schema"])
             for tool in map(as_mapping, as_items(asked.body.get("tools")))

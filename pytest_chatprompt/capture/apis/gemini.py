@@ -129,7 +129,7 @@ def _schema(body: Mapping[str, Any]) -> Any:
     )
     if schema is not None:
         return schema
-    return {} if media_type == "application/json" else None
+    return {"type": "object"} if media_type == "application/json" else None
 
 
 def _unquoted(body: Mapping[str, Any], text: str) -> str:

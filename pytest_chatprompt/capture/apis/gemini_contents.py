@@ -78,5 +78,5 @@ def _read_response(response: Mapping[str, Any]) -> ToolResult:
     result = response.get("response")
     # The SDK puts what is no mapping under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
-        result = first_of(result, "result", "output") or result
+        result = result.get("result", result.get("output", result))
     return ToolResult((as_text(result),), as_text(response.get("id")), as_text(response.get("name")))

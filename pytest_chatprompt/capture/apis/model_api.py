@@ -6,6 +6,7 @@ APIs. To add one, define the abstract methods of `ChatAPI` in a module of its ow
 
 from __future__ import annotations
 
+import http.client
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -34,14 +35,14 @@ class ModelAPI(ABC):
         path: a regular expression for the end of the URL's path.
         hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
         error_words: the API's own word for each status of an error.
-        stream_type: the media type of its streams.
+        refusal: what to do about a reply that is not for this API.
     """
 
     name: ClassVar[str]
     path: ClassVar[str]
     hosts: ClassVar[str] = ""
     error_words: ClassVar[Mapping[int, str]] = {}
-    stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    refusal: ClassVar[str] = ""
 
     def answers(self, method: str, path: str, host: str = "") -> bool:
         """Whether a request is one of this API."""
@@ -51,7 +52,7 @@ class ModelAPI(ABC):
             and (not self.hosts or re.search(self.hosts, host) is not None)
         )
 
-    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what the API of embeddings looks at
+    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at
         """Whether a queued reply is for this API; otherwise it waits for a request of another."""
         return True
 
@@ -65,35 +66,28 @@ class ModelAPI(ABC):
         Returns:
             JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
             loop.
+
+        Raises:
+            ValueError: the reply is not one for this API.
         """
         asked = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
             return self._error(request, asked, reply.error)
-        body = self.reply_body(asked, reply)
-        if not self.is_streamed(asked):
-            return _response(request, 200, body, self.headers(asked))
-        return httpx.Response(
-            200,
-            headers={"content-type": self.stream_type, **self.headers(asked)},
-            stream=ReplyStream(lambda: self.stream(asked, body)),
-            request=request,
-        )
+        if reply is not None and not self.accepts(reply):
+            raise ValueError(self.refusal)
+        return self.respond(request, asked, self.reply_body(asked, reply))
+
+    def respond(self, request: httpx.Request, asked: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+        """Put the body of a reply into a response."""
+        return _response(request, 200, body, self.headers(asked))
 
     def headers(self, asked: ModelRequest) -> Mapping[str, str]:
         """The API's own headers; the id of the request."""
         return {"x-request-id": f"req_{asked.digest[:24]}"}
 
-    def is_streamed(self, asked: ModelRequest) -> bool:
-        """Whether a request asks for a stream."""
-        return asked.body.get("stream") is True
-
     @abstractmethod
     def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The body of the reply, as JSON data."""
-
-    @abstractmethod
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
-        """The chunks of the streamed reply, made of the body of the whole one."""
 
     @abstractmethod
     def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
@@ -113,7 +107,8 @@ class ModelAPI(ABC):
         """
 
     def _error(self, request: httpx.Request, asked: ModelRequest, status: int) -> httpx.Response:
-        message = f"{self.error_words.get(status, 'error')} (queued by the test)"
+        word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
+        message = f"{word} (queued by the test)"
         headers = {**self.headers(asked), **self.error_headers(status)}
         return _response(request, status, self.error_body(asked, status, message), headers)
 
@@ -123,9 +118,26 @@ class ChatAPI(ModelAPI):
 
     Attributes:
         finish_reasons: the API's own word for each common one.
+        stream_type: the media type of its streams.
     """
 
     finish_reasons: ClassVar[Mapping[str, str]] = {}
+    stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+
+    def respond(self, request: httpx.Request, asked: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+        """Put the body of a reply into a response: whole, or as a stream."""
+        if not self.is_streamed(asked):
+            return super().respond(request, asked, body)
+        return httpx.Response(
+            200,
+            headers={"content-type": self.stream_type, **self.headers(asked)},
+            stream=ReplyStream(lambda: self.stream(asked, body)),
+            request=request,
+        )
+
+    def is_streamed(self, asked: ModelRequest) -> bool:
+        """Whether a request asks for a stream."""
+        return asked.body.get("stream") is True
 
     def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
@@ -139,6 +151,10 @@ class ChatAPI(ModelAPI):
     @abstractmethod
     def demand(self, asked: ModelRequest) -> Demand:
         """What a request demands of the reply."""
+
+    @abstractmethod
+    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+        """The chunks of the streamed reply, made of the body of the whole one."""
 
     @abstractmethod
     def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:

@@ -7,7 +7,7 @@ API; `mistral` builds on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_chatprompt.capture.apis.answer import Answer, AnswerToolCall
 from pytest_chatprompt.capture.apis.conversation import (
@@ -44,7 +44,7 @@ class OpenAIChat(ChatAPI):
 
     name = "openai-chat"
     path = r"/chat/completions/?$"
-    error_words = OPENAI_ERRORS
+    error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
     def demand(self, asked: ModelRequest) -> Demand:
         """`response_format`, `tool_choice` and its older form `function_call`."""
@@ -56,7 +56,7 @@ class OpenAIChat(ChatAPI):
         """The schema that a `response_format` demands."""
         wanted = as_mapping(response_format)
         if wanted.get("type") == "json_schema":
-            return as_mapping(wanted.get("json_schema")).get("schema", {})
+            return as_mapping(wanted.get("json_schema")).get("schema", {"type": "object"})
         return {"type": "object"} if wanted.get("type") == "json_object" else None
 
     def call_id(self, call: AnswerToolCall) -> str:

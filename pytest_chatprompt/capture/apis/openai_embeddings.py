@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn
@@ -20,7 +20,6 @@ from pytest_chatprompt.capture.apis.model_request import ModelRequest
 from pytest_chatprompt.capture.apis.openai_errors import OPENAI_ERRORS, openai_error
 from pytest_chatprompt.capture.apis.reading import as_items, as_mapping, as_text
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.reply_stream import json_bytes
 
 # https://platform.openai.com/docs/guides/embeddings, https://docs.mistral.ai/capabilities/embeddings
 _DIMENSIONS = {"text-embedding-3-large": 3072, "mistral-embed": 1024}
@@ -34,24 +33,15 @@ class OpenAIEmbeddings(ModelAPI):
     name = "openai-embeddings"
     path = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
     error_words = OPENAI_ERRORS
+    refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"
 
     def accepts(self, reply: Reply) -> bool:
         """Errors, and vectors as `json`: a text waits for a request that asks for one."""
         return reply.error is not None or _vectors(reply.json) is not None
 
-    def is_streamed(self, asked: ModelRequest) -> bool:  # noqa: ARG002 - there is no stream of embeddings
-        """Never."""
-        return False
-
     def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
-        """A list of embeddings, as numbers or in base64: the queued ones, else one for each text.
-
-        Raises:
-            ValueError: the reply holds no vectors.
-        """
+        """A list of embeddings, as numbers or in base64: the queued ones, else one for each text."""
         vectors = _vectors(reply.json) if reply is not None else None
-        if reply is not None and vectors is None:
-            raise ValueError("embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text")
         if vectors is None:
             vectors = [_vector(text, _dimensions(asked)) for text in _texts(asked.body.get("input"))]
         in_base64 = asked.body.get("encoding_format") == "base64"
@@ -65,10 +55,6 @@ class OpenAIEmbeddings(ModelAPI):
             "model": asked.model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
-
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - there is none
-        """The whole body at once."""
-        yield json_bytes(body)
 
     def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """OpenAI's error."""

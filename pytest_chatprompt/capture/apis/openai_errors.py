@@ -6,9 +6,10 @@ and the package `openai` (`_exceptions.py`, `types/shared/error_object.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-OPENAI_ERRORS: Final = {
+OPENAI_ERRORS: Final[Mapping[int, str]] = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",

@@ -57,7 +57,7 @@ class OpenAIResponses(ChatAPI):
     def demand(self, asked: ModelRequest) -> Demand:
         """`text.format` and `tool_choice`."""
         wanted = as_mapping(as_mapping(asked.body.get("text")).get("format"))
-        schema = {"json_schema": wanted.get("schema", {}), "json_object": {"type": "object"}}.get(
+        schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
             wanted.get("type", "")
         )
         tools = [_tool(tool) for tool in as_items(asked.body.get("tools")) if _tool(tool).name]

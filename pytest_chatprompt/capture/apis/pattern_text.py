@@ -40,6 +40,14 @@ class PatternText:
         """The first alternatives, the fewest repeats, the first character of each set."""
         return _write(self._node, lambda choices: choices[0], lambda least, _: least)
 
+    def longer(self, more: int) -> str:
+        """The least text with more repeats.
+
+        Args:
+            more: how often each part that may be repeated is repeated more than it must be.
+        """
+        return _write(self._node, lambda choices: choices[0], lambda least, most: min(most, least + more), 4 * more)
+
     def sample(self, choices: random.Random, more: int) -> str:
         """Another one.
 
@@ -47,9 +55,11 @@ class PatternText:
             choices: what chooses alternatives and characters.
             more: how often a part that may be repeated is repeated more than it must be, at most.
         """
-        return _write(
-            self._node, choices.choice, lambda least, most: choices.randint(least, max(least, min(most, least + more)))
-        )
+
+        def repeat(least: int, most: int) -> int:
+            return choices.randint(least, max(least, min(most, least + more)))
+
+        return _write(self._node, choices.choice, repeat, 4 * more)
 
 
 @dataclass
@@ -75,17 +85,35 @@ def _write(
     node: _Node,
     choose: Callable[[Sequence[str | list[_Node]]], str | list[_Node]],
     repeat: Callable[[int, int], int],
+    enough: int = 0,
     groups: dict[int, str] | None = None,
 ) -> str:
+    """Write the text of a node.
+
+    Args:
+        node: the node.
+        choose: chooses one of its characters or alternatives.
+        repeat: chooses how often it stands, between two numbers.
+        enough: the length beyond which it is repeated no more than it must be: repeats within repeats would explode.
+        groups: the texts of the groups so far.
+    """
     groups = {} if groups is None else groups
     written: list[str] = []
-    for _ in range(repeat(node.least, node.most)):
+    length = 0
+    for index in range(repeat(node.least, node.most)):
+        if index >= node.least and length > enough:
+            break
         if node.refers_to:
             written.append(groups.get(node.refers_to, ""))
         elif node.choices:
             chosen = choose(node.choices)
-            text = chosen if isinstance(chosen, str) else "".join(_write(n, choose, repeat, groups) for n in chosen)
+            text = (
+                chosen
+                if isinstance(chosen, str)
+                else "".join(_write(part, choose, repeat, enough, groups) for part in chosen)
+            )
             written.append(text)
+            length += len(text)
             if node.group:
                 groups[node.group] = text
     return "".join(written)

@@ -2,19 +2,19 @@
 
 A schema comes in, JSON data comes out: the same for the same schema. Pure functions; `answer` calls `least_instance`.
 
-"Least" is: required properties alone, no more items than needed, 0, the first branch of a union that can end, the first
-value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to other documents,
-and whether two branches of `oneOf` hold at once.
+"Least" is: required properties alone, no more items than needed, 0, `""`, the first branch of a union that can end,
+the first value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to
+other documents, and whether two branches of `oneOf` hold at once.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
+from contextlib import suppress
 from typing import Any, Final
 
 from pytest_chatprompt.capture.apis.json_text import json_text
+from pytest_chatprompt.capture.apis.schema_numbers import least_number
 from pytest_chatprompt.capture.apis.schema_rules import SchemaRules, Unsatisfiable, as_number
 from pytest_chatprompt.capture.apis.schema_strings import find_match, least_string
 
@@ -22,6 +22,8 @@ from pytest_chatprompt.capture.apis.schema_strings import find_match, least_stri
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 _MOST_UNIQUE_TRIES: Final = 64
 _MOST_ITEMS: Final = 10_000
+# So that no schema takes seconds.
+_MOST_VALUES: Final = 20_000
 
 
 def least_instance(schema: Any) -> Any:
@@ -31,16 +33,21 @@ def least_instance(schema: Any) -> Any:
         schema: a JSON Schema.
 
     Returns:
-        JSON data; `{}` if no instance was found, because the schema contradicts itself or has no end.
+        JSON data; `{}` if no instance was found, because the schema contradicts itself, has no end, or wants
+        too much.
     """
     for depth in _DEPTHS:
         try:
             return _Walker(schema).instance(schema, depth)
         except Unsatisfiable:
             continue
-        except RecursionError:
+        except (_TooLargeError, RecursionError):
             break
     return {}
+
+
+class _TooLargeError(Exception):
+    """Even the least instance has too many values."""
 
 
 class _Walker:
@@ -55,10 +62,23 @@ class _Walker:
         # Which value each leaf takes, for arrays whose items must differ.
         self._variant = 0
         # The schemas without an instance, by id and depth: unions would try them again and again.
-        self._dead: set[tuple[int, int]] = set()
+        self._dead: dict[tuple[int, int], Any] = {}
+        self._values = 0
 
     def instance(self, schema: Any, depth: int) -> Any:
+        """An instance of one part.
+
+        Args:
+            schema: the part.
+            depth: how many references may be followed.
+
+        Raises:
+            Unsatisfiable: there is none within that depth.
+        """
         key = (id(schema), depth)
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _TooLargeError
         if key in self._dead:
             raise Unsatisfiable
         try:
@@ -66,8 +86,8 @@ class _Walker:
             found.add(schema)
             return self._choose(found, found.unions)
         except Unsatisfiable:
-            if any(schema is part for part in _parts_of(self._root)):
-                self._dead.add(key)
+            # With the schema itself, so that no other one gets its id.
+            self._dead[key] = schema
             raise
 
     def _choose(self, found: SchemaRules, unions: Sequence[Sequence[Any]]) -> Any:
@@ -93,13 +113,10 @@ class _Walker:
                 raise Unsatisfiable
             return values[self._variant % len(values)]
         types = rules.get("type") or [_implied_type(rules)]
-        for kind in types:
-            try:
+        for kind in types[:-1]:
+            with suppress(Unsatisfiable):
                 return self._of_type(kind, rules, depth)
-            except Unsatisfiable:
-                if kind == types[-1]:
-                    raise
-        raise Unsatisfiable
+        return self._of_type(types[-1], rules, depth)
 
     def _of_type(self, kind: str, rules: Mapping[str, Any], depth: int) -> Any:
         match kind:
@@ -112,7 +129,7 @@ class _Walker:
                     return json_text(self.instance(rules.get("contentSchema", True), depth))
                 return least_string(rules, self._variant)
             case "integer" | "number":
-                return _number(rules, is_integer=kind == "integer", variant=self._variant)
+                return least_number(rules, is_integer=kind == "integer", variant=self._variant)
             case "boolean":
                 return bool(self._variant % 2)
         return None
@@ -188,14 +205,6 @@ class _Walker:
         return list(items.values())
 
 
-def _parts_of(root: Any) -> Iterator[Any]:
-    yield root
-    if isinstance(root, Mapping):
-        for key in ("$defs", "definitions", "defs"):
-            if isinstance(root.get(key), Mapping):
-                yield from root[key].values()
-
-
 def _with_dependents(names: Sequence[str], rules: Mapping[str, Any]) -> list[str]:
     """The names of properties, and of those that must stand beside them."""
     wanted = list(names)
@@ -225,7 +234,7 @@ def _implied_type(rules: Mapping[str, Any]) -> str:
     ):
         if any(keyword in rules for keyword in keywords):
             return kind
-    return "string" if rules.get("type") is None and rules else "object"
+    return "string"
 
 
 def _type_of(value: Any) -> str:
@@ -240,65 +249,3 @@ def _type_of(value: Any) -> str:
 def _with_number(rules: Mapping[str, Any]) -> Sequence[str]:
     types: list[str] = rules["type"]
     return [*types, "integer"] if "number" in types else types
-
-
-def _number(rules: Mapping[str, Any], *, is_integer: bool, variant: int) -> int | float:
-    """The number nearest to 0 within the bounds; with a variant, one further on."""
-    low, excludes_low = _bound(rules, "minimum", "exclusiveMinimum", max)
-    high, excludes_high = _bound(rules, "maximum", "exclusiveMaximum", min)
-    step = _fraction(rules.get("multipleOf")) or None
-    if is_integer:
-        step = Fraction(1) if step is None else Fraction(step.numerator)
-
-    def fits(number: Fraction) -> bool:
-        above = low is None or number > low or (number == low and not excludes_low)
-        below = high is None or number < high or (number == high and not excludes_high)
-        return above and below and (step is None or (number / step).denominator == 1)
-
-    candidates = list(filter(fits, _numbers(low, high, step, variant)))
-    if not candidates:
-        raise Unsatisfiable
-    return _plain(candidates[variant % len(candidates)])
-
-
-def _numbers(low: Fraction | None, high: Fraction | None, step: Fraction | None, variant: int) -> Iterator[Fraction]:
-    stride = step or Fraction(1)
-    yield Fraction(0)
-    if low is not None and low > 0:
-        first, sign = Fraction(math.ceil(low / stride)) * stride, 1
-        yield low
-    elif high is not None and high < 0:
-        first, sign = Fraction(math.floor(high / stride)) * stride, -1
-        yield high
-    else:
-        first, sign = Fraction(0), 1
-    for index in range(variant + 3):
-        yield first + sign * index * stride
-        yield first - sign * index * stride
-    if low is not None and high is not None:
-        for parts in range(2, variant + 4):
-            yield low + (high - low) / parts
-    elif low is not None:
-        yield low + Fraction(1, 2)
-    elif high is not None:
-        yield high - Fraction(1, 2)
-
-
-def _bound(rules: Mapping[str, Any], key: str, exclusive_key: str, choose: Any) -> tuple[Fraction | None, bool]:
-    bound, exclusive = _fraction(rules.get(key)), rules.get(exclusive_key)
-    if isinstance(exclusive, bool):
-        return bound, exclusive
-    exclusive = _fraction(exclusive)
-    if bound is None or exclusive is None:
-        return (bound, False) if exclusive is None else (exclusive, True)
-    chosen = choose(bound, exclusive)
-    return chosen, chosen == exclusive
-
-
-def _fraction(value: Any) -> Fraction | None:
-    number = as_number(value)
-    return None if number is None or not math.isfinite(number) else Fraction(str(number))
-
-
-def _plain(number: Fraction) -> int | float:
-    return number.numerator if number.denominator == 1 else float(number)

@@ -65,7 +65,7 @@ class SchemaRules:
                         raise Unsatisfiable
                     pending.append(find_reference(self.root, reference))
             if isinstance(current.get("allOf"), list):
-                pending += current["allOf"]
+                pending += reversed(current["allOf"])
             self._add_unions(current)
             self._merge(current)
 

@@ -105,6 +105,7 @@ def _candidates(rules: Mapping[str, Any], patterns: Sequence[str], least: int, v
     for pattern in patterns:
         yield from _matching(pattern, least)
     if patterns:
+        yield "".join(PatternText(pattern).least() for pattern in patterns)
         yield from (text for text in given if isinstance(text, str))
     else:
         yield from _words(least)
@@ -120,14 +121,17 @@ def _matching(pattern: str, least: int) -> Iterator[str]:
     """Strings that a pattern probably matches: the least, then longer and other ones."""
     text = PatternText(pattern)
     yield text.least()
+    for more in range(least, max(least - len(text.least()), 0) - 1, -1):
+        yield text.longer(more)
     # No secret: what is chosen must be the same every time.
     choices = random.Random(0)  # noqa: S311
     for index in range(_TRIES):
         more = least if index % 2 else index // 8
         yield text.sample(choices, more)
     # Without `^` or `$` there may be more around it.
-    yield text.least() + "a" * least
-    yield "a" * least + text.least()
+    more = max(least - len(text.least()), 0)
+    yield text.least() + "a" * more
+    yield "a" * more + text.least()
 
 
 def _words(least: int) -> Iterator[str]:

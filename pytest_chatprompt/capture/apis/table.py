@@ -10,8 +10,12 @@ from typing import Final
 
 from pytest_chatprompt.capture.apis.anthropic import AnthropicMessages
 from pytest_chatprompt.capture.apis.azure import AzureChat
+from pytest_chatprompt.capture.apis.bedrock import BedrockConverse
+from pytest_chatprompt.capture.apis.cohere import CohereChat
 from pytest_chatprompt.capture.apis.gemini import GeminiGenerateContent
+from pytest_chatprompt.capture.apis.mistral import MistralChat
 from pytest_chatprompt.capture.apis.model_api import ModelAPI
+from pytest_chatprompt.capture.apis.ollama import OllamaChat, OllamaGenerate
 from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
 from pytest_chatprompt.capture.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.capture.apis.openai_responses import OpenAIResponses
@@ -19,11 +23,16 @@ from pytest_chatprompt.capture.apis.openai_responses import OpenAIResponses
 # Of two with the same path, the narrower one first.
 MODEL_APIS: Final[tuple[ModelAPI, ...]] = (
     AzureChat(),
+    MistralChat(),
     OpenAIChat(),
     OpenAIResponses(),
     OpenAIEmbeddings(),
     AnthropicMessages(),
     GeminiGenerateContent(),
+    BedrockConverse(),
+    OllamaChat(),
+    OllamaGenerate(),
+    CohereChat(),
 )
 
 

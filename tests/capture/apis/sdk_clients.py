@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -65,9 +66,14 @@ def unknown_keys(model: Any, place: str = "") -> list[str]:
     return []
 
 
+@functools.cache
+def _adapter(kind: Any) -> pydantic.TypeAdapter[Any]:
+    return pydantic.TypeAdapter(kind)
+
+
 def check_strictly(kind: Any, content: bytes | str) -> Any:
     """Validate JSON text by an SDK's type, strictly: right types, nothing missing, nothing unknown."""
-    model = pydantic.TypeAdapter(kind).validate_json(content, strict=True)
+    model = _adapter(kind).validate_json(content, strict=True)
     assert unknown_keys(model) == []
     return model
 

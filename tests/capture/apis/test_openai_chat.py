@@ -203,6 +203,9 @@ def test_json_is_the_arguments_of_the_tool_that_the_request_forces() -> None:
     assert call["function"] == {"name": "get_weather", "arguments": '{"city": "Rome"}'}
     text = ask(PATH, forced, Reply(json={"other": 1})).json()["choices"][0]["message"]["content"]
     assert text == '{"other": 1}'
+    only = HELLO | {"tools": [TIME, WEATHER], "tool_choice": {"type": "function", "function": {"name": "get_time"}}}
+    call = ask(PATH, only, Reply(json={"a": 1})).json()["choices"][0]["message"]["tool_calls"][0]
+    assert call["function"] == {"name": "get_time", "arguments": '{"a": 1}'}
     assert ask(PATH, forced, Reply(json=[1])).json()["choices"][0]["message"]["content"] == "[1]"
 
 
@@ -307,6 +310,8 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
         ConversationTurn("unknown", ('{"role": 1}',)),
         ConversationTurn("user", ('{"type": "new", "é": 1}', "5")),
     )
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    assert read({"role": "assistant", "content": [thinking]}) == (ConversationTurn("assistant", (Thought("Hm."),)),)
     assert read({"role": "assistant", "tool_calls": ["what"]}) == (ConversationTurn("assistant", ('"what"',)),)
 
 

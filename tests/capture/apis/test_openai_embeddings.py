@@ -66,6 +66,12 @@ def test_only_vectors_and_errors_are_for_embeddings() -> None:
         client(Replies(Reply(error=429)), max_retries=0).embeddings.create(model="m", input="a")
 
 
+def test_there_is_no_stream() -> None:
+    response = ask(PATH, {"input": "a", "stream": True, "dimensions": 2})
+    assert response.headers["content-type"] == "application/json"
+    assert len(response.json()["data"][0]["embedding"]) == 2
+
+
 def test_each_text_is_a_turn_of_the_user() -> None:
     turns = OpenAIEmbeddings().read_conversation(PATH, {"input": ["a", [1, 2]]}).turns
     assert [(turn.role, turn.content) for turn in turns] == [("user", "a"), ("user", "[1, 2]")]

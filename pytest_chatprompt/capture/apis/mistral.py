@@ -1,0 +1,89 @@
+"""Mistral's chat completions: OpenAI's, but for the ids of calls, the streams and the errors.
+
+Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`). `table` lists the API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pytest_chatprompt.capture.apis.answer import Answer, AnswerToolCall
+from pytest_chatprompt.capture.apis.model_request import ModelRequest
+from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
+from pytest_chatprompt.capture.apis.reply_stream import pieces, server_sent_event
+
+_ID_LENGTH = 9
+
+
+class MistralChat(OpenAIChat):
+    """Mistral's chat completions; only the host tells them from OpenAI's."""
+
+    name = "mistral"
+    hosts = r"(^|\.)mistral\.ai$"
+    finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
+    error_words: ClassVar[Mapping[int, str]] = {
+        400: "invalid_request_error",
+        401: "invalid_request_unauthorized",
+        403: "invalid_request_forbidden",
+        404: "invalid_request_not_found",
+        422: "invalid_request_error",
+        429: "rate_limited",
+        500: "internal_server_error",
+        503: "service_unavailable",
+        529: "service_unavailable",
+    }
+
+    def call_id(self, call: AnswerToolCall) -> str:
+        """Nine letters and digits: Mistral takes no other."""
+        return call.id or call.digest[:_ID_LENGTH]
+
+    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """OpenAI's, with what Mistral has of it."""
+        body = super().body(asked, answer)
+        for choice in body["choices"]:
+            message = choice["message"]
+            choice["message"] = {
+                "role": "assistant",
+                "tool_calls": message.get("tool_calls"),
+                "content": message["content"] or "",
+            }
+            del choice["logprobs"]
+        usage = {name: count for name, count in body["usage"].items() if name.endswith("_tokens")}
+        kept = {key: body[key] for key in ("object", "created", "model", "choices")}
+        return {"id": answer.digest[:32], **kept, "usage": usage}
+
+    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """Chunks: the text piece by piece, all calls at once, the usage with the last one."""
+        head = {**body, "object": "chat.completion.chunk"}
+        del head["usage"]
+        for choice in body["choices"]:
+            message, index = choice["message"], choice["index"]
+            begin = {"index": index, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+            yield server_sent_event({**head, "choices": [begin]})
+            for piece in pieces(message["content"]):
+                yield server_sent_event(
+                    {**head, "choices": [{"index": index, "delta": {"content": piece}, "finish_reason": None}]}
+                )
+            delta: dict[str, Any] = {"content": ""}
+            if message["tool_calls"]:
+                calls = [{**call, "index": place} for place, call in enumerate(message["tool_calls"])]
+                delta = {"content": "", "tool_calls": calls}
+            end = {"index": index, "delta": delta, "finish_reason": choice["finish_reason"]}
+            yield server_sent_event({**head, "choices": [end], "usage": body["usage"]})
+        yield b"data: [DONE]\n\n"
+
+    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+        """Mistral's error; for 422 the one of its framework."""
+        kind = self.error_words.get(status, "error")
+        if status == 422:  # noqa: PLR2004 - HTTP's own number
+            return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
+        request_id = f"req_{asked.digest[:24]}"
+        return {
+            "object": "error",
+            "message": message,
+            "type": kind,
+            "param": None,
+            "code": None,
+            "request_id": request_id,
+        }

@@ -1,0 +1,169 @@
+"""Ollama's API: `/api/chat` and `/api/generate`.
+
+Source: https://github.com/ollama/ollama/blob/main/docs/api.md, and the package `ollama` (`_types.py`, `_client.py`).
+`table` lists both.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn, Media, Part, Thought, ToolResult
+from pytest_chatprompt.capture.apis.json_text import json_text
+from pytest_chatprompt.capture.apis.model_api import ChatAPI
+from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest
+from pytest_chatprompt.capture.apis.openai_chat import read_chat_part
+from pytest_chatprompt.capture.apis.reading import (
+    as_items,
+    as_mapping,
+    as_text,
+    read_base64,
+    read_call,
+    read_parts,
+    read_role,
+    result_parts,
+)
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.reply_stream import json_bytes, pieces
+
+
+class OllamaAPI(ChatAPI):
+    """What both have in common."""
+
+    stream_type = "application/x-ndjson"
+    finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
+
+    def is_streamed(self, asked: ModelRequest) -> bool:
+        """Unless the request says no."""
+        return asked.body.get("stream") is not False
+
+    def demand(self, asked: ModelRequest) -> Demand:
+        """`format`: Ollama cannot force a tool."""
+        wanted = asked.body.get("format")
+        return Demand(
+            schema={"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
+        )
+
+    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The last line of the reply, with all of the text."""
+        return {
+            "model": asked.model,
+            "created_at": "2025-01-01T00:00:00Z",
+            **self.content(answer),
+            "done": True,
+            "done_reason": self.finish_reason(answer),
+            "total_duration": 0,
+            "load_duration": 0,
+            "prompt_eval_count": answer.input_tokens,
+            "prompt_eval_duration": 0,
+            "eval_count": answer.output_tokens,
+            "eval_duration": 0,
+        }
+
+    @abstractmethod
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """The answer itself."""
+
+    @abstractmethod
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The answer piece by piece, the last piece empty."""
+
+    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """A line of JSON for each piece."""
+        *begin, end = self.contents(body)
+        head = {"model": body["model"], "created_at": body["created_at"]}
+        for content in begin:
+            yield json_bytes({**head, **content, "done": False}) + b"\n"
+        yield json_bytes({**body, **end}) + b"\n"
+
+    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """Ollama's error."""
+        return {"error": message}
+
+
+class OllamaChat(OllamaAPI):
+    """Ollama's `/api/chat`."""
+
+    name = "ollama-chat"
+    path = r"/api/chat/?$"
+
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """A message."""
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text or ""}
+        if answer.tool_calls:
+            message["tool_calls"] = [
+                {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
+            ]
+        return {"message": message}
+
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Messages."""
+        message = body["message"]
+        for piece in pieces(message["content"]):
+            yield {"message": {"role": "assistant", "content": piece}}
+        if "tool_calls" in message:
+            yield {"message": {**message, "content": ""}}
+        yield {"message": {"role": "assistant", "content": ""}}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `messages`."""
+        return Conversation(tuple(map(_read_message, as_items(as_mapping(body).get("messages")))))
+
+
+class OllamaGenerate(OllamaAPI):
+    """Ollama's `/api/generate`, which has no tools."""
+
+    name = "ollama-generate"
+    path = r"/api/generate/?$"
+    refusal = "/api/generate has no tools; queue a text for it, or ask /api/chat"
+
+    def accepts(self, reply: Reply) -> bool:
+        """Tool calls wait for a request of another API."""
+        return not reply.tool_calls
+
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """A text."""
+        return {"response": answer.text or "", "context": []}
+
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Texts."""
+        for piece in (*pieces(body["response"]), ""):
+            yield {"response": piece}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `system`, `prompt`, `suffix` and `images`."""
+        sent = as_mapping(body)
+        turns = [ConversationTurn("system", (as_text(sent["system"]),))] if sent.get("system") else []
+        texts = [as_text(sent[key]) for key in ("prompt", "suffix") if sent.get(key)]
+        parts: tuple[Part, ...] = (*texts, *_images(sent.get("images")))
+        return Conversation((*turns, *([ConversationTurn("user", parts)] if parts else [])))
+
+
+def _read_message(message: Any) -> ConversationTurn:
+    if not isinstance(message, Mapping):
+        return ConversationTurn("user", (as_text(message),))
+    role = read_role(message.get("role"))
+    if role == "unknown":
+        return ConversationTurn(role, (json_text(message),))
+    parts: list[Part] = [Thought(as_text(message["thinking"]))] if message.get("thinking") else []
+    parts += read_parts(message.get("content"), read_chat_part)
+    parts += _images(message.get("images"))
+    if role == "tool":
+        name = as_text(message.get("tool_name") or message.get("name"))
+        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
+    parts += map(_read_call, as_items(message.get("tool_calls")))
+    return ConversationTurn(role, tuple(parts))
+
+
+def _read_call(call: Any) -> Part:
+    function = as_mapping(call).get("function")
+    if not isinstance(function, Mapping):
+        return json_text(call)
+    return read_call(function.get("name"), function.get("arguments"), as_mapping(call).get("id"))
+
+
+def _images(images: Any) -> Iterable[Media]:
+    return (read_base64(image, "", "image") for image in as_items(images))

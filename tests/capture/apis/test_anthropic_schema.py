@@ -1,0 +1,41 @@
+"""The limits that Anthropic's SDK writes into descriptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+import pytest
+from anthropic import transform_schema
+
+from pytest_chatprompt.capture.apis.anthropic_schema import with_limits
+
+
+class Verdict(pydantic.BaseModel):
+    stars: int = pydantic.Field(ge=1, lt=6, multiple_of=2, description="How many")
+    code: str = pydantic.Field(pattern="^a, b{2}$", max_length=5)
+    words: list[str] = pydantic.Field(min_length=2, max_length=3)
+    chance: float = pydantic.Field(ge=0.5)
+
+
+def test_the_limits_of_a_model_are_found_again() -> None:
+    properties = with_limits(transform_schema(Verdict))["properties"]
+    limits = {"minimum": 1, "exclusiveMaximum": 6, "multipleOf": 2}
+    assert {key: properties["stars"].get(key) for key in limits} == limits
+    assert (properties["code"]["pattern"], properties["code"]["maxLength"]) == ("^a, b{2}$", 5)
+    assert (properties["words"]["minItems"], properties["words"]["maxItems"]) == (2, 3)
+    assert properties["chance"]["minimum"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        {"description": "{stars: 5}"},
+        {"description": "{minimum: many}"},
+        {"description": 5},
+        {"enum": ["{minimum: 1}"]},
+    ],
+)
+def test_any_other_description_is_one(schema: Any) -> None:
+    assert with_limits(schema) == schema
