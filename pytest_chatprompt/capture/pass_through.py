@@ -17,6 +17,7 @@ import respx
 from respx.models import PassThrough
 
 from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 
 # The requests of the capture that the current thread has open; `None` if it has none.
 _captured: Final[ContextVar[list[httpx.Request] | None]] = ContextVar("_captured", default=None)
@@ -67,7 +68,8 @@ class PassThroughRouter(respx.MockRouter):
         if requests is None and len(self._open_captures) == 1:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
             requests = self._open_captures[0]
-        if requests is not None:
+        # What an agent sent was captured by the server that forwards it.
+        if requests is not None and FORWARDED_EXTENSION not in request.extensions:
             self.redactor.add_request(request.headers, request.url)
             requests.append(request)
         raise PassThrough("live", request=request, origin=respx.Route())

@@ -26,9 +26,8 @@ class LedAPI:
         base_url: the API's URL; `""` if each user has a URL of their own.
         urls: the path that the URL in each variable ends with, below the API's own. If one of them is set outside the
             server, its URL is the real API's.
-        keys: the variables of the key, the one that is always set first.
-        offline: variables that are set only where nothing is forwarded: without a key for the server's placeholder, and
-            with other uses.
+        keys: the variables of the key. The first one is always set, unless there is an `offline`.
+        offline: what is set in place of the keys where nothing is forwarded.
     """
 
     name: str
@@ -82,6 +81,8 @@ LED_APIS: Final = (
         },
         ("AWS_BEARER_TOKEN_BEDROCK",),
         {
+            # botocore sends no such token to a URL without TLS (`auth.py`), so it has to sign.
+            "AWS_BEARER_TOKEN_BEDROCK": "",
             "AWS_ACCESS_KEY_ID": "placeholder",
             "AWS_SECRET_ACCESS_KEY": "placeholder",
             "AWS_SESSION_TOKEN": "placeholder",
@@ -106,8 +107,8 @@ LED_APIS: Final = (
     LedAPI(
         "mistral",
         "https://api.mistral.ai",
-        # litellm `main.py`; for the official package see above.
-        {"MISTRAL_API_BASE": "/v1"},
+        # litellm `main.py`, `llms/mistral/chat/transformation.py`; for the official package see above.
+        {"MISTRAL_API_BASE": "/v1", "MISTRAL_AZURE_API_BASE": "/v1"},
         ("MISTRAL_API_KEY",),
     ),
     LedAPI(
