@@ -127,6 +127,9 @@ class ServerConnection:
         length = next((int(value) for name, value in headers if name == b"content-length"), 0)
         if length > self._max_body_bytes:
             raise self._too_long()
+        if head.http_version not in (b"1.0", b"1.1"):
+            # The first bytes of HTTP/2 look like a request (https://www.rfc-editor.org/rfc/rfc9113#section-3.4).
+            raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
         if head.method == b"CONNECT":
             raise _RefusedRequestError(403, "this is no proxy for other hosts: the run is offline")
         if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):

@@ -7,6 +7,8 @@ real API. Where each variable is read, in the versions of the SDKs of November 2
 
 The official packages of Mistral (mistralai 3.7, @mistralai/mistralai 2.7), of xAI (xai-sdk 1.21), and Node's of Ollama
 (0.6) and Cohere (8.1) read no URL from a variable: give these clients the URL `http://127.0.0.1:PORT/mistral` yourself.
+botocore sends no AWS_BEARER_TOKEN_BEDROCK to a URL without TLS (`auth.py`), not even an empty one, so it has to sign.
+Node's client of Bedrock speaks HTTP/2, which the server does not, unless it gets a `NodeHttpHandler`.
 Node's AzureOpenAI (openai 6.49, `azure.js`) takes `OPENAI_BASE_URL` before `AZURE_OPENAI_ENDPOINT`.
 """
 
@@ -81,8 +83,6 @@ LED_APIS: Final = (
         },
         ("AWS_BEARER_TOKEN_BEDROCK",),
         {
-            # botocore sends no such token to a URL without TLS (`auth.py`), so it has to sign.
-            "AWS_BEARER_TOKEN_BEDROCK": "",
             "AWS_ACCESS_KEY_ID": "placeholder",
             "AWS_SECRET_ACCESS_KEY": "placeholder",
             "AWS_SESSION_TOKEN": "placeholder",

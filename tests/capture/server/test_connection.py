@@ -113,6 +113,7 @@ def test_the_longest_body_passes(start_server: StartServer) -> None:
             id="a WebSocket",
         ),
         pytest.param(b"CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n", b"403", id="a tunnel"),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"505", id="HTTP/2"),
     ],
 )
 def test_what_is_no_plain_request_is_refused(start_server: StartServer, request_bytes: bytes, status: bytes) -> None:

@@ -35,7 +35,6 @@ def test_nothing_but_urls_and_placeholders_is_set() -> None:
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": f"{URL}/bedrock",
         "ANTHROPIC_BEDROCK_BASE_URL": f"{URL}/bedrock",
         "AWS_BEDROCK_RUNTIME_ENDPOINT": f"{URL}/bedrock",
-        "AWS_BEARER_TOKEN_BEDROCK": "",
         "AWS_ACCESS_KEY_ID": "placeholder",
         "AWS_SECRET_ACCESS_KEY": "placeholder",
         "AWS_SESSION_TOKEN": "placeholder",
