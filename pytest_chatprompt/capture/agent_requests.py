@@ -8,6 +8,7 @@ API. `recorder` calls it, for providers with `capture=True`.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -87,10 +88,13 @@ def _capture(
     from pytest_chatprompt.capture.server.environ import seal_environ  # noqa: PLC0415
 
     requests: list[httpx.Request] = []
+    lock = threading.Lock()
 
     def handle(sent: httpx.Request) -> httpx.Response | None:
-        requests.append(sent)
-        return answer(sent)
+        # One at a time: a test's routes need not be safe between threads.
+        with lock:
+            requests.append(sent)
+            return answer(sent)
 
     specifics = RunSpecifics(keep=invocation.prompt)
     environment = {**os.environ, **provider.env}
