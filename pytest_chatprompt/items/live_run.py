@@ -131,7 +131,7 @@ class LiveRun:
                     known = self._providers.get(self._upcoming.provider_definition(upcoming))
                     if known is not None:
                         self._prefetcher.prefetch(_upcoming_case(upcoming, order), known)
-        elif reviewed.sent and item.nodeid not in self._prefetcher:
+        elif reviewed.sent and reviewed.invocation is None and item.nodeid not in self._prefetcher:
             cases = (
                 _upcoming_case(upcoming, order)
                 for order, upcoming in self._prefetchable(item)

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, Run, case_ids, eval_file
 from tests.providers.agents.fake_agents import agent_command, write_executable
 from tests.server import Reply, Server
 
@@ -222,3 +222,21 @@ def test_a_change_in_what_a_captured_agent_sends_is_a_difference(run: Run) -> No
     result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*- *model: m", "*+ *model: changed"])
+
+
+def test_captured_agents_run_one_at_a_time_in_a_live_run_too(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run.path / "log"
+    note = "open({log!r}, 'a').write({word!r})\n"
+    start, end = (note.format(log=str(log), word=word) for word in ("start ", "end "))
+    command = agent_command(start + ASK_THE_MODEL + "time.sleep(0.2)\n" + end)
+    run.write({"a.eval.yaml": eval_file(case_ids(3), "cli")})
+    run.write({"conftest.py": CAPTURED.format(command=command, key="k")})
+    run.update()
+    log.unlink()
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    server.reply = Reply()
+    run("--chatprompt-live").assert_outcomes(passed=3)
+    # Each case is compared with its snapshot first.
+    assert log.read_text() == "start end " * 6
