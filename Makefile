@@ -7,11 +7,13 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 # Without what `make check` needs: httpx imports a command-line client of its own wherever rich and click are installed.
 BENCH := .venv-bench
+# The clients that `make test` does not have.
+CLIENTS := .venv-clients
 WORKERS ?= 2
 
-.PHONY: ci example test fuzz check mutants bench peers clean
+.PHONY: ci example test fuzz check mutants bench peers clean test-clients
 
-ci: example check test  ## the gate: what CI runs
+ci: example check test test-clients  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -21,6 +23,9 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
+
+test-clients: $(READY) $(CLIENTS)/node/.ready  ## try the clients that only this target installs; needs npm
+	$(BIN)/python -m pytest tests/clients/node $(ARGS)
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/test_redaction.py $(ARGS)
@@ -46,7 +51,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf $(VENV) $(BENCH) $(PEERS) $(CLIENTS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -58,4 +63,10 @@ $(BENCH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BENCH)/bin/python -m pip install --quiet --editable . --group test
+	touch $@
+
+$(CLIENTS)/node/.ready: tests/clients/node/package.json tests/clients/node/package-lock.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	npm ci --prefix $(@D) --no-audit --no-fund --silent
 	touch $@

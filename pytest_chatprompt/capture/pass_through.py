@@ -17,6 +17,7 @@ import httpx
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.request_log import LoggedRequest
+from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 
 # The requests of the capture that the current thread has open; `None` if it has none.
 _captured: Final[ContextVar[list[LoggedRequest] | None]] = ContextVar("_captured", default=None)
@@ -60,7 +61,8 @@ class PassThroughRouter:
         if requests is None and len(self._open_captures) == 1:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
             requests = self._open_captures[0]
-        if requests is not None:
+        # What an agent sent was captured by the server that forwards it.
+        if requests is not None and FORWARDED_EXTENSION not in request.extensions:
             self.redactor.add_request(request.headers, request.url)
             requests.append(LoggedRequest(request, "network"))
 

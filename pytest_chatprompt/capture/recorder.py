@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
+from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
 from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
@@ -49,8 +50,10 @@ def capture_offline(
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         api.redactor.add_agent_environment(provider.env)
-        # Offline no agent is started: its command and document are known beforehand.
+        # Offline no agent is started without `capture`: its command and document are known beforehand.
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
+        if provider.capture:
+            return capture_agent_offline(provider, request, invocation, api)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
     if _is_built_in(provider) and not api.routes:
         return _capture_built_in(provider, request, api)
@@ -100,6 +103,8 @@ def capture_live(
     if isinstance(provider, AgentProvider):
         router.redactor.add_agent_environment(provider.env)
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
+        if provider.capture:
+            return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
     with router.capture() as requests:
         response = call_provider(provider, request)

@@ -73,7 +73,7 @@ class LookAhead:
                     known = self._providers.get(self._rules.verdict(upcoming).definition)
                     if known is not None:
                         self._prefetcher.prefetch(_upcoming_case(upcoming, order), known)
-        elif compared.sent and item.nodeid not in self._prefetcher:
+        elif compared.sent and compared.invocation is None and item.nodeid not in self._prefetcher:
             cases = (
                 _upcoming_case(upcoming, order)
                 for order, upcoming in self._prefetchable(item)

@@ -6,7 +6,7 @@ request of its threads. Providers, their HTTP client and their retries ask `curr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,11 +28,14 @@ class SendContext:
             error is one that a test has asked for.
         handler: answers requests in place of the network; `None` for the network.
         cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.
+        environ: environment variables for agents, which lead them to the server that captures what they send; `None`
+            where nothing captures it.
     """
 
     is_offline: bool = False
     handler: Handler | None = None
     cancellation: Cancellation | None = None
+    environ: Mapping[str, str] | None = None
 
 
 _LIVE: Final = SendContext()

@@ -6,12 +6,13 @@ Pure functions: `items` and `live` compare the data with the snapshot, `recordin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.providers.agents.base import portable_invocation
+from pytest_chatprompt.providers.agents.portable import portable_invocation, portable_text
 
 
 def payload_data(exchange: Exchange, root: Path) -> Any:
@@ -22,11 +23,11 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
         root: pytest's root folder; the paths of an agent become relative to it.
 
     Returns:
-        A list of endpoint and body for each HTTP request. For an agent, its invocation; if a provider sent nothing,
-        the chat prompt that it was given.
+        A list of endpoint and body for each HTTP request. For an agent, its invocation and its requests; if a provider
+        sent nothing, the chat prompt that it was given.
     """
     if exchange.invocation is not None:
-        return portable_invocation(exchange.invocation, root)
+        return portable_invocation(exchange.invocation, root) | _requests_of_agent(exchange, root)
     if not exchange.sent:
         return [message.as_dict() for message in exchange.request.chat_prompt or ()]
     return [[sent.endpoint, sent.body] for sent in exchange.sent]
@@ -43,11 +44,13 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path) -> dict[st
     Returns:
         The keys `provider`, `endpoint`, `question`, `request`, and `adjustments` if there are any. Instead of
         `endpoint` and `request` there are `requests`, each with its endpoint, if the provider sent several;
-        `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent.
+        `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and its `requests` if
+        they were captured.
     """
     data: dict[str, Any] = {"provider": provider_name}
     if exchange.invocation is not None:
         data |= {"question": exchange.request.question, **portable_invocation(exchange.invocation, root)}
+        data |= _requests_of_agent(exchange, root)
         return data | _adjustments(exchange.request.question_adjustments)
     match exchange.sent:
         case []:
@@ -64,3 +67,23 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path) -> dict[st
 
 def _adjustments(adjustments: Sequence[str]) -> dict[str, Any]:
     return {"adjustments": list(adjustments)} if adjustments else {}
+
+
+def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
+    """What an agent sent to its model, if it was captured; pytest's root folder is `{rootdir}` in it."""
+    if not exchange.sent:
+        return {}
+    # Not followed by more of a name: `/project` is no part of `/project-2`.
+    root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")
+
+    def portable(data: Any) -> Any:
+        match data:
+            case str():
+                return root_pattern.sub("{rootdir}", portable_text(data, root))
+            case dict():
+                return {portable(key): portable(value) for key, value in data.items()}
+            case list():
+                return [portable(item) for item in data]
+        return data
+
+    return {"requests": [{"endpoint": sent.endpoint, "request": portable(sent.body)} for sent in exchange.sent]}

@@ -109,7 +109,11 @@ def test_mistralai(server: Server) -> None:
     server.replies = [Reply("Hello, you", tool_calls=CALL, usage=USED)] * 2
     whole = api.chat.complete(model="mistral-large", messages=MESSAGES)
     message = whole.choices[0].message
-    assert (message.content, whole.choices[0].finish_reason, whole.usage.total_tokens) == ("Hello, you", "tool_calls", 8)
+    assert (message.content, whole.choices[0].finish_reason, whole.usage.total_tokens) == (
+        "Hello, you",
+        "tool_calls",
+        8,
+    )
     assert message.tool_calls[0].function.arguments == '{"city": "Zürich"}'
     chunks = [event.data for event in api.chat.stream(model="mistral-large", messages=MESSAGES)]
     assert "".join(chunk.choices[0].delta.content for chunk in chunks) == "Hello, you"
@@ -139,7 +143,9 @@ def test_ollama(server: Server) -> None:
     assert whole.message.tool_calls[0].function.arguments == {"city": "Zürich"}
     chunks = list(api.chat(model="llama", messages=MESSAGES, stream=True))
     assert "".join(chunk.message.content for chunk in chunks) == "Hello, you"
-    assert [chunk.message.tool_calls[0].function.name for chunk in chunks if chunk.message.tool_calls] == ["get_weather"]
+    assert [chunk.message.tool_calls[0].function.name for chunk in chunks if chunk.message.tool_calls] == [
+        "get_weather"
+    ]
     assert (chunks[-1].done, chunks[-1].eval_count) == (True, 5)
     text = api.chat(model="llama", messages=MESSAGES, format=Verdict.model_json_schema()).message.content
     assert Verdict.model_validate_json(text) == Verdict(stars=4, words=[])
@@ -212,7 +218,9 @@ def test_litellm(server: Server, model: str, path: str, monkeypatch: pytest.Monk
 
 def test_instructor_gets_the_tool_call_that_it_forces(server: Server) -> None:
     api = instructor.from_openai(openai.OpenAI(api_key="k", base_url=f"{server.url}/v1"))
-    assert api.chat.completions.create(model="m", messages=MESSAGES, response_model=Verdict) == Verdict(stars=4, words=[])
+    assert api.chat.completions.create(model="m", messages=MESSAGES, response_model=Verdict) == Verdict(
+        stars=4, words=[]
+    )
     server.replies = [Reply(json={"stars": 5, "words": ["good"]})]
     assert api.chat.completions.create(model="m", messages=MESSAGES, response_model=Verdict).stars == 5
 

@@ -6,8 +6,9 @@ import textwrap
 
 import pytest
 
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, Run, case_ids, eval_file
 from tests.providers.agents.fake_agents import agent_command, write_executable
+from tests.server import Reply, Server
 
 CONFTEST = """
 import pytest
@@ -168,3 +169,74 @@ def test_a_failing_agent_fails_its_case(run: Run) -> None:
             " or pass another command to CLIProvider"
         ]
     )
+
+
+CAPTURED = """
+import pytest
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def cli_provider():
+    return CLIProvider({command!r}, capture=True, env={{"OPENAI_API_KEY": {key!r}}})
+"""
+ASK_THE_MODEL = """
+import urllib.request
+body = json.dumps({"model": "m", "input": sys.stdin.read(), "cwd": os.getcwd()}).encode()
+headers = {"content-type": "application/json", "authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, headers)
+print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"], end="")
+"""
+
+
+def test_a_captured_agent_runs_offline_and_the_snapshot_shows_what_it_sends_to_its_model(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-live-0123456789"
+    run.write({"a.eval.yaml": "provider: cli" + HELLO})
+    run.write({"conftest.py": CAPTURED.format(command=agent_command(ASK_THE_MODEL), key=key)})
+    run.update("-W", "error").assert_outcomes(passed=1)
+    data = run.snapshot("__snapshots__/a.eval/hello[cli].yaml")
+    document = "[[ ## user_query ## ]]\n\nhello"
+    assert data["prompt"] == document
+    assert data["requests"] == [
+        {"endpoint": "POST /v1/chat/completions", "request": {"model": "m", "input": document, "cwd": "{folder}"}}
+    ]
+    assert key not in str(data)
+    run("-W", "error").assert_outcomes(passed=1)
+
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    server.reply = Reply()
+    run("--chatprompt-live", "--chatprompt-record", "-W", "error").assert_outcomes(passed=1)
+    ((path, headers, _),) = server.requests
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", f"Bearer {key}")
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    assert len(server.requests) == 1
+
+
+def test_a_change_in_what_a_captured_agent_sends_is_a_difference(run: Run) -> None:
+    run.write({"a.eval.yaml": "provider: cli" + HELLO})
+    run.write({"conftest.py": CAPTURED.format(command=agent_command(ASK_THE_MODEL), key="k")})
+    run.update()
+    changed = ASK_THE_MODEL.replace('"m"', '"changed"')
+    run.write({"conftest.py": CAPTURED.format(command=agent_command(changed), key="k")})
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*- *model: m", "*+ *model: changed"])
+
+
+def test_captured_agents_run_one_at_a_time_in_a_live_run_too(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run.path / "log"
+    note = "open({log!r}, 'a').write({word!r})\n"
+    start, end = (note.format(log=str(log), word=word) for word in ("start ", "end "))
+    command = agent_command(start + ASK_THE_MODEL + "time.sleep(0.2)\n" + end)
+    run.write({"a.eval.yaml": eval_file(case_ids(3), "cli")})
+    run.write({"conftest.py": CAPTURED.format(command=command, key="k")})
+    run.update()
+    log.unlink()
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    server.reply = Reply()
+    run("--chatprompt-live").assert_outcomes(passed=3)
+    # Each case is compared with its snapshot first.
+    assert log.read_text() == "start end " * 6

@@ -56,12 +56,12 @@ from pytest_chatprompt import (
         (
             CodexProvider,
             {"timeout": 5},
-            "CodexProvider has no setting 'timeout' (did you mean 'timeout_seconds'?); its settings are config, cwd, env, executable, extra_args, model, sandbox, timeout_seconds",
+            "CodexProvider has no setting 'timeout' (did you mean 'timeout_seconds'?); its settings are capture, config, cwd, env, executable, extra_args, model, sandbox, timeout_seconds",
         ),
         (
             CLIProvider,
             {"executable": "x"},
-            "CLIProvider has no setting 'executable'; its settings are command, cwd, env, healthcheck, timeout_seconds",
+            "CLIProvider has no setting 'executable'; its settings are capture, command, cwd, env, healthcheck, timeout_seconds",
         ),
     ],
 )

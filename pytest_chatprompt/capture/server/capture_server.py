@@ -46,6 +46,8 @@ class CaptureServer:
             It gives the response, whose stream may be lazy, or `None` to forward the request. What it raises is kept
             in `errors`, and the client gets an error that no SDK retries.
         is_live: whether `None` forwards to the real API. If not, `None` is an error.
+        environment: the variables of the child process otherwise, and those with the real keys and URLs; `None` for
+            those of this process.
         max_body_bytes: a longer request is refused with status 413.
 
     Attributes:
@@ -53,15 +55,23 @@ class CaptureServer:
         errors: what `handle` or a response's stream raised, and why requests were not forwarded, in order.
     """
 
-    def __init__(self, handle: Handle, *, is_live: bool = False, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        *,
+        is_live: bool = False,
+        environment: Mapping[str, str] | None = None,
+        max_body_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
         self.errors: list[BaseException] = []
         self._handle = handle
         self._is_live = is_live
         self._max_body_bytes = max_body_bytes
         # Whoever knows it may spend the user's money in a live run, so it is told to the child process alone.
         self._placeholder = f"placeholder-{secrets.token_hex(16)}"
+        self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
-        self._environment = dict(os.environ)
+        self._environment_before = dict(self._environment)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._forwarder: Forwarder | None = None
@@ -77,7 +87,7 @@ class CaptureServer:
     @property
     def environ(self) -> Mapping[str, str]:
         """The variables that lead the SDKs of a child process here; put them over those of this process."""
-        return build_environ(self.url, self._placeholder, os.environ, is_live=self._is_live)
+        return build_environ(self.url, self._placeholder, self._environment, is_live=self._is_live)
 
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet.
@@ -170,8 +180,8 @@ class CaptureServer:
     def _find_environment(self) -> Mapping[str, str]:
         """The variables of this process, and where one leads to this server, what it was before."""
         return {
-            name: self._environment.get(name, "") if self._is_own(value) else value
-            for name, value in os.environ.items()
+            name: self._environment_before.get(name, "") if self._is_own(value) else value
+            for name, value in self._environment.items()
         }
 
     def _is_own(self, value: str) -> bool:

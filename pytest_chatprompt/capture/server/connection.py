@@ -21,6 +21,7 @@ from pytest_chatprompt.capture.server.error_reply import error_reply
 HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
+_WITHOUT_BODY: Final = (204, 304)
 _MAX_HEADER_BYTES: Final = 256 * 1024
 _READ_BYTES: Final = 256 * 1024
 # How long a refused body is read on, so that its client sees the reply and no reset of the connection.
@@ -115,7 +116,7 @@ class ServerConnection:
         """The next request; `None` if the client sends no more.
 
         Raises:
-            _RefusedRequestError: its body is too long, or it asks for another protocol.
+            _RefusedRequestError: its body is too long, or it asks for another protocol or host.
             h11.RemoteProtocolError: it is not HTTP/1.1.
         """
         head = self._next_event()
@@ -126,6 +127,11 @@ class ServerConnection:
         length = next((int(value) for name, value in headers if name == b"content-length"), 0)
         if length > self._max_body_bytes:
             raise self._too_long()
+        if head.http_version not in (b"1.0", b"1.1"):
+            # The first bytes of HTTP/2 look like a request (https://www.rfc-editor.org/rfc/rfc9113#section-3.4).
+            raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
+        if head.method == b"CONNECT":
+            raise _RefusedRequestError(403, "this is no proxy for other hosts: the run is offline")
         if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):
             raise _RefusedRequestError(426, "WebSockets cannot be captured: send plain HTTP requests")
         chunks: list[bytes] = []
@@ -183,13 +189,17 @@ class ServerConnection:
 
 def _head_and_body(response: httpx.Response) -> tuple[list[tuple[bytes, bytes]], Iterator[bytes]]:
     """The headers and the bytes of a response, as they are to be written."""
-    dropped = HOP_BY_HOP
-    if response.is_stream_consumed and not isinstance(response.stream, httpx.ByteStream):
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in HOP_BY_HOP]
+    if isinstance(response.stream, httpx.ByteStream):
+        content = b"".join(response.stream)
+    elif response.is_stream_consumed:
         # Somebody has read it before. Its bytes are decompressed, and the original ones are gone.
-        dropped |= {b"content-encoding", b"content-length"}
-        chunks = iter((response.content,))
-    elif isinstance(response.stream, httpx.ByteStream):
-        chunks = iter(response.stream)
+        content = response.content
+        stale = (b"content-encoding", b"content-length")
+        headers = [(name, value) for name, value in headers if name.lower() not in stale]
     else:
-        chunks = response.iter_raw()
-    return [(name, value) for name, value in response.headers.raw if name.lower() not in dropped], chunks
+        return headers, response.iter_raw()
+    has_length = any(name.lower() == b"content-length" for name, _ in headers)
+    if not has_length and response.status_code not in _WITHOUT_BODY:
+        headers.append((b"Content-Length", b"%d" % len(content)))
+    return headers, iter((content,))

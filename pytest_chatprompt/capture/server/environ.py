@@ -26,6 +26,18 @@ def url_variables(server_url: str) -> dict[str, str]:
     return {variable: f"{server_url}/{api.name}{path}" for api in LED_APIS for variable, path in api.urls.items()}
 
 
+def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
+    """Add the server as the proxy for everything else, where it refuses all of it: a program then stays offline.
+
+    That holds for clients that respect such variables, as most do; Node's own `fetch` does not.
+
+    Args:
+        environ: made by `build_environ`.
+        server_url: `http://127.0.0.1:PORT`.
+    """
+    return {**environ, **dict.fromkeys(_PROXIES, server_url), **dict.fromkeys(_NO_PROXY, ",".join(_LOOPBACK))}
+
+
 def build_environ(
     server_url: str, placeholder: str, environment: Mapping[str, str], *, is_live: bool
 ) -> dict[str, str]:
@@ -40,9 +52,9 @@ def build_environ(
     """
     variables = url_variables(server_url)
     for api in LED_APIS:
-        first, *others = api.keys
         # SDKs warn of two keys, and some prefer the other one: it is replaced only where it is set.
-        variables |= dict.fromkeys((first, *(key for key in others if environment.get(key))), placeholder)
+        is_needed = {api.keys[0]: not api.offline}
+        variables |= {key: placeholder for key in api.keys if is_needed.get(key) or environment.get(key)}
         variables |= {} if is_live else api.offline
     # Empty: variables can be set here, not removed. Every client takes an empty one for none.
     variables |= {} if is_live else {name: "" for name in _PROXIES if name in environment}

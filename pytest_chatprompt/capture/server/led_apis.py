@@ -7,6 +7,8 @@ real API. Where each variable is read, in the versions of the SDKs of November 2
 
 The official packages of Mistral (mistralai 3.7, @mistralai/mistralai 2.7), of xAI (xai-sdk 1.21), and Node's of Ollama
 (0.6) and Cohere (8.1) read no URL from a variable: give these clients the URL `http://127.0.0.1:PORT/mistral` yourself.
+botocore sends no AWS_BEARER_TOKEN_BEDROCK to a URL without TLS (`auth.py`), not even an empty one, so it has to sign.
+Node's client of Bedrock speaks HTTP/2, which the server does not, unless it gets a `NodeHttpHandler`.
 Node's AzureOpenAI (openai 6.49, `azure.js`) takes `OPENAI_BASE_URL` before `AZURE_OPENAI_ENDPOINT`.
 """
 
@@ -26,9 +28,8 @@ class LedAPI:
         base_url: the API's URL; `""` if each user has a URL of their own.
         urls: the path that the URL in each variable ends with, below the API's own. If one of them is set outside the
             server, its URL is the real API's.
-        keys: the variables of the key, the one that is always set first.
-        offline: variables that are set only where nothing is forwarded: without a key for the server's placeholder, and
-            with other uses.
+        keys: the variables of the key. The first one is always set, unless there is an `offline`.
+        offline: what is set in place of the keys where nothing is forwarded.
     """
 
     name: str
@@ -106,8 +107,8 @@ LED_APIS: Final = (
     LedAPI(
         "mistral",
         "https://api.mistral.ai",
-        # litellm `main.py`; for the official package see above.
-        {"MISTRAL_API_BASE": "/v1"},
+        # litellm `main.py`, `llms/mistral/chat/transformation.py`; for the official package see above.
+        {"MISTRAL_API_BASE": "/v1", "MISTRAL_AZURE_API_BASE": "/v1"},
         ("MISTRAL_API_KEY",),
     ),
     LedAPI(

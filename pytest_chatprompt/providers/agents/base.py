@@ -8,7 +8,6 @@ The agent modules of this room subclass it, and users may; `capture` and `snapsh
 
 from __future__ import annotations
 
-import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
 from pytest_chatprompt.providers.arguments import check_setting, check_settings
+from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
 # Agents work for minutes; this stops one that hangs.
@@ -57,11 +57,14 @@ class AgentSettings(TypedDict, total=False):
         env: environment variables to set on top of those of this process; none by default.
         timeout_seconds: how long the agent may run before it and all processes that it started are killed; 900 by
             default.
+        capture: whether to run the agent offline too, led to a server on this machine, so that the snapshot shows what
+            it sends to its model; `False` by default.
     """
 
     cwd: str | Path | None
     env: Mapping[str, str] | None
     timeout_seconds: NonNegativeFloat
+    capture: bool
 
 
 class AgentProvider(ABC):
@@ -97,6 +100,7 @@ class AgentProvider(ABC):
         self.cwd = None if cwd is None else Path(cwd)
         self.env = dict(settings.get("env") or {})
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+        self.capture = settings.get("capture", False)
 
     @abstractmethod
     def build_invocation(self, request: ProviderRequest, folder: Path) -> AgentInvocation:
@@ -137,6 +141,16 @@ class AgentProvider(ABC):
             folder: the temporary folder of the run.
         """
 
+    def stable_body(self, body: Any) -> Any:
+        """Rearrange what the agent sent to its model, so that it is the same in each run. By default, change nothing.
+
+        Temporary folders, UUIDs and times are placeholders already.
+
+        Args:
+            body: of one request that was captured, decoded: usually JSON data.
+        """
+        return body
+
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Run the agent on a request and wait for its answer.
 
@@ -164,7 +178,8 @@ class AgentProvider(ABC):
             argv,
             cwd=self.cwd or folder,
             stdin=stdin,
-            env=self.env,
+            # The variables of a capture win: they stand for those that are set here.
+            env={**self.env, **(current_context().environ or {})},
             timeout_seconds=self.timeout_seconds,
             hint=f"{self.executable_hint} to {type(self).__name__}",
             keep_detached=self.keep_detached,
@@ -205,37 +220,3 @@ def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
 
 def _link_list(heading: str, paths: Sequence[Path]) -> str:
     return "\n".join((f"{heading}:", *(f"- [{path.name}]({path.as_uri()})" for path in paths)))
-
-
-def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
-    """Convert an invocation to JSON data that is the same on every machine.
-
-    Args:
-        invocation: built for `PLACEHOLDER_FOLDER`.
-        root: pytest's root folder.
-
-    Returns:
-        The keys `argv`, `prompt` and `files`. Paths are relative to the root folder, URIs start with
-        `file://{rootdir}`, the temporary folder is `{folder}`, and an executable outside the root folder is only
-        its name.
-    """
-    executable, *arguments = invocation.argv
-    if Path(executable).is_absolute() and not Path(executable).is_relative_to(root):
-        executable = Path(executable).name
-    replacements = {
-        PLACEHOLDER_FOLDER.as_uri(): "file://{folder}",
-        root.as_uri(): "file://{rootdir}",
-        str(PLACEHOLDER_FOLDER): "{folder}",
-        f"{root}{os.sep}": "",
-    }
-
-    def portable(text: str) -> str:
-        for absolute, replacement in replacements.items():
-            text = text.replace(absolute, replacement)
-        return text
-
-    return {
-        "argv": [portable(item) for item in (executable, *arguments)],
-        "prompt": portable(invocation.prompt),
-        "files": [portable(str(path)) for path in invocation.files],
-    }

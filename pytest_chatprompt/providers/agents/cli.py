@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -17,6 +18,7 @@ from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvid
 from pytest_chatprompt.providers.agents.output import MAX_OUTPUT_BYTES, read_answer, stderr_tail
 from pytest_chatprompt.providers.agents.process import ProcessResult
 from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
 PLACEHOLDERS: Final = ("prompt", "prompt_file", "guidelines", "files", "output_file", "eval_id")
@@ -89,13 +91,15 @@ class CLIProvider(AgentProvider):
         return AgentInvocation(tuple(argv), prompt, request.input_files, stdin=stdin)
 
     def check_health(self, folder: Path) -> None:
-        """Run the healthcheck command before the first case; do nothing once it succeeded.
+        """Run the healthcheck command before the first case; do nothing once it succeeded, and offline.
 
         Raises:
             AgentError: the healthcheck failed.
         """
-        if not self._is_healthy and self.healthcheck is not None:
-            result = self.run(self.healthcheck, folder)
+        if not self._is_healthy and self.healthcheck is not None and not current_context().is_offline:
+            # What it sends is not what the case sends, so it is not led to the server that captures that.
+            with use_context(replace(current_context(), environ=None)):
+                result = self.run(self.healthcheck, folder)
             if result.returncode:
                 raise AgentError(f"the healthcheck failed: {result.exit_message(self.healthcheck[0])}")
             self._is_healthy = True

@@ -18,9 +18,11 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
 from pytest_chatprompt.providers.agents.output import read_answer, stderr_tail
 from pytest_chatprompt.providers.agents.process import ProcessResult
+from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 _LAST_MESSAGE: Final = "last-message.md"
+_EPHEMERAL: Final = "--ephemeral"
 
 
 class CodexProvider(AgentProvider):
@@ -65,7 +67,18 @@ class CodexProvider(AgentProvider):
         for key, value in self.config.items():
             # JSON strings, numbers, booleans and lists are valid TOML.
             argv += ["-c", f"{key}={json.dumps(value, ensure_ascii=False)}"]
+        context = current_context()
+        if context.environ is not None:
+            argv += _options_of_capture(context.environ["OPENAI_BASE_URL"])
+            if context.is_offline and _EPHEMERAL not in self.extra_args:
+                # Tests leave no sessions in the user's list.
+                argv.append(_EPHEMERAL)
         return AgentInvocation((*argv, *self.extra_args, "-"), prompt, request.input_files, stdin=prompt)
+
+    def stable_body(self, body: Any) -> Any:
+        """Sort the keys of `client_metadata`, which Codex sends in any order."""
+        metadata = body.get("client_metadata") if isinstance(body, dict) else None
+        return {**body, "client_metadata": dict(sorted(metadata.items()))} if isinstance(metadata, dict) else body
 
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
         """Read the last message from its file, and the token usage from the events on standard output.
@@ -91,6 +104,25 @@ class CodexProvider(AgentProvider):
             usage=_total_usage([event["usage"] for event in completed if isinstance(event.get("usage"), dict)]),
             raw=events,
         )
+
+
+def _options_of_capture(base_url: str) -> list[str]:
+    """The options that lead Codex to a server.
+
+    With `OPENAI_BASE_URL` alone, or the setting `openai_base_url`, it tries WebSockets for ten seconds first, and sends
+    the key of its login.
+    """
+    provider = {
+        # By this name Codex knows that the API is OpenAI's, and sends what it sends there.
+        "name": "OpenAI",
+        "base_url": base_url,
+        "env_key": "OPENAI_API_KEY",
+        "wire_api": "responses",
+        "supports_websockets": False,
+    }
+    options = [f"model_providers.chatprompt.{key}={json.dumps(value)}" for key, value in provider.items()]
+    options.append('model_provider="chatprompt"')
+    return [word for option in options for word in ("-c", option)]
 
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:

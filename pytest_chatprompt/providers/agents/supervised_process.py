@@ -7,6 +7,7 @@ ended, and reads the supervisor's `Report`.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from pytest_chatprompt.providers.agents.output import read_end
+from pytest_chatprompt.providers.context import current_context
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.supervisor import Order, Report
@@ -80,6 +82,7 @@ def start_supervised(order: Order) -> Iterator[SupervisedProcess]:
     # psutil takes time to import, and only runs that start an agent need it.
     import psutil  # noqa: PLC0415
 
+    variables = current_context().environ
     folders = (Path(__file__).parents[3], Path(psutil.__file__).parents[1])
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         supervisor = subprocess.Popen(  # noqa: S603 - this package
@@ -88,6 +91,8 @@ def start_supervised(order: Order) -> Iterator[SupervisedProcess]:
             stdout=output,
             stderr=errors,
             pass_fds=order["files"],
+            # The agent gets them from its order. The supervisor has them so that the network guard lets it start.
+            env={**os.environ, **variables} if variables else None,
             # So that Ctrl-C, and signals to pytest's process group, do not reach it.
             start_new_session=True,
         )

@@ -57,6 +57,11 @@ class VSCodeProvider(AgentProvider):
         **settings: Unpack[AgentSettings],
     ) -> None:
         super().__init__(executable=executable, **settings)
+        if self.capture:
+            raise ValueError(
+                "VSCodeProvider: capture must be False: the agent runs in a window that may be open already, "
+                "so it cannot be led to a server"
+            )
         self.mode = mode
         self.profile = profile
         self.extra_args = tuple(extra_args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.capture.redaction import Redactor
-from pytest_chatprompt.capture.server.environ import build_environ, url_variables
+from pytest_chatprompt.capture.server.environ import build_environ, seal_environ, url_variables
 from pytest_chatprompt.capture.server.led_apis import LED_APIS
 from pytest_chatprompt.capture.server.targets import find_target
 
@@ -35,7 +35,6 @@ def test_nothing_but_urls_and_placeholders_is_set() -> None:
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": f"{URL}/bedrock",
         "ANTHROPIC_BEDROCK_BASE_URL": f"{URL}/bedrock",
         "AWS_BEDROCK_RUNTIME_ENDPOINT": f"{URL}/bedrock",
-        "AWS_BEARER_TOKEN_BEDROCK": KEY,
         "AWS_ACCESS_KEY_ID": "placeholder",
         "AWS_SECRET_ACCESS_KEY": "placeholder",
         "AWS_SESSION_TOKEN": "placeholder",
@@ -50,6 +49,7 @@ def test_nothing_but_urls_and_placeholders_is_set() -> None:
         "COHERE_API_BASE": f"{URL}/cohere/v2/chat",
         "CO_API_KEY": KEY,
         "MISTRAL_API_BASE": f"{URL}/mistral/v1",
+        "MISTRAL_AZURE_API_BASE": f"{URL}/mistral/v1",
         "MISTRAL_API_KEY": KEY,
         "GROQ_BASE_URL": f"{URL}/groq",
         "GROQ_API_BASE": f"{URL}/groq/openai/v1",
@@ -88,9 +88,18 @@ def test_proxies_are_emptied_offline_and_kept_live() -> None:
 
 
 def test_a_live_child_keeps_its_credentials_for_other_services_of_aws() -> None:
-    live = built({"AWS_ACCESS_KEY_ID": "real"}, is_live=True)
+    live = built({"AWS_ACCESS_KEY_ID": "real", "AWS_BEARER_TOKEN_BEDROCK": "real"}, is_live=True)
     assert "AWS_ACCESS_KEY_ID" not in live
     assert live["AWS_BEARER_TOKEN_BEDROCK"] == KEY
+    assert "AWS_BEARER_TOKEN_BEDROCK" not in built({}, is_live=True)
+
+
+def test_a_sealed_environment_has_the_server_as_its_proxy_for_all_but_itself() -> None:
+    sealed = seal_environ(built({"NO_PROXY": "intern"}), URL)
+    assert sealed["OPENAI_BASE_URL"] == f"{URL}/openai/v1"
+    proxies = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+    assert {name: sealed[name] for name in proxies} == dict.fromkeys(proxies, URL)
+    assert (sealed["NO_PROXY"], sealed["no_proxy"]) == ("127.0.0.1,localhost",) * 2
 
 
 def test_the_placeholder_is_no_secret_that_a_snapshot_would_be_searched_for() -> None:

@@ -10,6 +10,8 @@ import threading
 import httpx
 import pytest
 
+from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from tests.capture.server.conftest import DEADLINE_SECONDS, StartServer
@@ -192,3 +194,12 @@ def test_an_api_that_cannot_be_reached_is_an_error_that_says_so(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     reply = post(live_server, "/openai/v1/x")
     assert reply.json()["message"].startswith("POST https://api.openai.com/v1/x was not answered: ConnectError(")
+
+
+def test_a_live_capture_of_this_process_does_not_take_what_is_forwarded(
+    live_server: CaptureServer, server: Server
+) -> None:
+    with PassThroughRouter(Redactor({})).capture() as requests:
+        post(live_server, "/openai/v1/x")
+    assert [str(request.url) for request in requests] == [f"{live_server.url}/openai/v1/x"]
+    assert len(server.requests) == 1

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import (
-    AgentInvocation,
     AgentProvider,
     ChatMessage,
     CLIProvider,
@@ -15,7 +14,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     VSCodeProvider,
 )
-from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, build_document, portable_invocation
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, build_document
 
 MULTI_TURN = ProviderRequest(
     question="[User]: Hello\n[Assistant]: Hi\n[User]: Help",
@@ -76,19 +75,14 @@ def test_a_document_without_other_files_has_no_heading_for_them() -> None:
     assert "Files:" not in document
 
 
-def test_a_portable_invocation_contains_no_path_of_this_machine() -> None:
-    invocation = AgentInvocation(
-        argv=("/repo/bin/agent", "--add-file", "/repo/evals/x.py", str(PLACEHOLDER_FOLDER / "out.md")),
-        prompt=f"[x](file:///repo/evals/x.py) [out]({(PLACEHOLDER_FOLDER / 'out.md').as_uri()})",
-        files=(Path("/repo/evals/x.py"),),
-    )
-    assert portable_invocation(invocation, Path("/repo")) == {
-        "argv": ["bin/agent", "--add-file", "evals/x.py", "{folder}/out.md"],
-        "prompt": "[x](file://{rootdir}/evals/x.py) [out](file://{folder}/out.md)",
-        "files": ["evals/x.py"],
-    }
+def test_capture_is_true_or_false() -> None:
+    assert CodexProvider(capture=True).capture
+    assert not CodexProvider().capture
+    with pytest.raises(ValueError, match="CodexProvider: capture must be a valid boolean, but is 'yes'"):
+        CodexProvider(capture="yes")  # type: ignore[arg-type]
 
 
-def test_an_executable_outside_the_root_folder_is_shown_by_its_name() -> None:
-    invocation = AgentInvocation(("/opt/agent/bin/agent", "x"), "p", ())
-    assert portable_invocation(invocation, Path("/repo"))["argv"] == ["agent", "x"]
+def test_vs_code_cannot_be_captured() -> None:
+    assert not VSCodeProvider(capture=False).capture
+    with pytest.raises(ValueError, match="VSCodeProvider: capture must be False: the agent runs in a window"):
+        VSCodeProvider(capture=True)

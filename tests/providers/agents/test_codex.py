@@ -14,6 +14,7 @@ import pytest
 
 from pytest_chatprompt import AgentError, CodexProvider, ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
+from pytest_chatprompt.providers.context import SendContext, use_context
 from tests.providers.agents.fake_agents import write_executable
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -56,6 +57,47 @@ def test_the_command_line_is_one_of_codex_exec() -> None:
         "-c", 'model_provider="mine"', "-c", "a.b=true", "-c", 'c=[1, "x"]', "--ephemeral", "-",
     )  # fmt: skip
     assert invocation.stdin == invocation.prompt
+
+
+@pytest.mark.parametrize(
+    ("is_offline", "extra_args", "end"),
+    [
+        pytest.param(True, (), ["--ephemeral", "-"], id="offline, where no session is kept"),
+        pytest.param(True, ("--ephemeral",), ["--ephemeral", "-"], id="an option that may stand once only"),
+        pytest.param(False, (), ["-"], id="live"),
+    ],
+)
+def test_a_capture_leads_codex_to_its_server(is_offline: bool, extra_args: tuple[str, ...], end: list[str]) -> None:
+    provider = CodexProvider(config={"model_provider": "mine"}, extra_args=extra_args)
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:5000/openai/v1"}
+    with use_context(SendContext(is_offline=is_offline, environ=environ)):
+        argv = provider.build_invocation(REQUEST, PLACEHOLDER_FOLDER).argv
+    assert list(argv[8:]) == [
+        "-c", 'model_provider="mine"',
+        "-c", 'model_providers.chatprompt.name="OpenAI"',
+        "-c", 'model_providers.chatprompt.base_url="http://127.0.0.1:5000/openai/v1"',
+        "-c", 'model_providers.chatprompt.env_key="OPENAI_API_KEY"',
+        "-c", 'model_providers.chatprompt.wire_api="responses"',
+        "-c", "model_providers.chatprompt.supports_websockets=false",
+        "-c", 'model_provider="chatprompt"',
+        *end,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "stable"),
+    [
+        pytest.param(
+            {"client_metadata": {"b": 1, "a": 2}, "model": "m"}, {"client_metadata": {"a": 2, "b": 1}, "model": "m"},
+            id="in any order",
+        ),
+        pytest.param({"model": "m"}, {"model": "m"}, id="none"),
+        pytest.param({"client_metadata": "x"}, {"client_metadata": "x"}, id="something else"),
+        pytest.param(None, None, id="no body"),
+    ],
+)  # fmt: skip
+def test_the_metadata_of_codex_is_sorted(body: Any, stable: Any) -> None:
+    assert json.dumps(CodexProvider().stable_body(body)) == json.dumps(stable)
 
 
 def test_the_document_is_sent_and_the_last_message_is_the_answer(tmp_path: Path) -> None:
