@@ -190,7 +190,8 @@ _shared_key: Final = pytest.StashKey[_SharedByFiles]()
 def _markers_with_arguments(config: pytest.Config) -> set[str]:
     """The markers registered with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without any."""
     registered = (line.partition(":")[0] for line in config.getini("markers"))
-    return {line.partition("(")[0] for line in registered if "(" in line} - {"skip", "xfail"}
+    # Empty brackets mean no arguments.
+    return {line.partition("(")[0] for line in registered if "(" in line and "()" not in line} - {"skip", "xfail"}
 
 
 def _check_tags(case: EvalCase | InvalidCase, reserved: set[str]) -> EvalCase | InvalidCase:

@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.recorder import capture_live, capture_offline
 from pytest_chatprompt.capture.redaction import Redactor
-from pytest_chatprompt.snapshots.snapshot_data import sent_data, snapshot_data
+from pytest_chatprompt.snapshots.snapshot_data import payload_data, snapshot_data
 from tests.providers.agents.fake_agents import agent_command
 from tests.server import Reply, Server
 
@@ -52,7 +52,7 @@ def captured(body: str, api: EvalAPI | None = None, **settings: Any) -> dict[str
     provider = CLIProvider(agent_command(body), capture=True, **settings)
     with guard_network():
         exchange = capture_offline(provider, REQUEST, api or EvalAPI())
-    assert sent_data(exchange, Path("/root"))["requests"]
+    assert payload_data(exchange, Path("/root"))["requests"]
     return {"answer": exchange.response.text, **snapshot_data(exchange, "cli", Path("/root"))}
 
 
