@@ -56,7 +56,8 @@ def encoded_forms(secret: str) -> tuple[str, ...]:
     """
     plain = without_line_breaks(secret).strip(LINE_EDGES)
     data = _bytes(secret.strip())
-    forms = [plain, plain.replace(" ", "+"), data.hex(), data.hex().upper()]
+    # The third is how Python shows bytes, without its escapes: `b'p\\xc3\\xa4ss'`.
+    forms = [plain, plain.replace(" ", "+"), _bytes(plain).decode("latin-1"), data.hex(), data.hex().upper()]
     for offset in range(3):
         # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
         # the last character may belong to what surrounds it, too.

@@ -20,7 +20,8 @@ _MIN_PART_LENGTH: Final = 16
 # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
 _LINE_BREAK: Final = re.compile(r"\n|\\n")
 _LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
-_USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/@]+))?@")
+# Up to the last `@`: many write a password into a URL as it is.
+_USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/?]+))?@")
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^;&\s]+)")
 _NAME_OF_CONNECTION: Final = re.compile(r"URL|URI|DSN|CONN|ENDPOINT|STRING", re.IGNORECASE)
 

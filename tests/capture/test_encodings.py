@@ -54,6 +54,10 @@ def test_a_variable_that_is_not_valid_utf_8_is_encoded_as_its_bytes() -> None:
     assert data.hex() in encoded_forms(os.fsdecode(data))
 
 
+def test_a_secret_may_be_shown_as_bytes() -> None:
+    assert any(form in next(decoded(repr("pässwörd-1".encode()))) for form in encoded_forms("pässwörd-1"))
+
+
 def test_a_form_is_never_short() -> None:
     assert encoded_forms('"abcdefg"')[0] != "abcdefg"
 

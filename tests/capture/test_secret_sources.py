@@ -33,6 +33,7 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE 
         pytest.param("DATABASE_URL", "postgres://me:postgres@db/x", set(), id="a word as password"),
         pytest.param("DATABASE_URL", "postgres://db:5432/x", set(), id="a URL without user"),
         pytest.param("HTTPS_PROXY", "http://me:s3cr3t-pw@proxy:8080", {"s3cr3t-pw"}, id="a password in any URL"),
+        pytest.param("HTTPS_PROXY", "http://me:s3cr@t-pw@proxy", {"s3cr@t-pw"}, id="a password that is not encoded"),
         pytest.param("SENTRY_DSN", f"https://{KEY}@sentry.example/5", {KEY}, id="a token as user"),
         pytest.param("FEED_URL", f"https://x.example/?code={KEY}&page=1", {KEY}, id="a key in a query"),
         pytest.param("REDIS_DSN", "host=db user=me password='s3cr3t pw'", {"s3cr3t pw"}, id="a connection string"),

@@ -59,6 +59,12 @@ def test_a_log_handler_without_a_formatter_is_redacted() -> None:
     redact_handler(handler, REDACTOR)
     handler.emit(logging.makeLogRecord({"msg": "the key is %s", "args": (KEY,)}))
     assert stream.written == "the key is [secret]\n"
-    assert handler.formatter is not None
-    assert handler.formatter.datefmt is None
-    assert handler.formatter.default_msec_format == "%s,%03d"
+
+
+def test_the_formatter_of_a_log_handler_can_still_be_set_up() -> None:
+    handler = logging.StreamHandler(Stream())
+    formatter = logging.Formatter()
+    formatter.add_color_level = "colours"  # type: ignore[attr-defined]
+    handler.setFormatter(formatter)
+    redact_handler(handler, REDACTOR)
+    assert getattr(handler.formatter, "add_color_level", "") == "colours"

@@ -260,6 +260,7 @@ def test_a_file_that_is_collected_before_any_eval_file_shows_no_secret(
     leaking.write(
         {
             "a_first/test_a.py": code,
+            "z_last/z.eval.yaml": HELLO,
             "conftest.py": """
 def pytest_collectreport(report):
     write(report.longrepr)
@@ -273,7 +274,10 @@ def write(shown):
 """,
         }
     )
-    result = leaking("a_first", "a.eval.yaml", "--continue-on-collection-errors", "-rs")
+    leaking.update("z_last")
+    # pytest looks at it on its way to the first folder.
+    Path(leaking.path, "a.eval.yaml").unlink()
+    result = leaking("a_first", "z_last", "--continue-on-collection-errors", "-rs")
     # Two, as a module of tests and as one of doctests.
     result.assert_outcomes(passed=1, **{outcome: 2})
     result.stdout.fnmatch_lines([line])
@@ -308,6 +312,14 @@ def test_the_terminal_shows_no_secret_in_the_name_of_a_test(leaking: Run) -> Non
 def test_what_a_file_prints_at_import_shows_no_secret(leaking: Run) -> None:
     leaking.write({"test_b.py": f"print('at import {KEY}')\n"})
     assert "at import [secret]" in leaking("-s", "a.eval.yaml", "test_b.py").outlines
+
+
+def test_runs_without_logging_and_terminal_are_redacted(leaking: Run) -> None:
+    result = leaking(
+        "-p", "no:logging", "-p", "no:terminal", "--junitxml=out.xml", "a.eval.yaml", "test_b.py::test_fails"
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert fragments_in(everything_written(leaking, result)) == []
 
 
 def test_the_data_of_a_test_stays_as_it_is(leaking: Run) -> None:
