@@ -15,7 +15,13 @@ from pytest_chatprompt.evalfile.loader import load_eval_file
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 
-pytest_plugins = ["pytester", "tests.server", "tests.raw_server", "tests.providers.agents.fake_agents"]
+pytest_plugins = [
+    "pytester",
+    "tests.server",
+    "tests.raw_server",
+    "tests.capture.clients.echo_server",
+    "tests.providers.agents.fake_agents",
+]
 
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)

@@ -7,6 +7,7 @@ extensions. Only seams call it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import httpx
@@ -28,9 +29,18 @@ def build_request(client: str, method: str, url: str, headers: Headers, content:
     """
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
-    request = httpx.Request(method, url, headers=list(headers), stream=stream, extensions={CLIENT_EXTENSION: client})
+    request = httpx.Request(
+        method, parse_url(url), headers=list(headers), stream=stream, extensions={CLIENT_EXTENSION: client}
+    )
     request.read()
     return request
+
+
+# Parsing takes longer than all the rest, and a client sends to the same few URLs.
+@lru_cache(maxsize=256)
+def parse_url(url: str) -> httpx.URL:
+    """Parse a URL."""
+    return httpx.URL(url)
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
