@@ -7,11 +7,13 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 # Without what `make check` needs: httpx imports a command-line client of its own wherever rich and click are installed.
 BENCH := .venv-bench
+# Two environments: some clients want older versions of others.
+CLIENTS := .venv-clients
 WORKERS ?= 2
 
-.PHONY: ci example test fuzz check mutants bench peers clean
+.PHONY: ci example test test-clients lock-clients fuzz check mutants bench peers clean
 
-ci: example check test  ## the gate: what CI runs
+ci: example check test test-clients  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -21,6 +23,20 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
+
+test-clients: $(CLIENTS)/current/.ready $(CLIENTS)/older/.ready  ## try the clients that only this target installs
+	$(CLIENTS)/current/bin/python -m pytest tests/clients/current $(ARGS)
+	$(CLIENTS)/older/bin/python -m pytest tests/clients/older $(ARGS)
+
+lock-clients:  ## pin the newest versions of these clients
+	for each in current older; do \
+	  rm -rf $(CLIENTS)/$$each && $(PYTHON) -m venv $(CLIENTS)/$$each && \
+	  $(CLIENTS)/$$each/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(CLIENTS)/$$each/bin/python -m pip install --quiet --editable . --group clients-$$each && \
+	  { echo "# Made by \`make lock-clients\` from the group clients-$$each of pyproject.toml."; \
+	    $(CLIENTS)/$$each/bin/python -m pip freeze --exclude-editable; } > tests/clients/$$each/requirements.txt && \
+	  touch $(CLIENTS)/$$each/.ready || exit 1; \
+	done
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/test_redaction.py $(ARGS)
@@ -46,7 +62,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(PEERS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf $(VENV) $(BENCH) $(PEERS) $(CLIENTS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -58,4 +74,11 @@ $(BENCH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BENCH)/bin/python -m pip install --quiet --editable . --group test
+	touch $@
+
+$(CLIENTS)/%/.ready: tests/clients/%/requirements.txt
+	$(PYTHON) -m venv $(CLIENTS)/$*
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --no-deps --requirement $<
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --no-deps --editable .
 	touch $@
