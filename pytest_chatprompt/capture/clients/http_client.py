@@ -95,8 +95,9 @@ class _CollectingSocket:
             file: io.IOBase = real.makefile(*arguments, **options)
             return file
         # The connection closes after this reply: the next request is sent by whoever is there by then.
-        response.headers["Connection"] = "close"
-        return reply_file(Reply(response, request.method))
+        reply = Reply(response, request.method)
+        reply.close_connection()
+        return reply_file(reply)
 
     def close(self) -> None:
         """Close the socket from before too: the connection will make a new one."""
@@ -116,7 +117,7 @@ class _CollectingSocket:
         # `set_tunnel` keeps the real host here, and the proxy's in `host`.
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
-        url = join_url(scheme, host, None if port == connection.default_port else port, parsed.target)
+        url = join_url(scheme, host, port, parsed.target)
         return build_request("http.client", parsed.method, url, parsed.headers, parsed.content)
 
     def _connect(self) -> Any:

@@ -14,8 +14,9 @@ import httpx
 import pytest
 from aiohttp import web
 
-from pytest_chatprompt.capture.clients.aiohttp_connector import _read_request
+from pytest_chatprompt.capture.clients.aiohttp_connector import _read_request, _ReplyTransport
 from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.reply import Reply
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 
@@ -153,6 +154,32 @@ def test_a_unix_socket_and_a_websocket_are_left_alone(interceptor: RecordingInte
     with intercept_clients(interceptor):
         assert asyncio.run(served()) == "Hello"
     assert interceptor.sent == []
+
+
+def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
+    class Protocol:
+        received = b""
+        losses = 0
+
+        def data_received(self, data: bytes) -> None:
+            self.received += data
+
+        def connection_lost(self, _: Any) -> None:
+            self.losses += 1
+
+    async def close_early() -> tuple[bytes, int]:
+        protocol = Protocol()
+        reply = Reply(httpx.Response(200, text="Hi"), "GET")
+        transport = _ReplyTransport(aiohttp, protocol, reply, expects=None)
+        transport.writelines([b"GET /", b" HTTP/1.1"])
+        transport.start_reply()
+        transport.abort()
+        transport.close()
+        assert transport.is_closing()
+        await asyncio.sleep(0)
+        return protocol.received, protocol.losses
+
+    assert asyncio.run(close_early()) == (b"", 1)
 
 
 class OldRequest:

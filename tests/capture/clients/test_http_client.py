@@ -89,3 +89,28 @@ def test_a_connection_that_connects_in_its_own_way_is_left_alone(
             assert json.loads(connection.getresponse().read())["body"] == "Hello"
     connection.close()
     assert interceptor.sent == []
+
+
+def test_a_kept_connection_sends_what_is_let_pass(echo_server: EchoServer) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", echo_server.server_port, timeout=30)
+    interceptor = RecordingInterceptor(lambda _: None)
+    bodies = []
+    connection.connect()
+    with intercept_clients(interceptor):
+        for _ in range(3):
+            connection.request("POST", "/a", b"Hello")
+            bodies.append(json.loads(connection.getresponse().read())["body"])
+    connection.close()
+    assert bodies == ["Hello"] * 3
+    assert (len(interceptor.sent), echo_server.connections) == (3, 1)
+
+
+def test_the_response_of_the_interceptor_is_not_changed() -> None:
+    response = httpx.Response(200, text="Hi")
+    before = response.headers.copy()
+    with intercept_clients(RecordingInterceptor(lambda _: response)):
+        connection = http.client.HTTPConnection("api.example")
+        connection.request("GET", "/")
+        with connection.getresponse() as received:
+            assert received.getheader("connection") == "close"
+    assert response.headers == before
