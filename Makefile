@@ -7,11 +7,11 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 # Without what `make check` needs: httpx imports a command-line client of its own wherever rich and click are installed.
 BENCH := .venv-bench
-# The clients that `make test` does not have.
+# What `make test` does not have; two environments of Python, since some clients want older versions of others.
 CLIENTS := .venv-clients
 WORKERS ?= 2
 
-.PHONY: ci example test fuzz check mutants bench peers clean test-clients
+.PHONY: ci example test test-clients lock-clients fuzz check mutants bench peers clean
 
 ci: example check test test-clients  ## the gate: what CI runs
 
@@ -24,8 +24,20 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
-test-clients: $(READY) $(CLIENTS)/node/.ready  ## try the clients that only this target installs; needs npm
+test-clients: $(READY) $(CLIENTS)/current/.ready $(CLIENTS)/older/.ready $(CLIENTS)/node/.ready  ## try the clients that only this target installs; needs npm
+	$(CLIENTS)/current/bin/python -m pytest tests/clients/current $(ARGS)
+	$(CLIENTS)/older/bin/python -m pytest tests/clients/older $(ARGS)
 	$(BIN)/python -m pytest tests/clients/node $(ARGS)
+
+lock-clients:  ## pin the newest versions of these clients
+	for each in current older; do \
+	  rm -rf $(CLIENTS)/$$each && $(PYTHON) -m venv $(CLIENTS)/$$each && \
+	  $(CLIENTS)/$$each/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(CLIENTS)/$$each/bin/python -m pip install --quiet --editable . --group clients-$$each && \
+	  { echo "# Made by \`make lock-clients\` from the group clients-$$each of pyproject.toml."; \
+	    $(CLIENTS)/$$each/bin/python -m pip freeze --exclude-editable; } > tests/clients/$$each/requirements.txt && \
+	  touch $(CLIENTS)/$$each/.ready || exit 1; \
+	done
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/test_redaction.py $(ARGS)
@@ -69,4 +81,11 @@ $(CLIENTS)/node/.ready: tests/clients/node/package.json tests/clients/node/packa
 	mkdir -p $(@D)
 	cp $^ $(@D)
 	npm ci --prefix $(@D) --no-audit --no-fund --silent
+	touch $@
+
+$(CLIENTS)/%/.ready: tests/clients/%/requirements.txt
+	$(PYTHON) -m venv $(CLIENTS)/$*
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --no-deps --requirement $<
+	$(CLIENTS)/$*/bin/python -m pip install --quiet --no-deps --editable .
 	touch $@

@@ -21,7 +21,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
-pytest_plugins = ["pytester", "tests.server", "tests.raw_server", "tests.providers.agents.fake_agents"]
+pytest_plugins = [
+    "pytester",
+    "tests.server",
+    "tests.raw_server",
+    "tests.capture.clients.echo_server",
+    "tests.providers.agents.fake_agents",
+]
 
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)

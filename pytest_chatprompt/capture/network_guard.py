@@ -1,10 +1,11 @@
 """The network guard: while it is active, this process reaches no further than this machine and starts no program.
 
 `guard_network()` is entered by `items.report_hooks` around a whole case, and by `recorder` and `offline` around one
-send. An attempt to go further is an error that names the address or the program, and is kept in the guard's
-`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing is patched:
-Python's audit events report every attempt, in every thread. Python cannot remove an audit hook, so the first guard
-installs one for good, which does nothing while no guard is active.
+send. An attempt to go further is an error that names the address or the program, the library that tried it, and the
+line of your code that called it; it is kept in the guard's `ConnectionAttempts`. `allow_programs()` excepts the
+programs that a `CaptureServer` captures. Nothing is patched: Python's audit events report every attempt, in every
+thread. Python cannot remove an audit hook, so the first guard installs one for good, which does nothing while no guard
+is active.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
+from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
 from pytest_chatprompt.errors import BlockedConnectionError
 
 # Modules of the standard library that start programs to learn about this machine.
@@ -37,6 +40,7 @@ class ConnectionAttempts:
         has_looked_up: whether one of these names was looked up.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
         programs: programs, and C functions that could reach the network; none of them was started.
+        callers: who tried each of them first, by address or program.
         loopback: addresses on this machine; these connections were allowed.
         has_late_threads: whether threads that were started meanwhile outlived the guard.
         late: addresses and programs that such a thread tried; they were blocked too.
@@ -48,6 +52,7 @@ class ConnectionAttempts:
     has_looked_up: bool = False
     blocked: list[str] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
+    callers: dict[str, Caller] = field(default_factory=dict)
     loopback: list[str] = field(default_factory=list)
     has_late_threads: bool = False
     late: list[str] = field(default_factory=list)
@@ -88,13 +93,15 @@ class _Guards:
             return
         if (owner is None and self.is_allowed(attempts, attempt)) or (attempt.kind == "program" and _is_system_query()):
             return
+        caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
+        attempts.callers.setdefault(attempt.target, caller)
         if owner is not None:
             owner.late.append(attempt.target)
         elif attempt.kind in ("connection", "lookup"):
             attempts.blocked.append(attempt.target)
         else:
             attempts.programs.append(attempt.target)
-        raise BlockedConnectionError(_message(attempt, owner))
+        raise BlockedConnectionError(_message(attempt, caller, owner))
 
     def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt) -> bool:
         """Whether a guard allows an attempt, or it starts a program that has all variables of an allowance."""
@@ -182,7 +189,7 @@ def _is_system_query() -> bool:
     return False
 
 
-def _message(attempt: Attempt, late_owner: ConnectionAttempts | None) -> str:
+def _message(attempt: Attempt, caller: Caller, late_owner: ConnectionAttempts | None) -> str:
     what = {
         "connection": f"no connection to {attempt.target}",
         "lookup": f"no connection to {attempt.target}",
@@ -190,5 +197,5 @@ def _message(attempt: Attempt, late_owner: ConnectionAttempts | None) -> str:
         "C function": f"the C function {attempt.target} is not called",
     }[attempt.kind]
     if late_owner is None:
-        return f"{what}: this is an offline run"
-    return f"{what}: {late_owner.owner} started this thread in an offline run"
+        return f"{what}: this is an offline run{caller.describe()}"
+    return f"{what}: {late_owner.owner} started this thread in an offline run{caller.describe()}"

@@ -64,6 +64,8 @@ class NetworkHooks:
             text = f"a connection to {attempts.blocked[0]} was blocked: this is an offline run"
         elif attempts.programs:
             text = f"the program {attempts.programs[0]} was not started: this is an offline run"
+        if text:
+            text += attempts.callers[(*attempts.blocked, *attempts.programs)[0]].describe()
         attempts.blocked.clear()
         attempts.programs.clear()
         return "" if is_failed else text

@@ -252,6 +252,27 @@ _AGAINST_PEERS: Final = [
     for name, side in _PEERS.items()
 ]
 
+_REQUESTS: Final = Project(4_000)
+
+
+def _client(name: str, answered_by: str) -> Side:
+    """A process that sends requests of one client."""
+    program = (sys.executable, "-m", "tests.benchmarks.clients", name, answered_by, str(_REQUESTS.items))
+    return Side(program, starts_without_snapshots=True)
+
+
+_CAPTURED_CLIENTS: Final = [
+    Comparison(
+        f"capture 4,000 requests of {name}, against its own mock",
+        _REQUESTS,
+        _client(name, "capture"),
+        _client(name, "mock"),
+        budget=1.15,
+        runs=5,
+    )
+    for name in ("openai", "openai-async", "anthropic", "httpx", "boto3")
+]
+
 COMPARISONS: Final = [
     *COMPARE_BY_SIZE.values(),
     *_UPDATE,
@@ -259,5 +280,6 @@ COMPARISONS: Final = [
     _HALF,
     _HALF_AGAINST_ALL,
     *_SINGLE_ROWS,
+    *_CAPTURED_CLIENTS,
     *_AGAINST_PEERS,
 ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,8 +15,10 @@ from pathlib import Path
 from socket import create_connection as early_bound_create_connection, getaddrinfo as early_bound_getaddrinfo
 from typing import Any
 
+import httpx
 import pytest
 
+from pytest_chatprompt.capture.caller import Caller
 from pytest_chatprompt.capture.network_guard import allow_programs, guard_network
 from pytest_chatprompt.errors import BlockedConnectionError
 
@@ -29,6 +33,11 @@ def connect_by_c_library() -> None:
 def connect_early_bound() -> None:
     with socket.socket() as client:
         early_bound_connect(client, ("192.0.2.1", 80))
+
+
+def check_message(expected: str, message: str) -> None:
+    """Check an error, which ends with a line of this file: it called what was blocked, without a library."""
+    assert re.fullmatch(rf"{re.escape(expected)}, called at \S*test_network_guard\.py:\d+", message)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +57,7 @@ def connect_early_bound() -> None:
 def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], address: str) -> None:
     with guard_network() as attempts, pytest.raises(BlockedConnectionError) as caught:
         attempt()
-    assert str(caught.value) == f"no connection to {address}: this is an offline run"
+    check_message(f"no connection to {address}: this is an offline run", str(caught.value))
     assert attempts.blocked == [address]
 
 
@@ -84,7 +93,8 @@ def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], add
 def test_no_program_is_started(start: Callable[[], object], message: str, program: str) -> None:
     with guard_network() as attempts, pytest.raises(BlockedConnectionError) as caught:
         start()
-    assert str(caught.value) == f"{message}: this is an offline run"
+    check_message(f"{message}: this is an offline run", str(caught.value))
+    assert list(attempts.callers) == [program]
     assert attempts.programs == [program]
 
 
@@ -105,6 +115,16 @@ def test_other_c_functions_and_files_are_left_alone() -> None:
         assert ctypes.CDLL(None).getpid() == os.getpid()
         assert Path(os.devnull).read_text(encoding="utf-8") == ""
     assert (attempts.blocked, attempts.programs, attempts.loopback) == ([], [], [])
+
+
+def test_the_error_names_the_library_and_the_line_that_called_it() -> None:
+    with guard_network() as attempts, pytest.raises(httpx.ConnectError) as caught:
+        httpx.get("https://api.example/")
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    place = f"{Path(__file__).relative_to(Path.cwd()).as_posix()}:{line}"
+    message = f"no connection to api.example:443: this is an offline run, tried by httpx, called at {place}"
+    assert str(caught.value) == message
+    assert attempts.callers == {"api.example:443": Caller("httpx", place)}
 
 
 def test_nothing_is_patched() -> None:
@@ -152,7 +172,10 @@ def test_a_thread_that_outlives_its_guard_stays_blocked_and_is_told_apart() -> N
     with guard_network("a.eval.yaml::second") as second:
         go.set()
         thread.join()
-    assert errors == ["no connection to api.example:443: a.eval.yaml::first started this thread in an offline run"]
+    assert len(errors) == 1
+    check_message(
+        "no connection to api.example:443: a.eval.yaml::first started this thread in an offline run", errors[0]
+    )
     assert (first.late, second.late, second.blocked) == (["api.example:443"], [], [])
     assert not second.has_late_threads
 
@@ -163,7 +186,8 @@ def test_threads_of_a_pool_work_for_whoever_comes_next() -> None:
     with guard_network("a.eval.yaml::second") as second:
         go.set()
         thread.join()
-    assert errors == ["no connection to api.example:443: this is an offline run"]
+    assert len(errors) == 1
+    check_message("no connection to api.example:443: this is an offline run", errors[0])
     assert (first.late, second.blocked) == ([], ["api.example:443"])
 
 

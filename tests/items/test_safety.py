@@ -33,7 +33,7 @@ def eval_request(eval_request):
     )
     result = run()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*no connection to api.example:443: this is an offline run"])
+    result.stdout.fnmatch_lines(["*no connection to api.example:443: this is an offline run, *called at *.py:*"])
 
 
 def test_a_blocked_connection_fails_the_case_even_if_its_error_is_swallowed(run: Run) -> None:
@@ -56,7 +56,9 @@ def eval_request(eval_case, eval_request):
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run"]
+        [
+            "a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run, called at *.py:*"
+        ]
     )
 
 
@@ -79,7 +81,9 @@ def saying_goodbye():
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(
-        ["a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run"]
+        [
+            "a.eval.yaml:3:5: case 'hello': a connection to api.example:443 was blocked: this is an offline run, called at *.py:*"
+        ]
     )
 
 
@@ -128,7 +132,9 @@ def failing():
             " send through an httpx client, or start it in a live run only",
             id="by the provider",
         ),
-        pytest.param("None", "the program curl was not started: this is an offline run", id="by a fixture"),
+        pytest.param(
+            "None", "the program curl was not started: this is an offline run, called at *.py:*", id="by a fixture"
+        ),
     ],
 )
 def test_a_program_is_not_started_offline(run: Run, code: str, message: str) -> None:

@@ -161,10 +161,6 @@ class _ReplyTransport(asyncio.Transport):
         """Forget some bytes of the request."""
         self.write(list_of_data)
 
-    def can_write_eof(self) -> bool:
-        """A connection stays open in both directions."""
-        return False
-
     def is_closing(self) -> bool:
         """Whether the client has closed the connection."""
         return self._is_closing

@@ -6,9 +6,9 @@ collects the request and gives the reply. Subclasses that connect in their own w
 
 from __future__ import annotations
 
-import http.client
 import io
 from collections.abc import Callable
+from http.client import HTTPConnection, HTTPSConnection
 from types import ModuleType
 from typing import Any
 
@@ -25,12 +25,13 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
     """The methods to replace.
 
     Args:
-        module: `http.client`.
+        module: `http.client`. Its classes may be a mock's at the moment: vcrpy replaces them, and uses the real ones.
     """
+    del module
     return (
-        Patch(module.HTTPConnection, "connect", _wrap_connect),
-        Patch(module.HTTPSConnection, "connect", _wrap_connect),
-        Patch(module.HTTPConnection, "putrequest", _wrap_putrequest),
+        Patch(HTTPConnection, "connect", _wrap_connect),
+        Patch(HTTPSConnection, "connect", _wrap_connect),
+        Patch(HTTPConnection, "putrequest", _wrap_putrequest),
     )
 
 
@@ -57,7 +58,7 @@ def _wrap_putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _connects_as_usual(connection: Any) -> bool:
-    return type(connection).connect in (http.client.HTTPConnection.connect, http.client.HTTPSConnection.connect)
+    return type(connection).connect in (HTTPConnection.connect, HTTPSConnection.connect)
 
 
 class _CollectingSocket:
@@ -68,7 +69,7 @@ class _CollectingSocket:
         kept: its socket from before.
     """
 
-    def __init__(self, connection: http.client.HTTPConnection, kept: Any = None) -> None:
+    def __init__(self, connection: HTTPConnection, kept: Any = None) -> None:
         self._connection = connection
         self._kept = kept
         self._sent = bytearray()
@@ -94,8 +95,9 @@ class _CollectingSocket:
             file: io.IOBase = real.makefile(*arguments, **options)
             return file
         # The connection closes after this reply: the next request is sent by whoever is there by then.
-        response.headers["Connection"] = "close"
-        return reply_file(Reply(response, request.method))
+        reply = Reply(response, request.method)
+        reply.close_connection()
+        return reply_file(reply)
 
     def close(self) -> None:
         """Close the socket from before too: the connection will make a new one."""
@@ -111,11 +113,11 @@ class _CollectingSocket:
     def _request(self, data: bytes) -> httpx.Request:
         connection: Any = self._connection
         parsed = parse_request(data)
-        scheme = "https" if isinstance(connection, http.client.HTTPSConnection) else "http"
+        scheme = "https" if isinstance(connection, HTTPSConnection) else "http"
         # `set_tunnel` keeps the real host here, and the proxy's in `host`.
         tunnel = getattr(connection, "_tunnel_host", None)
         host, port = (tunnel, connection._tunnel_port) if tunnel else (connection.host, connection.port)
-        url = join_url(scheme, host, None if port == connection.default_port else port, parsed.target)
+        url = join_url(scheme, host, port, parsed.target)
         return build_request("http.client", parsed.method, url, parsed.headers, parsed.content)
 
     def _connect(self) -> Any:

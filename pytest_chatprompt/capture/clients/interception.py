@@ -31,10 +31,10 @@ def intercept_clients(interceptor: Interceptor) -> Iterator[None]:
     Args:
         interceptor: called in the thread or the event loop of the client, of several at once.
     """
-    push_interceptor(interceptor)
     PATCHING.start()
+    push_interceptor(interceptor)
     try:
         yield
     finally:
-        PATCHING.stop()
         remove_interceptor(interceptor)
+        PATCHING.stop()

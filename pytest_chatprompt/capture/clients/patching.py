@@ -103,9 +103,10 @@ class Patching:
 
     def _patch(self, name: str, module: ModuleType) -> None:
         for patch in self._seams[name](module):
-            original = vars(patch.owner)[patch.name]
+            original = vars(patch.owner).get(patch.name)
             # Ours may still be there, put back by a mock that ended after us.
-            if not is_mock(original) and all(each.replacement is not original for each in self._installed):
+            is_ours = any(each.replacement is original for each in self._installed)
+            if callable(original) and not (is_ours or is_mock(original) or is_mock(patch.owner)):
                 replacement = functools.wraps(original)(patch.wrap(original))
                 self._installed.append(_Installed(patch.owner, patch.name, original, replacement))
                 setattr(patch.owner, patch.name, replacement)

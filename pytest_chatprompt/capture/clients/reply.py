@@ -57,23 +57,20 @@ class Reply:
         self.headers = [each for each in self.headers if each[0].lower() != name]
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts of the body, as they come.
+        """The parts of a stream, as they come.
 
         Raises:
             TypeError: the response streams asynchronously.
         """
-        if self.body is not None:
-            yield self.body
-            return
         stream = self._response.stream
         if not isinstance(stream, httpx.SyncByteStream):
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
         yield from stream
 
     async def async_chunks(self) -> AsyncIterator[bytes]:
-        """The parts of the body, as they come; of a sync stream too."""
+        """The parts of a stream, as they come; of a sync one too."""
         stream = self._response.stream
-        if self.body is None and isinstance(stream, httpx.AsyncByteStream):
+        if isinstance(stream, httpx.AsyncByteStream):
             async for chunk in stream:
                 yield chunk
         else:
@@ -91,6 +88,11 @@ class Reply:
             await self._response.aclose()
         else:
             self.close()
+
+    def close_connection(self) -> None:
+        """Ask the client to send its next request on a connection of its own."""
+        self._drop_headers(b"connection")
+        self.headers.append((b"Connection", b"close"))
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
@@ -113,7 +115,7 @@ class Reply:
             yield _LAST_CHUNK
 
     async def async_framed(self) -> AsyncIterator[bytes]:
-        """The whole reply, as HTTP/1.1."""
+        """A reply that is a stream, as HTTP/1.1."""
         yield self.head()
         async for chunk in self.async_chunks():
             if chunk:

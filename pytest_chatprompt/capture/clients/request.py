@@ -7,6 +7,7 @@ extensions. Only seams call it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import httpx
@@ -32,9 +33,16 @@ def build_request(  # noqa: PLR0913, PLR0917 - what a request has
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
     all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
-    request = httpx.Request(method, url, headers=list(headers), stream=stream, extensions=all_extensions)
+    request = httpx.Request(method, parse_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
     request.read()
     return request
+
+
+# Parsing takes longer than all the rest, and a client sends to the same few URLs.
+@lru_cache(maxsize=256)
+def parse_url(url: str) -> httpx.URL:
+    """Parse a URL."""
+    return httpx.URL(url)
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:

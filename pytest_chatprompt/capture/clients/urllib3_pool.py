@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.clients.http1 import read_reply
 from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
 from pytest_chatprompt.capture.clients.patching import Patch, is_mock
 from pytest_chatprompt.capture.clients.reply import Reply
-from pytest_chatprompt.capture.clients.request import build_request, join_url
+from pytest_chatprompt.capture.clients.request import build_request, join_url, parse_url
 
 # The other parameters of `urlopen`, in their order.
 _OPTIONS: Final = (
@@ -31,6 +31,7 @@ _OPTIONS: Final = (
 _RESPONSE_OPTIONS: Final = ("preload_content", "decode_content", "enforce_content_length")
 # `urllib3.util.SKIP_HEADER`: do not send this header at all.
 _SKIPPED_HEADER: Final = "@@@SKIP_HEADER@@@"
+_FRAMING_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 # A redirect to GET has no body, and no headers that describe one (https://www.rfc-editor.org/rfc/rfc9110#section-15.4).
 _BODY_HEADERS: Final = frozenset(
     {"content-encoding", "content-language", "content-length", "content-location", "content-type", "transfer-encoding"}
@@ -112,10 +113,18 @@ class _Call:
         Args:
             content: the body.
         """
+        url = join_url(self.pool.scheme, self.pool.host, self.pool.port, self.url)
+        given = {_bytes(name).lower() for name in self.sent_headers}
         headers = [
             (_bytes(name), _bytes(value)) for name, value in self.sent_headers.items() if value != _SKIPPED_HEADER
         ]
-        url = join_url(self.pool.scheme, self.pool.host, self.pool.port, self.url)
+        # What urllib3 adds when it sends.
+        if b"host" not in given:
+            headers.insert(0, (b"Host", parse_url(url).netloc))
+        if self.body is not None and given.isdisjoint(_FRAMING_HEADERS):
+            is_whole = isinstance(self.body, str | bytes | bytearray | memoryview)
+            length = (b"Content-Length", b"%d" % len(content))
+            headers.append(length if is_whole else (b"Transfer-Encoding", b"chunked"))
         return build_request("urllib3", self.method, url, headers, content)
 
     def follow(self, reply: Reply) -> Any:

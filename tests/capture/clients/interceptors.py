@@ -15,6 +15,8 @@ import psutil
 
 from pytest_chatprompt.capture.clients.seams import SEAMS
 
+# Threads that a library keeps for its own use.
+_POOL_THREADS = ("litellm-logging", "Trio thread")
 Answer = Callable[[httpx.Request], httpx.Response | None]
 
 
@@ -50,7 +52,7 @@ def patched_methods() -> list[str]:
         f"{name}.{patch.owner.__name__}.{patch.name}"
         for name, module in modules
         for patch in SEAMS[name](module)
-        if hasattr(vars(patch.owner)[patch.name], "__wrapped__")
+        if hasattr(vars(patch.owner).get(patch.name), "__wrapped__")
     ]
 
 
@@ -73,4 +75,6 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def _resources() -> tuple[Any, ...]:
-    return set(threading.enumerate()), connections(), list(sys.meta_path)
+    ours = [finder for finder in sys.meta_path if type(finder).__module__.startswith("pytest_chatprompt")]
+    threads = {thread for thread in threading.enumerate() if not thread.name.startswith(_POOL_THREADS)}
+    return threads, connections(), ours

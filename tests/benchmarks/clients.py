@@ -1,0 +1,117 @@
+"""Sends requests of one client, answered by an interceptor or by the client's own mock; a side of a comparison runs it.
+
+`python -m tests.benchmarks.clients openai capture 2000`: the client, who answers (`capture` or `mock`), how many times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import httpx
+
+from pytest_chatprompt.capture.clients.interception import intercept_clients
+from tests.capture.clients.client import ANTHROPIC, BEDROCK, OPENAI, PLAIN
+from tests.capture.clients.interceptors import RecordingInterceptor
+
+_MESSAGES: Final[Any] = [{"role": "user", "content": "Hello?"}]
+_BEDROCK_MESSAGES: Final[Any] = [{"role": "user", "content": [{"text": "Hello?"}]}]
+
+
+def _module(name: str) -> Any:
+    # Only the client that is measured is imported.
+    return importlib.import_module(name)
+
+
+def _httpx_transport(module: Any, is_mocked: bool, reply: Any) -> dict[str, Any]:
+    if not is_mocked:
+        return {}
+    return {"transport": module.MockTransport(lambda _: module.Response(200, json=reply))}
+
+
+def _send_openai(is_mocked: bool, count: int) -> None:
+    transport = _httpx_transport(_module("httpx2"), is_mocked, OPENAI.reply)
+    openai = _module("openai")
+    with openai.OpenAI(api_key="a-key", http_client=openai.DefaultHttpxClient(**transport)) as client:
+        for _ in range(count):
+            assert client.chat.completions.create(model="m", messages=_MESSAGES).choices[0].message.content
+
+
+def _send_openai_async(is_mocked: bool, count: int) -> None:
+    transport = _httpx_transport(_module("httpx2"), is_mocked, OPENAI.reply)
+
+    openai = _module("openai")
+
+    async def run() -> None:
+        async with openai.AsyncOpenAI(
+            api_key="a-key", http_client=openai.DefaultAsyncHttpxClient(**transport)
+        ) as client:
+            for _ in range(count):
+                await client.chat.completions.create(model="m", messages=_MESSAGES)
+
+    asyncio.run(run())
+
+
+def _send_anthropic(is_mocked: bool, count: int) -> None:
+    transport = _httpx_transport(_module("httpx2"), is_mocked, ANTHROPIC.reply)
+    anthropic = _module("anthropic")
+    with anthropic.Anthropic(api_key="a-key", http_client=anthropic.DefaultHttpxClient(**transport)) as client:
+        for _ in range(count):
+            assert client.messages.create(model="m", max_tokens=9, messages=_MESSAGES).content
+
+
+def _send_httpx(is_mocked: bool, count: int) -> None:
+    with httpx.Client(**_httpx_transport(httpx, is_mocked, PLAIN.reply)) as client:
+        for _ in range(count):
+            assert client.post(PLAIN.url, json=_MESSAGES).json()
+
+
+def _send_boto3(is_mocked: bool, count: int) -> None:
+    client = _module("boto3").client(
+        "bedrock-runtime", region_name="us-east-1", aws_access_key_id="a-key-id", aws_secret_access_key="a-key"
+    )
+    if is_mocked:
+        # botocore's own way to answer a request that is ready to be sent.
+        client.meta.events.register("before-send.bedrock-runtime", _answer_botocore)
+    for _ in range(count):
+        assert client.converse(modelId="anthropic.claude-v2:1", messages=_BEDROCK_MESSAGES)["output"]
+
+
+class _RawBody:
+    def stream(self) -> Iterator[bytes]:
+        yield json.dumps(BEDROCK.reply).encode()
+
+
+def _answer_botocore(request: Any, **_: Any) -> Any:
+    headers = {"Content-Type": "application/json"}
+    return _module("botocore.awsrequest").AWSResponse(request.url, 200, headers, _RawBody())
+
+
+_REPLIES: Final = {OPENAI.url: OPENAI.reply, ANTHROPIC.url: ANTHROPIC.reply, PLAIN.url: PLAIN.reply}
+CLIENTS: Final[dict[str, Callable[[bool, int], None]]] = {
+    "openai": _send_openai,
+    "openai-async": _send_openai_async,
+    "anthropic": _send_anthropic,
+    "httpx": _send_httpx,
+    "boto3": _send_boto3,
+}
+
+
+def main(client: str, answered_by: str, count: int) -> None:
+    """Send requests, and print how many were answered."""
+    interceptor = RecordingInterceptor(
+        lambda request: httpx.Response(200, json=_REPLIES.get(str(request.url), BEDROCK.reply))
+    )
+    with intercept_clients(interceptor):
+        CLIENTS[client](answered_by == "mock", count)
+    if len(interceptor.sent) != (0 if answered_by == "mock" else count):
+        raise RuntimeError(f"{len(interceptor.sent)} requests were captured")
+    print(f"{count} passed")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
