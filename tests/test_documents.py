@@ -15,6 +15,7 @@ import pytest
 
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult
+from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secret_names import is_secret_name
 from pytest_chatprompt.capture.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
@@ -29,6 +30,7 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import PROVIDERS
+from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, Run, run
 from tests.providers.agents.fake_agents import write_executable
 from tests.server import CHAT_REPLY, Server
@@ -78,6 +80,21 @@ def quoted(cell: str) -> list[str]:
 
 def without_blocks(text: str) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def client_rows() -> list[list[str]]:
+    """The rows of the table of clients: what the tests of each client prove."""
+    yes_or_no = {True: "yes", False: ""}
+    return [
+        [
+            f"`{client.name.partition(' ')[0]}`" + client.name.removeprefix(client.name.partition(" ")[0]),
+            client.library + (f"; async {client.async_library}" if client.async_library else ""),
+            yes_or_no[client.send is not None],
+            yes_or_no[client.send_async is not None],
+            yes_or_no[client.stream is not None or client.stream_async is not None],
+        ]
+        for client in CLIENTS
+    ]
 
 
 # --- the example project
@@ -421,6 +438,26 @@ def test_the_table_of_preflight_is_the_rules() -> None:
     in_table = {quoted(row[0])[0]: set(row[1].split(", ")) for row in table("docs/providers.md", after="| rule |")}
     # The page says that the rules for OpenAI apply to Azure too.
     assert {name: who | ({"Azure OpenAI"} if "OpenAI" in who else set()) for name, who in in_table.items()} == vendors
+
+
+def test_the_table_of_clients_is_what_their_tests_prove() -> None:
+    rows = client_rows()
+    expected = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |").replace("|  |", "| |") for row in rows)
+    part = PAGES["docs/own-code.md"].partition("| client | sends through |")[2]
+    assert "\n".join(part.partition("\n\n")[0].splitlines()[2:]) == expected
+
+
+def test_the_table_of_apis_is_the_table_of_apis() -> None:
+    rows = table("docs/own-code.md", after="| API | name |")
+    names = []
+    for _, name, requests in rows:
+        for request in quoted(requests):
+            host, slash, path = request.partition("/")
+            api = find_api("POST", slash + path, host)
+            assert api is not None
+            assert f"`{api.name}`" == name
+        names.append(name.strip("`"))
+    assert sorted(names) == sorted(api.name for api in MODEL_APIS)
 
 
 def test_every_key_of_an_eval_file_is_documented() -> None:
