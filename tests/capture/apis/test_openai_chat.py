@@ -146,7 +146,7 @@ def test_a_forced_tool_is_called_with_an_instance_of_its_parameters(choice: Any)
     message = answer.choices[0].message
     assert message.content is None
     assert answer.choices[0].finish_reason == "tool_calls"
-    assert [(call.function.name, call.function.arguments) for call in message.tool_calls] == [  # type: ignore[union-attr]
+    assert [(call.function.name, call.function.arguments) for call in message.tool_calls] == [
         ("get_weather", '{"city": "Paris"}')
     ]
 
