@@ -15,7 +15,6 @@ from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest, Tool
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.schema_instance import least_instance
 
 OFFLINE_TEXT: Final = "(offline)"
 
@@ -114,13 +113,16 @@ def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply
 
 def _least(demand: Demand, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
     """The least that is valid: a call of the forced tool, an instance of the schema, or a short text."""
+    if not demand.forced and demand.schema is None:
+        return OFFLINE_TEXT, []
+    # Not at the top: most requests demand nothing.
+    from pytest_chatprompt.capture.apis.schema_instance import least_instance  # noqa: PLC0415
+
     if demand.forced:
         tool = next((tool for tool in demand.forced if tool.name not in called), demand.forced[-1])
         arguments = {"input": OFFLINE_TEXT} if tool.parameters is None else least_instance(tool.parameters)
         return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
-    if demand.schema is not None:
-        return json_text(least_instance(demand.schema)), []
-    return OFFLINE_TEXT, []
+    return json_text(least_instance(demand.schema)), []
 
 
 def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:

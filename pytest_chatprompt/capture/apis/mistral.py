@@ -1,38 +1,43 @@
-"""Mistral's chat completions: OpenAI's, but for the ids of calls, the streams and the errors.
+"""Mistral's chat completions and embeddings: OpenAI's, but for the ids, the streams and the errors.
 
-Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`). `table` lists the API.
+Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`). `table` lists both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.capture.apis.answer import Answer, AnswerToolCall
 from pytest_chatprompt.capture.apis.model_request import ModelRequest
 from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
+from pytest_chatprompt.capture.apis.openai_embeddings import OpenAIEmbeddings
+from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.apis.reply_stream import pieces, server_sent_event
 
-_ID_LENGTH = 9
+_HOSTS: Final = r"(^|\.)mistral\.ai$"
+_ID_LENGTH: Final = 9
+_ERRORS: Final[Mapping[int, str]] = {
+    400: "invalid_request_error",
+    401: "invalid_request_unauthorized",
+    403: "invalid_request_forbidden",
+    404: "invalid_request_not_found",
+    422: "invalid_request_error",
+    429: "rate_limited",
+    500: "internal_server_error",
+    503: "service_unavailable",
+    529: "service_unavailable",
+}
 
 
 class MistralChat(OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
     name = "mistral"
-    hosts = r"(^|\.)mistral\.ai$"
+    hosts = _HOSTS
     finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
-    error_words: ClassVar[Mapping[int, str]] = {
-        400: "invalid_request_error",
-        401: "invalid_request_unauthorized",
-        403: "invalid_request_forbidden",
-        404: "invalid_request_not_found",
-        422: "invalid_request_error",
-        429: "rate_limited",
-        500: "internal_server_error",
-        503: "service_unavailable",
-        529: "service_unavailable",
-    }
+    error_words = _ERRORS
 
     def call_id(self, call: AnswerToolCall) -> str:
         """Nine letters and digits: Mistral takes no other."""
@@ -75,15 +80,30 @@ class MistralChat(OpenAIChat):
 
     def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
         """Mistral's error; for 422 the one of its framework."""
-        kind = self.error_words.get(status, "error")
-        if status == 422:  # noqa: PLR2004 - HTTP's own number
-            return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
-        request_id = f"req_{asked.digest[:24]}"
-        return {
-            "object": "error",
-            "message": message,
-            "type": kind,
-            "param": None,
-            "code": None,
-            "request_id": request_id,
-        }
+        return _error(asked, status, message)
+
+
+class MistralEmbeddings(OpenAIEmbeddings):
+    """Mistral's embeddings; only the host tells them from OpenAI's."""
+
+    name = "mistral-embeddings"
+    hosts = _HOSTS
+    error_words = _ERRORS
+
+    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """OpenAI's, with an id."""
+        body = super().reply_body(asked, reply)
+        usage = {**body["usage"], "completion_tokens": 0}
+        return {"id": asked.digest[:32], **body, "usage": usage}
+
+    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+        """Mistral's error."""
+        return _error(asked, status, message)
+
+
+def _error(asked: ModelRequest, status: int, message: str) -> dict[str, Any]:
+    kind = _ERRORS.get(status, "error")
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
+    request_id = f"req_{asked.digest[:24]}"
+    return {"object": "error", "message": message, "type": kind, "param": None, "code": None, "request_id": request_id}

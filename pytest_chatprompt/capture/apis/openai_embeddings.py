@@ -10,8 +10,8 @@ import base64
 import hashlib
 import math
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn
 from pytest_chatprompt.capture.apis.json_text import json_text
@@ -32,7 +32,7 @@ class OpenAIEmbeddings(ModelAPI):
 
     name = "openai-embeddings"
     path = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
-    error_words = OPENAI_ERRORS
+    error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
     refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"
 
     def accepts(self, reply: Reply) -> bool:

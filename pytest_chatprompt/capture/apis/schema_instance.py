@@ -21,9 +21,9 @@ from pytest_chatprompt.capture.apis.schema_strings import find_match, least_stri
 # How many references one value may stand below, tried one after the other: the least is tried first.
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 _MOST_UNIQUE_TRIES: Final = 64
-_MOST_ITEMS: Final = 10_000
+_MOST_ITEMS: Final = 5_000
 # So that no schema takes seconds.
-_MOST_VALUES: Final = 20_000
+_MOST_VALUES: Final = 10_000
 
 
 def least_instance(schema: Any) -> Any:

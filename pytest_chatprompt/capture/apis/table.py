@@ -13,7 +13,7 @@ from pytest_chatprompt.capture.apis.azure import AzureChat
 from pytest_chatprompt.capture.apis.bedrock import BedrockConverse
 from pytest_chatprompt.capture.apis.cohere import CohereChat
 from pytest_chatprompt.capture.apis.gemini import GeminiGenerateContent
-from pytest_chatprompt.capture.apis.mistral import MistralChat
+from pytest_chatprompt.capture.apis.mistral import MistralChat, MistralEmbeddings
 from pytest_chatprompt.capture.apis.model_api import ModelAPI
 from pytest_chatprompt.capture.apis.ollama import OllamaChat, OllamaGenerate
 from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
@@ -24,6 +24,7 @@ from pytest_chatprompt.capture.apis.openai_responses import OpenAIResponses
 MODEL_APIS: Final[tuple[ModelAPI, ...]] = (
     AzureChat(),
     MistralChat(),
+    MistralEmbeddings(),
     OpenAIChat(),
     OpenAIResponses(),
     OpenAIEmbeddings(),

@@ -29,6 +29,7 @@ from tests.conftest import Project
 PATHS = {
     "azure-chat": "/openai/deployments/d/chat/completions",
     "mistral": "/v1/chat/completions",
+    "mistral-embeddings": "/v1/embeddings",
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "openai-embeddings": "/v1/embeddings",

@@ -57,8 +57,17 @@ def test_a_stream_has_whole_calls_and_always_the_usage() -> None:
     assert "tool_calls" not in json.loads(text_only[-2])["choices"][0]["delta"]
 
 
+def test_embeddings_have_an_id() -> None:
+    body = ask("/v1/embeddings", {"model": "mistral-embed", "input": ["a"]}, None, HOST).json()
+    assert re.fullmatch(r"[0-9a-f]{32}", body["id"])
+    assert len(body["data"][0]["embedding"]) == 1024
+
+
 def test_errors_are_mistral_s() -> None:
     error = ask(PATH, HELLO, Reply(error=429), HOST).json()
     assert (error["object"], error["type"]) == ("error", "rate_limited")
+    assert (
+        ask("/v1/embeddings", {"input": "a"}, Reply(error=401), HOST).json()["type"] == "invalid_request_unauthorized"
+    )
     invalid = ask(PATH, HELLO, Reply(error=422), HOST).json()
     assert invalid["detail"][0]["loc"] == ["body"]

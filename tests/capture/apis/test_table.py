@@ -78,7 +78,9 @@ def test_the_host_tells_apis_of_the_same_path_apart() -> None:
 def test_names_differ_and_an_unknown_one_lists_them() -> None:
     names = [api.name for api in MODEL_APIS]
     assert len(set(names)) == len(names)
-    with pytest.raises(LookupError, match="no API is called 'openai'; there are azure-chat, mistral, openai-chat, "):
+    with pytest.raises(
+        LookupError, match="no API is called 'openai'; there are azure-chat, mistral, mistral-embeddings, "
+    ):
         get_api("openai")
 
 

@@ -1,0 +1,1 @@
+"""Tests with clients that `make test` does not install."""

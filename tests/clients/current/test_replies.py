@@ -6,17 +6,10 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import cohere
-import httpx
-import instructor
-import litellm
 import ollama
-import openai
 import pydantic
 import pytest
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
@@ -31,8 +24,9 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.table import find_api
+from tests.clients.replying_server import Server, server
 
+__all__ = ["server"]
 pytestmark = pytest.mark.filterwarnings("ignore")
 MESSAGES: list[Any] = [{"role": "user", "content": "Hello"}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Paris"]}}, "required": ["city"]}
@@ -44,59 +38,6 @@ USED: Any = {"input_tokens": 3, "output_tokens": 5}
 class Verdict(pydantic.BaseModel):
     stars: int = pydantic.Field(ge=4)
     words: list[str]
-
-
-class Server:
-    """A server on loopback that answers as the APIs do, each request with the next reply, or the default one."""
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
-        self.host = "localhost"
-        answer = self._answer
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                content = self.rfile.read(int(self.headers["content-length"]))
-                request = httpx.Request("POST", f"http://localhost{self.path}", content=content)
-                response = answer(request)
-                self.send_response(response.status_code)
-                for name, value in response.headers.items():
-                    if name != "content-length":
-                        self.send_header(name, value)
-                self.send_header("transfer-encoding", "chunked")
-                self.end_headers()
-                for chunk in response.stream:  # type: ignore[union-attr]
-                    if chunk:
-                        self.wfile.write(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")
-                self.wfile.write(b"0\r\n\r\n")
-
-            def log_message(self, *_: Any) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        api = find_api("POST", request.url.path, self.host)
-        assert api is not None, request.url.path
-        return api.answer(request, self.replies.pop(0) if self.replies else None)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """A server that lives as long as the test."""
-    started = Server()
-    yield started
-    started.close()
 
 
 def mistral(server: Server) -> Mistral:
@@ -187,42 +128,6 @@ def test_cohere_raises_its_own_error(server: Server, status: int) -> None:
         api.chat(model="command", messages=MESSAGES)
     assert raised.value.status_code == status
     assert "(queued by the test)" in str(raised.value.body)
-
-
-LITELLM = [
-    ("openai/gpt-5.5", "/v1"),
-    ("anthropic/claude-sonnet-5-5", ""),
-    ("gemini/gemini-3.8-flash", ""),
-    ("mistral/mistral-large-latest", "/v1"),
-    ("ollama_chat/llama", ""),
-    ("cohere_chat/v2/command-a", "/v2/chat"),
-]
-
-
-@pytest.mark.parametrize(("model", "path"), LITELLM)
-def test_litellm(server: Server, model: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", "k")
-    server.host = "api.mistral.ai" if model.startswith("mistral") else "localhost"
-    base = {"api_key": "k", "api_base": f"{server.url}{path}"}
-    if model.startswith("gemini"):
-        base["api_base"] = f"{server.url}/v1beta/models/gemini-3.8-flash"
-    server.replies = [Reply("Hello, you", usage=USED)] * 3
-    whole = litellm.completion(model=model, messages=MESSAGES, **base)
-    assert whole.choices[0].message.content == "Hello, you"
-    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (3, 5)
-    chunks = list(litellm.completion(model=model, messages=MESSAGES, stream=True, **base))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello, you"
-    answer = asyncio.run(litellm.acompletion(model=model, messages=MESSAGES, **base))
-    assert answer.choices[0].message.content == "Hello, you"
-
-
-def test_instructor_gets_the_tool_call_that_it_forces(server: Server) -> None:
-    api = instructor.from_openai(openai.OpenAI(api_key="k", base_url=f"{server.url}/v1"))
-    assert api.chat.completions.create(model="m", messages=MESSAGES, response_model=Verdict) == Verdict(
-        stars=4, words=[]
-    )
-    server.replies = [Reply(json={"stars": 5, "words": ["good"]})]
-    assert api.chat.completions.create(model="m", messages=MESSAGES, response_model=Verdict).stars == 5
 
 
 def test_langchain_openai(server: Server) -> None:
