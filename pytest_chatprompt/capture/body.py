@@ -89,7 +89,8 @@ def _text_or_base64(content: bytes, *, json_starts: str) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        # Not JSON, or nested deeper than Python reads.
         return text
 
 

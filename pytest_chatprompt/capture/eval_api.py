@@ -114,7 +114,7 @@ class EvalAPI(respx.MockRouter):
         self.was_used = True
         with self._server_lock:
             if self._server is None:
-                self._server = CaptureServer(self.handle, is_live=self.is_live)
+                self._server = CaptureServer(self._handle_of_child, is_live=self.is_live)
             return self._server
 
     def close(self) -> None:
@@ -189,6 +189,11 @@ class EvalAPI(respx.MockRouter):
                 pass
         return self._answer(entry) or self._pass_or_refuse(entry)
 
+    def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
+        """Answer a request that came to the server; only a live run has something to pass it on to."""
+        response = self.handle(request)
+        return self._refuse(request) if response is None and not self.is_live else response
+
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
         return self.log.add(request)
@@ -218,8 +223,11 @@ class EvalAPI(respx.MockRouter):
         if is_loopback(host) or host in self.allowed_hosts:
             self.log.remove(entry)
             return None
-        body = {"error": {"type": "not_found_error", "code": "not_found", "message": self._refusal(entry.request)}}
-        return httpx.Response(_UNANSWERED_STATUS, json=body, request=entry.request)
+        return self._refuse(entry.request)
+
+    def _refuse(self, request: httpx.Request) -> httpx.Response:
+        body = {"error": {"type": "not_found_error", "code": "not_found", "message": self._refusal(request)}}
+        return httpx.Response(_UNANSWERED_STATUS, json=body, request=request)
 
     def _refusal(self, request: httpx.Request) -> str:
         description = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"

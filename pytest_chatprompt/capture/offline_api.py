@@ -15,6 +15,7 @@ import httpx
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.apis.table import find_api, get_api
+from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 
@@ -47,7 +48,9 @@ def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
             return _DeclaredReply(sender)
         if sender.offline_api and (is_its_path or get_api(sender.offline_api).answers("POST", request.url.path)):
             return _APIOfProvider(sender)
-    return find_api(request.method, request.url.path, request.url.host)
+    api = find_api(request.method, request.url.path, request.url.host)
+    # On this machine, it may be the user's own server.
+    return api if api is None or not is_loopback(request.url.host) or api.claims(request) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,3 +188,30 @@ def test_the_server_answers_as_the_object_does() -> None:
         api.close()
     api.close()
     assert [sent.url for sent in api.sent] == ["https://api.openai.com/v1/chat/completions"]
+
+
+def test_a_path_that_applications_have_too_is_taken_on_this_machine_only_with_a_model(server: Server) -> None:
+    api = EvalAPI()
+    with api.intercept():
+        assert httpx.post(f"{server.url}/api/chat", json={"question": "hi"}).status_code == 200
+        assert "(offline)" in httpx.post(f"{server.url}/api/chat", json={"model": "m", "messages": []}).text
+        assert "(offline)" in httpx.post("https://ollama.example/api/chat", json={}).text
+    assert len(server.requests) == 1
+
+
+def test_the_server_refuses_what_nothing_answers() -> None:
+    api = EvalAPI()
+    try:
+        reply = httpx.get(f"{api.url}/ollama/api/tags")
+    finally:
+        api.close()
+    assert reply.status_code == 404
+    assert api.unanswered == ["GET http://127.0.0.1:11434/api/tags"]
+
+
+def test_a_body_that_is_nested_too_deep_is_kept_as_text() -> None:
+    body = "[" * 100_000
+    api = EvalAPI()
+    with api.intercept():
+        httpx.post(ANSWERED[0], content=body)
+    assert api.sent[0].body == body

@@ -52,6 +52,10 @@ class ModelAPI(ABC):
             and (not self.hosts or re.search(self.hosts, host) is not None)
         )
 
+    def claims(self, request: httpx.Request) -> bool:  # noqa: ARG002 - what the APIs with common paths look at
+        """Whether a request with one of the API's paths is one of this API, where that server may be another's."""
+        return True
+
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at
         """Whether a queued reply is for this API; otherwise it waits for a request of another."""
         return True

@@ -10,6 +10,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
+import httpx
+
 from pytest_chatprompt.capture.apis.answer import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn, Media, Part, Thought, ToolResult
 from pytest_chatprompt.capture.apis.json_text import json_text
@@ -35,6 +37,10 @@ class OllamaAPI(ChatAPI):
 
     stream_type = "application/x-ndjson"
     finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
+
+    def claims(self, request: httpx.Request) -> bool:
+        """If it names a model: applications have `/api/chat` too."""
+        return "model" in ModelRequest.from_httpx(request).body
 
     def is_streamed(self, asked: ModelRequest) -> bool:
         """Unless the request says no."""
