@@ -125,6 +125,11 @@ class EvalAPI(respx.MockRouter):
                 self._server = None
 
     @property
+    def taken_replies(self) -> tuple[Reply, ...]:
+        """The queued replies that requests were answered with, in order."""
+        return self._replies.taken()
+
+    @property
     def unused_replies(self) -> tuple[Reply, ...]:
         """The queued replies that no request has taken."""
         return self._replies.unused()

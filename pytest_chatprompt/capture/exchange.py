@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation
@@ -24,6 +25,7 @@ class Exchange:
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
+        replies: the replies that the test had queued, as far as requests took them; a live run gives them again.
     """
 
     request: ProviderRequest
@@ -31,6 +33,7 @@ class Exchange:
     sent: tuple[SentRequest, ...]
     invocation: AgentInvocation | None = None
     prepared: PreparedRequest | None = None
+    replies: tuple[Reply, ...] = ()
 
     def sends_the_same(self, other: Exchange) -> bool:
         """Whether two exchanges send the same HTTP requests."""

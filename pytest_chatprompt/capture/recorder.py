@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
+from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
@@ -65,7 +66,8 @@ def capture_offline(
             base_url = getattr(provider, "base_url", None)
         finally:
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-    return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
+    sent = _sent_requests(api.log.since(start), base_url)
+    return Exchange(request, response, sent, replies=api.taken_replies)
 
 
 def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
@@ -88,6 +90,7 @@ def capture_live(
     provider: Provider | SendFunction,
     request: ProviderRequest,
     router: PassThroughRouter,
+    replies: Sequence[Reply] = (),
 ) -> Exchange:
     """Let a provider send a request to the real API, and capture what it sends. Safe between threads.
 
@@ -95,6 +98,7 @@ def capture_live(
         provider: an object with `send`, or a plain function; either may be async.
         request: what to send.
         router: sees the requests of all clients.
+        replies: queued by the test; they are given in place of the API's own.
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
@@ -106,7 +110,7 @@ def capture_live(
         if provider.capture:
             return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
-    with router.capture() as requests:
+    with router.capture(replies) as requests:
         response = call_provider(provider, request)
     return Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
 

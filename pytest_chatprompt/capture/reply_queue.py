@@ -14,9 +14,10 @@ from pytest_chatprompt.capture.apis.reply import Reply
 
 @dataclass(slots=True)
 class ReplyQueue:
-    """The replies that no request has taken yet. Safe between threads."""
+    """The replies that a test has queued. Safe between threads."""
 
     _replies: list[Reply] = field(default_factory=list)
+    _taken: list[Reply] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, reply: Reply) -> None:
@@ -31,13 +32,14 @@ class ReplyQueue:
         with self._lock:
             for index, reply in enumerate(self._replies):
                 if accepts(reply):
+                    self._taken.append(reply)
                     return self._replies.pop(index)
         return None
 
-    def clear(self) -> None:
-        """Forget the replies."""
+    def taken(self) -> tuple[Reply, ...]:
+        """The replies that were given, in order."""
         with self._lock:
-            self._replies.clear()
+            return tuple(self._taken)
 
     def unused(self) -> tuple[Reply, ...]:
         """The replies that are still waiting."""

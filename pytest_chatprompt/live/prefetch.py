@@ -189,7 +189,7 @@ class Prefetcher:
         """
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
             return provider.send_prepared(compared.prepared)
-        exchange = capture_live(provider, compared.request, self._router)
+        exchange = capture_live(provider, compared.request, self._router, compared.replies)
         if exchange.sent[:1] != compared.sent[:1] or exchange.invocation != compared.invocation:
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import requests
 
+from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.redaction import Redactor
 from tests.server import Server
@@ -92,6 +93,15 @@ def test_a_thread_that_the_provider_starts_counts_as_its_own_if_no_other_capture
         done.set()
         thread.join()
     assert first == []
+
+
+def test_queued_replies_are_given_and_their_requests_go_nowhere(server: Server) -> None:
+    with new_router().capture([Reply("queued")]) as entries:
+        assert post(server, "/elsewhere") == 200
+        assert "queued" in httpx.post(f"{server.url}/v1/messages", json={}).text
+        assert post(server, "/v1/messages") == 200
+    assert [entry.answered_by for entry in entries] == ["network", "reply", "network"]
+    assert [path for path, _, _ in server.requests] == ["/elsewhere", "/v1/messages"]
 
 
 def test_nothing_is_captured_afterwards(server: Server) -> None:

@@ -403,3 +403,27 @@ def mine_provider(eval_api):
         ("POST /v1/chat/completions", "hello"),
         ("POST /v1/chat/completions", "again"),
     ]
+
+
+def test_live_a_case_is_compared_first_and_gets_its_queued_replies_again(own: Run, server: Server) -> None:
+    server.reply_with({"choices": [{"message": {"content": "a real answer"}}]})
+    own.write(
+        {
+            "conftest.py": f"""
+import pytest, app
+
+@pytest.fixture
+def mine_provider(eval_api):
+    eval_api.reply("again")
+    url = "{server.url}/v1/chat/completions"
+    return lambda request: app.ask(app.ask(request.question, url), url)
+
+def pytest_chatprompt_response(response):
+    assert response.text == "a real answer"
+""",
+            "a.eval.yaml": "provider: mine\nevalcases:\n  - {id: a, input_messages: [{role: user, content: hello}]}\n",
+        }
+    )
+    own.update()
+    own("--chatprompt-live").assert_outcomes(passed=1)
+    assert server.last_contents == ["again"]
