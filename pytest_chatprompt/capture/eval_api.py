@@ -24,6 +24,7 @@ from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ class EvalAPI(respx.MockRouter):
         """
         return self._open_server().environ
 
+    @property
+    def server_errors(self) -> Sequence[BaseException]:
+        """What kept the server from answering a child process, in order; the child may have swallowed it."""
+        return () if self._server is None else tuple(self._server.errors)
+
     def _open_server(self) -> CaptureServer:
         from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
 
@@ -170,6 +176,9 @@ class EvalAPI(respx.MockRouter):
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
+        if FORWARDED_EXTENSION in request.extensions:
+            # Of a child process, whose request the server took already.
+            return None
         entry = self._log_request(request)
         if self.routes and not self.is_live:
             try:
@@ -183,6 +192,7 @@ class EvalAPI(respx.MockRouter):
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
+        # The server forwards through a sync client.
         entry = self._log_request(request)
         if self.routes and not self.is_live:
             try:

@@ -105,6 +105,8 @@ class OwnCodeCapture:
             text = unanswered_message(self.api.unanswered[0])
         elif self._attempts.blocked:
             text = f"a connection to {self._attempts.blocked[0]} was blocked: only what eval_api answers can be sent"
+        elif call.when == "call" and (errors := self.api.server_errors):
+            text = f"a request of a child process failed: {errors[0]}"
         elif call.when == "call" and (replies := self.api.unused_replies):
             text = unused_replies_message(len(replies))
         self.api.unanswered.clear()

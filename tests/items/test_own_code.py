@@ -427,3 +427,59 @@ def pytest_chatprompt_response(response):
     own.update()
     own("--chatprompt-live").assert_outcomes(passed=1)
     assert server.last_contents == ["again"]
+
+
+CHILD = """
+import os, subprocess, sys
+
+def ask_in_a_child(eval_api):
+    script = "import app, os; print(app.ask('child', os.environ['OPENAI_BASE_URL'] + '/chat/completions'))"
+    environment = {**os.environ, **eval_api.environ}
+    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+"""
+
+
+def test_live_the_request_of_a_child_process_is_forwarded_and_taken_once(
+    own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply_with({"choices": [{"message": {"content": "a real answer"}}]})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
+    own.write(
+        {
+            "child.py": CHILD,
+            "app.py": APP.replace(
+                "json=body)", "json=body, headers={'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"})"
+            ).replace("import urllib.request", "import os"),
+            "test_it.py": """
+from child import ask_in_a_child
+
+def test_it(eval_api):
+    assert ask_in_a_child(eval_api).stdout == "a real answer\\n"
+    assert [(sent.url, sent.answered_by) for sent in eval_api.sent] == [
+        ("https://api.openai.com/v1/chat/completions", "network")
+    ]
+""",
+        }
+    )
+    own("--chatprompt-live").assert_outcomes(passed=1)
+    ((path, headers, _),) = server.requests
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
+
+
+def test_an_error_that_a_child_process_swallows_fails_the_test(own: Run) -> None:
+    own.write(
+        {
+            "child.py": CHILD,
+            "test_it.py": """
+from child import ask_in_a_child
+
+def test_it(eval_api):
+    eval_api.post(path="/v1/chat/completions").mock(side_effect=KeyError("mine"))
+    ask_in_a_child(eval_api)
+""",
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["a request of a child process failed: 'mine'"])
