@@ -136,13 +136,14 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
         raise CaptureError(unanswered_message(unanswered[0])) from None
     if attempts.blocked:
         raise CaptureError(
-            f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer; "
-            "offline runs send nothing to the network"
+            f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer"
+            f"{attempts.callers[attempts.blocked[0]].describe()}; offline runs send nothing to the network"
         ) from None
     if attempts.programs:
         raise CaptureError(
-            f"the provider tried to start {attempts.programs[0]}, and what another program sends cannot be captured; "
-            "send through an httpx client, or start it in a live run only"
+            f"the provider tried to start {attempts.programs[0]}{attempts.callers[attempts.programs[0]].describe()}, "
+            "and what another program sends cannot be captured; lead it to eval_api with the variables of "
+            "eval_api.environ, or start it in a live run only"
         ) from None
     if attempts.loopback and is_silent:
         raise CaptureError(

@@ -11,17 +11,17 @@ import threading
 import warnings
 from contextlib import ExitStack
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
 from pytest_chatprompt.capture.network_guard import POOL_THREADS, ConnectionAttempts
-from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.options import options_key
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.redaction import Redactor
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.5
@@ -38,6 +38,9 @@ class OwnCodeCapture:
     """
 
     def __init__(self, item: pytest.Item, redactor: Redactor, network: NetworkHooks) -> None:
+        # Runs that only collect, and runs without such a test, load none of it.
+        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
         self._item = item
@@ -53,6 +56,8 @@ class OwnCodeCapture:
 
     def start(self) -> None:
         """Take the requests of all clients, and keep this process offline unless the run is live."""
+        from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415
+
         self._item.stash[_capture_key] = self
         self._threads_before = set(threading.enumerate())
         with ExitStack() as stack:
@@ -97,6 +102,8 @@ class OwnCodeCapture:
         Returns:
             What to report; `""` if the phase has failed anyway, or nothing is wrong.
         """
+        from pytest_chatprompt.capture.eval_api import unanswered_message  # noqa: PLC0415
+
         is_failed = call.excinfo is not None
         if call.when == "setup":
             return ""
@@ -104,7 +111,11 @@ class OwnCodeCapture:
         if self.api.unanswered:
             text = unanswered_message(self.api.unanswered[0])
         elif self._attempts.blocked:
-            text = f"a connection to {self._attempts.blocked[0]} was blocked: only what eval_api answers can be sent"
+            target = self._attempts.blocked[0]
+            text = (
+                f"a connection to {target} was blocked: only what eval_api answers can be sent"
+                f"{self._attempts.callers[target].describe()}"
+            )
         elif call.when == "call" and (errors := self.api.server_errors):
             text = f"a request of a child process failed: {errors[0]}"
         elif call.when == "call" and (replies := self.api.unused_replies):

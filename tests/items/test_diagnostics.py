@@ -151,11 +151,11 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             id="a class instead of a provider",
         ),
         pytest.param(
-            {"a.eval.yaml": HELLO, "conftest.py": conftest("azure_provider()", "return lambda request: 'hi'")},
+            {"a.eval.yaml": HELLO, "conftest.py": conftest("azure_provider()", "return lambda request: 42")},
             [],
             "failed",
-            "a.eval.yaml:3:5: case 'hello': the provider returned str, not a ProviderResponse",
-            id="a provider that returns text",
+            "a.eval.yaml:3:5: case 'hello': the provider returned int, not a ProviderResponse or a str",
+            id="a provider that returns a number",
         ),
         pytest.param(
             {"a.eval.yaml": HELLO, "conftest.py": conftest("azure_provider()", "return AzureProvider(temprature=1)")},
@@ -178,9 +178,9 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             },
             [],
             "failed",
-            "a.eval.yaml:3:5: case 'hello': the provider tried to connect to x.example:1 with a client other than httpx, and offline runs"
-            " send nothing to the network; send through an httpx client, so that eval_api can answer it",
-            id="a client that is not httpx",
+            "a.eval.yaml:3:5: case 'hello': the provider tried to connect to x.example:1 in a way that eval_api cannot answer, called at"
+            " conftest.py:*; offline runs send nothing to the network",
+            id="a socket",
         ),
         pytest.param(
             {"a.eval.yaml": HELLO.replace("id: hello", "id: hello\n    tags: [skipif]")},

@@ -54,7 +54,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def ends_soon(pid: int, seconds: float = 10) -> bool:
+def ends_soon(pid: int, seconds: float = 60) -> bool:
     """Whether a process is gone after some seconds at most: the system may need a moment after killing it."""
     deadline = time.monotonic() + seconds
     while is_alive(pid):
