@@ -24,6 +24,7 @@ from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import CaptureError
 
@@ -44,7 +45,7 @@ class EvalAPI(respx.MockRouter):
 
     Attributes:
         unanswered: `METHOD URL` of the requests that nothing answered.
-        was_used: whether it ever acted or was given replies; respx keeps some state of each time.
+        was_used: whether it has captured or queued anything; if so, no other test may use it.
     """
 
     def __init__(
@@ -241,8 +242,7 @@ class EvalAPI(respx.MockRouter):
         return self._refuse(entry.request)
 
     def _refuse(self, request: httpx.Request) -> httpx.Response:
-        body = {"error": {"type": "not_found_error", "code": "not_found", "message": self._refusal(request)}}
-        return httpx.Response(_UNANSWERED_STATUS, json=body, request=request)
+        return error_reply(_UNANSWERED_STATUS, self._refusal(request))
 
     def _refusal(self, request: httpx.Request) -> str:
         description = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
-from pytest_chatprompt.capture.server.led_apis import LED_APIS
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 
 # What httpx reads when a client is made (https://www.python-httpx.org/environment_variables/).
@@ -47,7 +47,7 @@ def offline(
 def _placeholder_variables() -> dict[str, str]:
     """What SDKs ask the environment for before they send anything."""
     variables: dict[str, str] = {}
-    for api in LED_APIS:
+    for api in REDIRECTED_APIS:
         variables |= {api.keys[0]: "offline", **api.offline}
     for provider in CHAT_PROVIDERS:
         variables |= provider.placeholders()

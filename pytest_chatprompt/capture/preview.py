@@ -11,9 +11,10 @@ from contextlib import suppress
 
 import httpx
 
+from pytest_chatprompt.capture.apis.answer import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.recorder import OFFLINE_TEXT, capture_offline
+from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest

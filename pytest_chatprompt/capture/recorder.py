@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
+from pytest_chatprompt.capture.apis.answer import OFFLINE_TEXT
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
 from pytest_chatprompt.capture.exchange import Exchange
@@ -27,8 +28,6 @@ from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
-# The response's text where nothing answered: no agent is started offline, and a preview sends nothing.
-OFFLINE_TEXT: Final = "(offline)"
 _BUILT_IN_SEND: Final = ChatProvider.send
 
 

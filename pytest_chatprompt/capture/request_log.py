@@ -1,6 +1,7 @@
-"""The request log: what reached `EvalAPI`, in the order of arrival, from whatever thread.
+"""The request log: what was sent, in the order of arrival, from whatever thread.
 
-httpx requests come in, with their bodies read; `SentRequest`s come out. `eval_api` owns one.
+httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `pass_through` makes
+the entries of its own.
 """
 
 from __future__ import annotations

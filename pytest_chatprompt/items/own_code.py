@@ -1,4 +1,4 @@
-"""Own code: `eval_api` in an ordinary test, where it acts from its set-up to its tear-down.
+"""Own code: `eval_api` in an ordinary test captures requests from the fixture's set-up to its tear-down.
 
 The fixture starts an `OwnCodeCapture` for the test that asks for it. From then on the requests of the test's code come
 to its `EvalAPI`, and nothing else leaves this process. `report_hooks` asks what the test has to fail for: its code may
@@ -69,7 +69,7 @@ class OwnCodeCapture:
             self._stack = stack.pop_all()
 
     def stop(self) -> None:
-        """Give the clients back, and warn about threads that go on."""
+        """Stop capturing, and warn about a thread that goes on."""
         self._stack.close()
         if self._attempts.has_late_threads:
             self._network.watch_late(self._attempts)
@@ -78,7 +78,8 @@ class OwnCodeCapture:
             warnings.warn(
                 CaptureWarning(
                     f"{self._item.nodeid}: the thread {thread.name!r}, which this test started, is still running; "
-                    "what it sends from now on is not captured. End it before the test ends."
+                    "offline its requests are blocked from now on, in a live run they are not captured. "
+                    "End it before the test ends."
                 ),
                 stacklevel=1,
             )
@@ -113,8 +114,13 @@ class OwnCodeCapture:
         elif self._attempts.blocked:
             target = self._attempts.blocked[0]
             text = (
-                f"a connection to {target} was blocked: only what eval_api answers can be sent"
-                f"{self._attempts.callers[target].describe()}"
+                f"a connection to {target} was blocked{self._attempts.callers[target].describe()}: eval_api answers "
+                "HTTP requests only; add the host to chatprompt_allowed_hosts if the test may reach it"
+            )
+        elif self._attempts.programs:
+            target = self._attempts.programs[0]
+            text = (
+                f"the C function {target} was not called{self._attempts.callers[target].describe()}: it may send unseen"
             )
         elif call.when == "call" and (errors := self.api.server_errors):
             text = f"a request of a child process failed: {errors[0]}"
@@ -122,10 +128,11 @@ class OwnCodeCapture:
             text = unused_replies_message(len(replies))
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
+        self._attempts.programs.clear()
         return "" if is_failed else text
 
 
 def unused_replies_message(count: int) -> str:
     """The error text for queued replies that no request has taken."""
     replies = "a reply" if count == 1 else f"{count} replies"
-    return f"eval_api.reply queued {replies} that no request has taken; leave out what is not asked for"
+    return f"eval_api.reply queued {replies} that no request has taken; remove what no request is for"

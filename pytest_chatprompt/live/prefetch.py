@@ -193,7 +193,7 @@ class Prefetcher:
         if exchange.sent[:1] != compared.sent[:1] or exchange.invocation != compared.invocation:
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "
-                "the provider sends something different each time"
+                "the provider's requests change from call to call; remove what changes, such as a time or a random id"
             )
         return exchange.response
 

@@ -1,6 +1,6 @@
 """The table of the built-in providers: one line for each.
 
-`fixtures` makes a provider of each line; `capture` looks here for the APIs that it answers offline.
+`fixtures` makes a provider of each line; `capture` reads the placeholders of their keys here.
 """
 
 from __future__ import annotations

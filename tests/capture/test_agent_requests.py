@@ -165,7 +165,7 @@ def test_live_a_request_that_cannot_be_forwarded_is_an_error(monkeypatch: pytest
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-0123456789")
     provider = CLIProvider(agent_command(AGENT), capture=True)
-    with pytest.raises(CaptureError, match="chat/completions was not answered: ConnectError"):
+    with pytest.raises(CaptureError, match="chat/completions got no reply: ConnectError"):
         capture_live(provider, REQUEST, PassThroughRouter(Redactor({})))
 
 

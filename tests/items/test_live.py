@@ -189,7 +189,7 @@ def test_a_provider_that_sends_a_different_request_in_the_live_run_fails_the_cas
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*the live run sent something other than what was compared with the snapshot: the provider sends something different each time"
+            "*the live run sent something other than what was compared with the snapshot: the provider's requests change from call to call; *"
         ]
     )
 

@@ -173,7 +173,7 @@ def test_it(eval_api):
     )
     result = own()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["eval_api.reply queued 2 replies that no request has taken; leave out what*"])
+    result.stdout.fnmatch_lines(["eval_api.reply queued 2 replies that no request has taken; remove what*"])
 
 
 def test_a_test_that_fails_or_is_skipped_anyway_is_reported_as_it_is(own: Run) -> None:

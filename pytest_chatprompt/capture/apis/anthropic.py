@@ -61,28 +61,28 @@ class AnthropicMessages(ChatAPI):
         529: "overloaded_error",
     }
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`output_config.format`, its older form `output_format`, and `tool_choice`."""
         wanted = as_mapping(
-            as_mapping(asked.body.get("output_config")).get("format") or asked.body.get("output_format")
+            as_mapping(model_request.body.get("output_config")).get("format") or model_request.body.get("output_format")
         )
         schema = with_limits(wanted.get("schema")) if wanted.get("type") == "json_schema" else None
         tools = [
             Tool(tool["name"], tool["input_schema"])
-            for tool in map(as_mapping, as_items(asked.body.get("tools")))
+            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
             # Tools of Anthropic's own have no schema.
             if isinstance(tool.get("name"), str) and isinstance(tool.get("input_schema"), Mapping)
         ]
-        choice = as_mapping(asked.body.get("tool_choice"))
+        choice = as_mapping(model_request.body.get("tool_choice"))
         if choice.get("type") == "any":
             return Demand(tools, force(tools), schema)
         return Demand(tools, force(tools, [choice.get("name")]) if choice.get("type") == "tool" else (), schema)
 
-    def headers(self, asked: ModelRequest) -> Mapping[str, str]:
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The id of the request, under Anthropic's own name."""
-        return {"request-id": f"req_{asked.digest[:24]}"}
+        return {"request-id": f"req_{model_request.digest[:24]}"}
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `Message`."""
         content: list[dict[str, Any]] = []
         if answer.text is not None:
@@ -91,12 +91,12 @@ class AnthropicMessages(ChatAPI):
             {"type": "tool_use", "id": call.id or f"toolu_{call.digest}", "name": call.name, "input": call.arguments}
             for call in answer.tool_calls
         ]
-        in_path = _VERTEX_PATH.search(asked.path)
+        in_path = _VERTEX_PATH.search(model_request.path)
         return {
             "id": f"msg_{answer.digest[:24]}",
             "type": "message",
             "role": "assistant",
-            "model": asked.model if in_path is None else in_path[1],
+            "model": model_request.model if in_path is None else in_path[1],
             "content": content,
             "stop_reason": self.finish_reason(answer),
             "stop_sequence": None,
@@ -110,14 +110,14 @@ class AnthropicMessages(ChatAPI):
             },
         }
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message, each with its name."""
         return named_events(_events(body))
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Anthropic's error."""
         error = {"type": self.error_words.get(status, "api_error"), "message": message}
-        return {"type": "error", "error": error, "request_id": f"req_{asked.digest[:24]}"}
+        return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
         """Read `system` and `messages`."""

@@ -22,14 +22,14 @@ class AzureChat(OpenAIChat):
     name = "azure-chat"
     path = r"/openai/deployments/[^/]+/chat/completions/?$"
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's, with what the content filter found: nothing."""
-        body = super().body(asked, answer)
+        body = super().body(model_request, answer)
         for choice in body["choices"]:
             choice["content_filter_results"] = _SEVERITIES
         filtered = [{"prompt_index": 0, "content_filter_results": _SEVERITIES}]
         return {**body, "prompt_filter_results": filtered}
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """Azure's error: its code is the status, as text, or Azure's own word."""
         return {"error": {"code": _CODES.get(status, str(status)), "message": message}}

@@ -49,21 +49,21 @@ class BedrockConverse(ChatAPI):
         529: "ServiceUnavailableException",
     }
 
-    def is_streamed(self, asked: ModelRequest) -> bool:
+    def is_streamed(self, model_request: ModelRequest) -> bool:
         """Whether the path asks for it."""
-        return asked.path.endswith("-stream")
+        return model_request.path.endswith("-stream")
 
-    def headers(self, asked: ModelRequest) -> Mapping[str, str]:
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The id of the request, under Amazon's own name."""
-        return {"x-amzn-requestid": asked.digest[:32]}
+        return {"x-amzn-requestid": model_request.digest[:32]}
 
     def error_headers(self, status: int) -> Mapping[str, str]:
         """The name of the exception, by which botocore knows it."""
         return {**super().error_headers(status), "x-amzn-errortype": self.error_words.get(status, "UnknownException")}
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`outputConfig` and `toolConfig`."""
-        config = as_mapping(asked.body.get("toolConfig"))
+        config = as_mapping(model_request.body.get("toolConfig"))
         specs = [as_mapping(as_mapping(tool).get("toolSpec")) for tool in as_items(config.get("tools"))]
         tools = [
             Tool(spec["name"], as_mapping(spec.get("inputSchema")).get("json") or {})
@@ -72,11 +72,11 @@ class BedrockConverse(ChatAPI):
         ]
         choice = as_mapping(config.get("toolChoice"))
         if "any" in choice:
-            return Demand(tools, force(tools), _schema(asked.body))
+            return Demand(tools, force(tools), _schema(model_request.body))
         forced = force(tools, [as_mapping(choice["tool"]).get("name")]) if "tool" in choice else ()
-        return Demand(tools, forced, _schema(asked.body))
+        return Demand(tools, forced, _schema(model_request.body))
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `ConverseResponse`."""
         content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
         content += [
@@ -96,11 +96,11 @@ class BedrockConverse(ChatAPI):
             "metrics": {"latencyMs": 0},
         }
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message."""
         return (event_message(event, data) for event, data in _events(body))
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
         """The message alone."""
         return {"message": message}
 

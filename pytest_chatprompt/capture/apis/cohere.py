@@ -30,20 +30,20 @@ class CohereChat(ChatAPI):
         "content_filter": "ERROR",
     }
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`response_format` and `tool_choice`."""
-        functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(asked.body.get("tools"))]
+        functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(model_request.body.get("tools"))]
         tools = [
             Tool(function["name"], function.get("parameters") or {})
             for function in functions
             if isinstance(function.get("name"), str)
         ]
-        wanted = as_mapping(asked.body.get("response_format"))
+        wanted = as_mapping(model_request.body.get("response_format"))
         schema = first_of(wanted, "json_schema", "schema") or {"type": "object"}
-        is_forced = asked.body.get("tool_choice") == "REQUIRED"
+        is_forced = model_request.body.get("tool_choice") == "REQUIRED"
         return Demand(tools, force(tools) if is_forced else (), schema if wanted.get("type") == "json_object" else None)
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `V2ChatResponse`; the text beside calls is the plan for them."""
         message: dict[str, Any] = {"role": "assistant"}
         if answer.tool_calls:
@@ -66,13 +66,13 @@ class CohereChat(ChatAPI):
             "usage": {"billed_units": counts, "tokens": counts},
         }
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a message, each with its name."""
         return named_events(_events(body))
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """Cohere's error."""
-        return {"id": asked.digest[:32], "message": message}
+        return {"id": model_request.digest[:32], "message": message}
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
         """Read `messages` and `documents`."""

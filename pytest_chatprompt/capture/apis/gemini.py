@@ -50,47 +50,47 @@ class GeminiGenerateContent(ChatAPI):
         529: "UNAVAILABLE",
     }
 
-    def is_streamed(self, asked: ModelRequest) -> bool:
+    def is_streamed(self, model_request: ModelRequest) -> bool:
         """Whether the path asks for it."""
-        return asked.path.endswith(":streamGenerateContent")
+        return model_request.path.endswith(":streamGenerateContent")
 
-    def headers(self, asked: ModelRequest) -> Mapping[str, str]:
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """Of a stream, what it is: a JSON array, unless the query asks for events."""
-        is_array = self.is_streamed(asked) and asked.query.get("alt") != "sse"
+        is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return {"content-type": "application/json; charset=UTF-8"} if is_array else {}
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`generationConfig` and `toolConfig`."""
         tools = [
             Tool(
                 function["name"],
                 first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters") or {},
             )
-            for tool in map(as_mapping, as_items(asked.body.get("tools")))
+            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
             for function in map(as_mapping, as_items(first_of(tool, "functionDeclarations", "function_declarations")))
             if isinstance(function.get("name"), str)
         ]
-        config = as_mapping(first_of(asked.body, "toolConfig", "tool_config"))
+        config = as_mapping(first_of(model_request.body, "toolConfig", "tool_config"))
         calling = as_mapping(first_of(config, "functionCallingConfig", "function_calling_config"))
         allowed = first_of(calling, "allowedFunctionNames", "allowed_function_names")
         is_forced = as_text(calling.get("mode")).upper() == "ANY"
         forced = force(tools, as_items(allowed) if allowed else None) if is_forced else ()
-        return Demand(tools, forced, _schema(asked.body))
+        return Demand(tools, forced, _schema(model_request.body))
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `GenerateContentResponse`."""
         parts: list[dict[str, Any]] = []
         if answer.text is not None:
-            parts.append({"text": _unquoted(asked.body, answer.text)})
+            parts.append({"text": _unquoted(model_request.body, answer.text)})
         parts += [
             {"functionCall": {"id": call.id or call.digest, "name": call.name, "args": call.arguments}}
             for call in answer.tool_calls
         ]
-        config = as_mapping(first_of(asked.body, "generationConfig", "generation_config"))
+        config = as_mapping(first_of(model_request.body, "generationConfig", "generation_config"))
         count = first_of(config, "candidateCount", "candidate_count")
         count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1
         candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
-        model = _PATH.search(asked.path)
+        model = _PATH.search(model_request.path)
         return {
             "candidates": [{**candidate, "index": index} for index in range(int(count))],
             "usageMetadata": {
@@ -98,22 +98,22 @@ class GeminiGenerateContent(ChatAPI):
                 "candidatesTokenCount": answer.output_tokens,
                 "totalTokenCount": answer.total_tokens,
             },
-            "modelVersion": asked.model if model is None else model[1],
+            "modelVersion": model_request.model if model is None else model[1],
             "responseId": answer.digest[:24],
         }
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """Events, or the items of a JSON array."""
-        is_array = asked.query.get("alt") != "sse"
+        is_array = model_request.query.get("alt") != "sse"
         for index, chunk in enumerate(_chunks(body)):
             yield (b",\r\n" if index else b"[") + json_bytes(chunk) if is_array else server_sent_event(chunk)
         if is_array:
             yield b"]"
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Google's error; in a JSON array, where the reply is one."""
         error: dict[str, Any] = {"code": status, "message": message, "status": self.error_words.get(status, "UNKNOWN")}
-        is_array = self.is_streamed(asked) and asked.query.get("alt") != "sse"
+        is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return [{"error": error}] if is_array else {"error": error}
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing

@@ -43,9 +43,9 @@ class MistralChat(OpenAIChat):
         """Nine letters and digits: Mistral takes no other."""
         return call.id or call.digest[:_ID_LENGTH]
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's, with what Mistral has of it."""
-        body = super().body(asked, answer)
+        body = super().body(model_request, answer)
         for choice in body["choices"]:
             message = choice["message"]
             choice["message"] = {
@@ -58,7 +58,7 @@ class MistralChat(OpenAIChat):
         kept = {key: body[key] for key in ("object", "created", "model", "choices")}
         return {"id": answer.digest[:32], **kept, "usage": usage}
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """Chunks: the text piece by piece, all calls at once, the usage with the last one."""
         head = {**body, "object": "chat.completion.chunk"}
         del head["usage"]
@@ -78,9 +78,9 @@ class MistralChat(OpenAIChat):
             yield server_sent_event({**head, "choices": [end], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Mistral's error; for 422 the one of its framework."""
-        return _error(asked, status, message)
+        return _error(model_request, status, message)
 
 
 class MistralEmbeddings(OpenAIEmbeddings):
@@ -90,20 +90,20 @@ class MistralEmbeddings(OpenAIEmbeddings):
     hosts = _HOSTS
     error_words = _ERRORS
 
-    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """OpenAI's, with an id."""
-        body = super().reply_body(asked, reply)
+        body = super().reply_body(model_request, reply)
         usage = {**body["usage"], "completion_tokens": 0}
-        return {"id": asked.digest[:32], **body, "usage": usage}
+        return {"id": model_request.digest[:32], **body, "usage": usage}
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """Mistral's error."""
-        return _error(asked, status, message)
+        return _error(model_request, status, message)
 
 
-def _error(asked: ModelRequest, status: int, message: str) -> dict[str, Any]:
+def _error(model_request: ModelRequest, status: int, message: str) -> dict[str, Any]:
     kind = _ERRORS.get(status, "error")
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         return {"detail": [{"loc": ["body"], "msg": message, "type": kind}]}
-    request_id = f"req_{asked.digest[:24]}"
+    request_id = f"req_{model_request.digest[:24]}"
     return {"object": "error", "message": message, "type": kind, "param": None, "code": None, "request_id": request_id}

@@ -74,27 +74,27 @@ class ModelAPI(ABC):
         Raises:
             ValueError: the reply is not one for this API.
         """
-        asked = ModelRequest.from_httpx(request)
+        model_request = ModelRequest.from_httpx(request)
         if reply is not None and reply.error is not None:
-            return self._error(request, asked, reply.error)
+            return self._error(request, model_request, reply.error)
         if reply is not None and not self.accepts(reply):
             raise ValueError(self.refusal)
-        return self.respond(request, asked, self.reply_body(asked, reply))
+        return self.respond(request, model_request, self.reply_body(model_request, reply))
 
-    def respond(self, request: httpx.Request, asked: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+    def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
         """Put the body of a reply into a response."""
-        return _response(request, 200, body, self.headers(asked))
+        return _response(request, 200, body, self.headers(model_request))
 
-    def headers(self, asked: ModelRequest) -> Mapping[str, str]:
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The API's own headers; the id of the request."""
-        return {"x-request-id": f"req_{asked.digest[:24]}"}
+        return {"x-request-id": f"req_{model_request.digest[:24]}"}
 
     @abstractmethod
-    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The body of the reply, as JSON data."""
 
     @abstractmethod
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
         """The body of an error, as JSON data."""
 
     def error_headers(self, status: int) -> Mapping[str, str]:
@@ -110,11 +110,11 @@ class ModelAPI(ABC):
             body: decoded JSON, of any shape: what is not understood stays as JSON text.
         """
 
-    def _error(self, request: httpx.Request, asked: ModelRequest, status: int) -> httpx.Response:
+    def _error(self, request: httpx.Request, model_request: ModelRequest, status: int) -> httpx.Response:
         word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
         message = f"{word} (queued by the test)"
-        headers = {**self.headers(asked), **self.error_headers(status)}
-        return _response(request, status, self.error_body(asked, status, message), headers)
+        headers = {**self.headers(model_request), **self.error_headers(status)}
+        return _response(request, status, self.error_body(model_request, status, message), headers)
 
 
 class ChatAPI(ModelAPI):
@@ -128,40 +128,40 @@ class ChatAPI(ModelAPI):
     finish_reasons: ClassVar[Mapping[str, str]] = {}
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
 
-    def respond(self, request: httpx.Request, asked: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+    def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
         """Put the body of a reply into a response: whole, or as a stream."""
-        if not self.is_streamed(asked):
-            return super().respond(request, asked, body)
+        if not self.is_streamed(model_request):
+            return super().respond(request, model_request, body)
         return httpx.Response(
             200,
-            headers={"content-type": self.stream_type, **self.headers(asked)},
-            stream=ReplyStream(lambda: self.stream(asked, body)),
+            headers={"content-type": self.stream_type, **self.headers(model_request)},
+            stream=ReplyStream(lambda: self.stream(model_request, body)),
             request=request,
         )
 
-    def is_streamed(self, asked: ModelRequest) -> bool:
+    def is_streamed(self, model_request: ModelRequest) -> bool:
         """Whether a request asks for a stream."""
-        return asked.body.get("stream") is True
+        return model_request.body.get("stream") is True
 
-    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
-        sent = self.read_conversation(asked.path, asked.body)
-        return self.body(asked, make_answer(asked, self.demand(asked), sent, reply))
+        sent = self.read_conversation(model_request.path, model_request.body)
+        return self.body(model_request, make_answer(model_request, self.demand(model_request), sent, reply))
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""
         return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
 
     @abstractmethod
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """What a request demands of the reply."""
 
     @abstractmethod
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """The chunks of the streamed reply, made of the body of the whole one."""
 
     @abstractmethod
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply that holds an answer, as JSON data."""
 
 

@@ -42,21 +42,21 @@ class OllamaAPI(ChatAPI):
         """If it names a model: applications have `/api/chat` too."""
         return "model" in ModelRequest.from_httpx(request).body
 
-    def is_streamed(self, asked: ModelRequest) -> bool:
+    def is_streamed(self, model_request: ModelRequest) -> bool:
         """Unless the request says no."""
-        return asked.body.get("stream") is not False
+        return model_request.body.get("stream") is not False
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`format`: Ollama cannot force a tool."""
-        wanted = asked.body.get("format")
+        wanted = model_request.body.get("format")
         return Demand(
             schema={"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
         )
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The last line of the reply, with all of the text."""
         return {
-            "model": asked.model,
+            "model": model_request.model,
             "created_at": "2025-01-01T00:00:00Z",
             **self.content(answer),
             "done": True,
@@ -77,7 +77,7 @@ class OllamaAPI(ChatAPI):
     def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The answer piece by piece, the last piece empty."""
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """A line of JSON for each piece."""
         *begin, end = self.contents(body)
         head = {"model": body["model"], "created_at": body["created_at"]}
@@ -85,7 +85,7 @@ class OllamaAPI(ChatAPI):
             yield json_bytes({**head, **content, "done": False}) + b"\n"
         yield json_bytes({**body, **end}) + b"\n"
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """Ollama's error."""
         return {"error": message}
 

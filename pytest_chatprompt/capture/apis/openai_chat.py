@@ -46,11 +46,14 @@ class OpenAIChat(ChatAPI):
     path = r"/chat/completions/?$"
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`response_format`, `tool_choice` and its older form `function_call`."""
-        tools = [*map(_tool, as_items(asked.body.get("tools"))), *map(_function, as_items(asked.body.get("functions")))]
+        tools = [
+            *map(_tool, as_items(model_request.body.get("tools"))),
+            *map(_function, as_items(model_request.body.get("functions"))),
+        ]
         tools = [tool for tool in tools if tool.name]
-        return Demand(tools, _forced(asked.body, tools), self.schema(asked.body.get("response_format")))
+        return Demand(tools, _forced(model_request.body, tools), self.schema(model_request.body.get("response_format")))
 
     def schema(self, response_format: Any) -> Any:
         """The schema that a `response_format` demands."""
@@ -63,24 +66,24 @@ class OpenAIChat(ChatAPI):
         """The id of a call."""
         return call.id or f"call_{call.digest}"
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `ChatCompletion` with as many choices as `n` says."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
         reason = self.finish_reason(answer)
-        if answer.tool_calls and "functions" in asked.body and "tools" not in asked.body:
+        if answer.tool_calls and "functions" in model_request.body and "tools" not in model_request.body:
             call = answer.tool_calls[0]
             message["function_call"] = {"name": call.name, "arguments": json_text(call.arguments)}
             reason = "function_call" if reason == "tool_calls" else reason
         elif answer.tool_calls:
             message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
-        count = asked.body.get("n")
+        count = model_request.body.get("n")
         count = min(count, _MOST_CHOICES) if isinstance(count, int) and count > 0 else 1
         choice = {"message": message, "logprobs": None, "finish_reason": reason}
         return {
             "id": f"chatcmpl-{answer.digest[:24]}",
             "object": "chat.completion",
             "created": CREATED,
-            "model": asked.model,
+            "model": model_request.model,
             "choices": [{"index": index, **choice} for index in range(int(count))],
             "usage": {
                 "prompt_tokens": answer.input_tokens,
@@ -104,9 +107,9 @@ class OpenAIChat(ChatAPI):
         function = {"name": call.name, "arguments": json_text(call.arguments)}
         return {"id": self.call_id(call), "type": "function", "function": function}
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
         """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""
-        wants_usage = as_mapping(asked.body.get("stream_options")).get("include_usage") is True
+        wants_usage = as_mapping(model_request.body.get("stream_options")).get("include_usage") is True
         head = {key: body[key] for key in body if key not in ("choices", "usage")} | {"object": "chat.completion.chunk"}
         more = {"usage": None} if wants_usage else {}
         for choice in body["choices"]:
@@ -117,7 +120,7 @@ class OpenAIChat(ChatAPI):
             yield server_sent_event({**head, "choices": [], "usage": body["usage"]})
         yield b"data: [DONE]\n\n"
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """OpenAI's error."""
         return openai_error(status, message)
 

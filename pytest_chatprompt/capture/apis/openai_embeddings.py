@@ -39,12 +39,12 @@ class OpenAIEmbeddings(ModelAPI):
         """Errors, and vectors as `json`: a text waits for a request that asks for one."""
         return reply.error is not None or _vectors(reply.json) is not None
 
-    def reply_body(self, asked: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """A list of embeddings, as numbers or in base64: the queued ones, else one for each text."""
         vectors = _vectors(reply.json) if reply is not None else None
         if vectors is None:
-            vectors = [_vector(text, _dimensions(asked)) for text in _texts(asked.body.get("input"))]
-        in_base64 = asked.body.get("encoding_format") == "base64"
+            vectors = [_vector(text, _dimensions(model_request)) for text in _texts(model_request.body.get("input"))]
+        in_base64 = model_request.body.get("encoding_format") == "base64"
         tokens = ((reply.usage if reply is not None else None) or {}).get("input_tokens", 0)
         return {
             "object": "list",
@@ -52,11 +52,11 @@ class OpenAIEmbeddings(ModelAPI):
                 {"object": "embedding", "index": index, "embedding": _base64(vector) if in_base64 else list(vector)}
                 for index, vector in enumerate(vectors)
             ],
-            "model": asked.model,
+            "model": model_request.model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """OpenAI's error."""
         return openai_error(status, message)
 
@@ -82,11 +82,11 @@ def _vector(text: str, dimensions: int) -> list[float]:
     return [round(number / length, 9) for number in numbers]
 
 
-def _dimensions(asked: ModelRequest) -> int:
-    wanted = asked.body.get("dimensions")
+def _dimensions(model_request: ModelRequest) -> int:
+    wanted = model_request.body.get("dimensions")
     if isinstance(wanted, int) and 0 < wanted <= _MOST_DIMENSIONS:
         return wanted
-    return _DIMENSIONS.get(asked.model, _DEFAULT_DIMENSIONS)
+    return _DIMENSIONS.get(model_request.model, _DEFAULT_DIMENSIONS)
 
 
 def _base64(vector: Sequence[float]) -> str:

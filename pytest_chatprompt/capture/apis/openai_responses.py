@@ -54,14 +54,14 @@ class OpenAIResponses(ChatAPI):
     }
     error_words = OPENAI_ERRORS
 
-    def demand(self, asked: ModelRequest) -> Demand:
+    def demand(self, model_request: ModelRequest) -> Demand:
         """`text.format` and `tool_choice`."""
-        wanted = as_mapping(as_mapping(asked.body.get("text")).get("format"))
+        wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
         schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
             wanted.get("type", "")
         )
-        tools = [_tool(tool) for tool in as_items(asked.body.get("tools")) if _tool(tool).name]
-        choice = asked.body.get("tool_choice")
+        tools = [_tool(tool) for tool in as_items(model_request.body.get("tools")) if _tool(tool).name]
+        choice = model_request.body.get("tool_choice")
         if choice == "required":
             return Demand(tools, force(tools), schema)
         choice = as_mapping(choice)
@@ -71,12 +71,13 @@ class OpenAIResponses(ChatAPI):
         forced = force(tools, [choice.get("name")]) if choice.get("type") in ("function", "custom") else ()
         return Demand(tools, forced, schema)
 
-    def body(self, asked: ModelRequest, answer: Answer) -> dict[str, Any]:
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """A `Response`."""
         reason = self.finish_reason(answer)
         status = "completed" if reason == "completed" else "incomplete"
         repeated = {
-            key: asked.body.get(key) if asked.body.get(key) is not None else _REPEATED[key] for key in _REPEATED
+            key: model_request.body.get(key) if model_request.body.get(key) is not None else _REPEATED[key]
+            for key in _REPEATED
         }
         return {
             **repeated,
@@ -87,10 +88,12 @@ class OpenAIResponses(ChatAPI):
             "status": status,
             "error": None,
             "incomplete_details": None if status == "completed" else {"reason": reason},
-            "model": asked.model,
-            "output": list(_output(asked, answer, status)),
+            "model": model_request.model,
+            "output": list(_output(model_request, answer, status)),
             "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
-            "tools": [_repeated_tool(tool) for tool in as_items(asked.body.get("tools")) if isinstance(tool, Mapping)],
+            "tools": [
+                _repeated_tool(tool) for tool in as_items(model_request.body.get("tools")) if isinstance(tool, Mapping)
+            ],
             "usage": {
                 "input_tokens": answer.input_tokens,
                 "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -101,11 +104,11 @@ class OpenAIResponses(ChatAPI):
             "service_tier": "default",
         }
 
-    def stream(self, asked: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """The events of a response, numbered."""
         return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
 
-    def error_body(self, asked: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
         """OpenAI's error."""
         return openai_error(status, message)
 
@@ -127,13 +130,13 @@ def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"parameters": None, "strict": None, **tool} if tool.get("type") == "function" else tool
 
 
-def _output(asked: ModelRequest, answer: Answer, status: str) -> Iterator[dict[str, Any]]:
+def _output(model_request: ModelRequest, answer: Answer, status: str) -> Iterator[dict[str, Any]]:
     """The items: the text as a message, then the calls.
 
     Clients send the items back. So their ids come from their places, as those of calls do.
     """
-    thread = asked.body.get("previous_response_id")
-    seed = json_text([len(as_items(asked.body.get("input"))), thread])
+    thread = model_request.body.get("previous_response_id")
+    seed = json_text([len(as_items(model_request.body.get("input"))), thread])
     digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]
     if answer.text is not None:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}

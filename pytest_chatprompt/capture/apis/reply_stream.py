@@ -1,6 +1,6 @@
 """`ReplyStream`: the body of a reply that is made while it is read; and the ways in which APIs write events.
 
-Events come in, bytes come out, in a sync or an async loop, as often as asked. `model_api` puts it into a response.
+Events come in, bytes come out, in a sync or an async loop, as often as needed. `model_api` puts it into a response.
 """
 
 from __future__ import annotations

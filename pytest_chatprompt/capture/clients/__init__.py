@@ -2,5 +2,5 @@
 
 An `Interceptor` comes in; it gets each request as an `httpx.Request`, and what it returns goes back to the client as a
 reply of its own library. `interception` is the way in. Each library is one module, a seam at its transport, and one
-line in the table of `seams`.
+line in the `table`.
 """

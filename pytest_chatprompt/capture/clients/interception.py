@@ -2,7 +2,7 @@
 
 An `Interceptor` comes in, and is called for each request of each client, in all threads and event loops. `eval_api` and
 whoever else wants to see requests may call it. Not seen: requests that an in-memory transport or a mock answers above
-these seams, and what sends through no HTTP library of the table in `seams`.
+these seams, and what sends through no HTTP library of the `table`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.clients.interceptor import (
     push_interceptor,
     remove_interceptor,
 )
-from pytest_chatprompt.capture.clients.seams import PATCHING
+from pytest_chatprompt.capture.clients.table import PATCHING
 
 __all__ = ["Interceptor", "intercept_clients", "let_pass"]
 

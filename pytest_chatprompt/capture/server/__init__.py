@@ -2,5 +2,5 @@
 
 Requests come in, whose clients were led here by environment variables. A `CaptureServer` hands each of them, with the
 URL that it has at the real API, to a function of its owner, and writes the response; or it forwards the request to the
-real API. `capture.agents` and the fixtures call it. To add an API: one line in `led_apis`.
+real API. `capture.agent_requests` and `EvalAPI` call it. To add an API: one line in `table`.
 """

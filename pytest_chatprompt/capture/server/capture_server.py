@@ -2,8 +2,8 @@
 
 Requests come in from whatever client was led here by `environ`. Each goes, as an `httpx.Request` with the URL of the
 real API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards
-the request to the real API. The fixtures make one when somebody asks for its URL; `capture.agents` makes one for each
-run of an agent.
+the request to the real API. `EvalAPI` makes one when its URL is asked for, `agent_requests` one for each run of an
+agent.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class CaptureServer:
             CaptureError: it cannot be sent on, or the API cannot be reached.
         """
         if not self._is_live:
-            raise CaptureError(f"nothing answers {request.method} {request.url.copy_with(query=None)} offline")
+            raise CaptureError(
+                f"nothing answers {request.method} {request.url.copy_with(query=None)} offline; "
+                "add a route to eval_api, or run with --chatprompt-live"
+            )
         target = request.extensions[_TARGET]
         with self._lock:
             if self._forwarder is None:

@@ -131,7 +131,9 @@ class ServerConnection:
             # The first bytes of HTTP/2 look like a request (https://www.rfc-editor.org/rfc/rfc9113#section-3.4).
             raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
         if head.method == b"CONNECT":
-            raise _RefusedRequestError(403, "this is no proxy for other hosts: the run is offline")
+            raise _RefusedRequestError(
+                403, "only requests to the APIs of models are captured: this server is no proxy for other hosts"
+            )
         if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):
             raise _RefusedRequestError(426, "WebSockets cannot be captured: send plain HTTP requests")
         chunks: list[bytes] = []
@@ -153,7 +155,9 @@ class ServerConnection:
             self._http.receive_data(self._client.recv(_READ_BYTES))
 
     def _too_long(self) -> _RefusedRequestError:
-        return _RefusedRequestError(413, f"the body of a captured request may have {self._max_body_bytes:,} bytes")
+        return _RefusedRequestError(
+            413, f"the body of a captured request may have at most {self._max_body_bytes:,} bytes; send a shorter one"
+        )
 
     # --- writing
 

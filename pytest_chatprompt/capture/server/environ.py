@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_chatprompt.capture.server.led_apis import LED_APIS
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 
 # Clients read either case (https://docs.python.org/3/library/urllib.request.html#urllib.request.getproxies, curl(1)).
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
@@ -23,7 +23,9 @@ def url_variables(server_url: str) -> dict[str, str]:
     Args:
         server_url: `http://127.0.0.1:PORT`.
     """
-    return {variable: f"{server_url}/{api.name}{path}" for api in LED_APIS for variable, path in api.urls.items()}
+    return {
+        variable: f"{server_url}/{api.name}{path}" for api in REDIRECTED_APIS for variable, path in api.urls.items()
+    }
 
 
 def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
@@ -51,7 +53,7 @@ def build_environ(
             credentials for AWS.
     """
     variables = url_variables(server_url)
-    for api in LED_APIS:
+    for api in REDIRECTED_APIS:
         # SDKs warn of two keys, and some prefer the other one: it is replaced only where it is set.
         is_needed = {api.keys[0]: not api.offline}
         variables |= {key: placeholder for key in api.keys if is_needed.get(key) or environment.get(key)}

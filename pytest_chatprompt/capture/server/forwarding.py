@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.capture.server.led_apis import LED_APIS
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.capture.server.targets import Target, find_real_url
 from pytest_chatprompt.errors import CaptureError
 
@@ -51,7 +51,9 @@ class Forwarder:
         try:
             return self._client.send(self._prepare(request, target, environment), stream=True)
         except httpx.HTTPError as error:
-            raise CaptureError(f"{request.method} {_shown(request)} was not answered: {error!r}") from error
+            raise CaptureError(
+                f"{request.method} {_shown(request)} got no reply: {error!r}; check the network and the URL of the API"
+            ) from error
 
     def close(self) -> None:
         """Close the connections to the APIs."""
@@ -59,15 +61,16 @@ class Forwarder:
 
     def _prepare(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Request:
         if target.api is None:
-            names = ", ".join(api.name for api in LED_APIS)
+            names = ", ".join(api.name for api in REDIRECTED_APIS)
             raise CaptureError(
                 f"{request.method} {_shown(request)} cannot be sent on, since its path names no API; "
-                f"it has to begin with the name of one: {names}"
+                f"it must begin with the name of one: {names}"
             )
         url = find_real_url(target, environment, self._server_url)
         if url is None:
             raise CaptureError(
-                f"{request.method} {_shown(request)} cannot be sent on: set {next(iter(target.api.urls))} to its URL"
+                f"{request.method} {_shown(request)} cannot be sent on: "
+                f"set {next(iter(target.api.urls))} to the URL of your API"
             )
         if request.headers.get("authorization", "").startswith(_SIGV4):
             raise CaptureError(

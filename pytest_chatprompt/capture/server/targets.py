@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.capture.server.led_apis import LED_APIS, LedAPI
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS, RedirectedAPI
 
-_BY_NAME: Final = {api.name: api for api in LED_APIS}
+_BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
 # Every user has an endpoint of their own at Azure, and this is the one that is captured.
 _UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
 _REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -29,7 +29,7 @@ class Target(NamedTuple):
         url: the URL at the API's public address; on the server itself if there is no such API.
     """
 
-    api: LedAPI | None
+    api: RedirectedAPI | None
     path: str
     url: httpx.URL
 

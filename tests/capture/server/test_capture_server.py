@@ -106,7 +106,10 @@ def test_an_error_without_a_text_is_told_by_its_name(start_server: StartServer) 
 def test_nothing_is_forwarded_offline(start_server: StartServer) -> None:
     server = start_server(lambda _: None)
     reply = get(server, "/openai/v1/chat/completions?key=x")
-    text = "nothing answers POST https://api.openai.com/v1/chat/completions offline"
+    text = (
+        "nothing answers POST https://api.openai.com/v1/chat/completions offline; "
+        "add a route to eval_api, or run with --chatprompt-live"
+    )
     assert (reply.status_code, reply.json()["message"]) == (404, text)
     assert [str(error) for error in server.errors] == [text]
 

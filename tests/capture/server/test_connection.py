@@ -69,10 +69,13 @@ def test_a_client_of_http_1_0_gets_a_reply_that_ends_with_the_connection(start_s
 @pytest.mark.parametrize(
     ("head", "body", "text"),
     [
-        pytest.param(b"content-length: 11", b"", b"may have 10 bytes", id="by its length"),
+        pytest.param(b"content-length: 11", b"", b"may have at most 10 bytes", id="by its length"),
         pytest.param(b"content-length: 11\r\nexpect: 100-continue", b"", b"HTTP/1.1 413", id="before it is sent"),
         pytest.param(
-            b"transfer-encoding: chunked", b"6\r\nabcdef\r\n6\r\nabcdef\r\n", b"may have 10 bytes", id="in chunks"
+            b"transfer-encoding: chunked",
+            b"6\r\nabcdef\r\n6\r\nabcdef\r\n",
+            b"may have at most 10 bytes",
+            id="in chunks",
         ),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.server.environ import build_environ, seal_environ, url_variables
-from pytest_chatprompt.capture.server.led_apis import LED_APIS
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.capture.server.targets import find_target
 
 URL = "http://127.0.0.1:5000"
@@ -73,7 +73,7 @@ def test_nothing_but_urls_and_placeholders_is_set() -> None:
 
 
 def test_a_second_key_is_replaced_where_it_is_set_so_that_no_real_key_is_left() -> None:
-    real = {key: "real" for api in LED_APIS for key in api.keys}
+    real = {key: "real" for api in REDIRECTED_APIS for key in api.keys}
     assert "real" not in {**real, **built(real)}.values()
     assert built({"GOOGLE_API_KEY": ""}).get("GOOGLE_API_KEY") is None
 

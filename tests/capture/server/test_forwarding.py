@@ -152,13 +152,13 @@ def test_a_function_may_forward_by_itself(
         pytest.param(
             "/v1/chat/completions",
             {},
-            "cannot be sent on, since its path names no API; it has to begin with the name of one: openai, azure, ",
+            "cannot be sent on, since its path names no API; it must begin with the name of one: openai, azure, ",
             id="no API",
         ),
         pytest.param(
             "/azure/openai/v1/responses?key=1",
             {},
-            "POST https://azure-openai.invalid/openai/v1/responses cannot be sent on: set AZURE_OPENAI_ENDPOINT to its URL",
+            "POST https://azure-openai.invalid/openai/v1/responses cannot be sent on: set AZURE_OPENAI_ENDPOINT to the URL of your API",
             id="an endpoint that nobody knows",
         ),
         pytest.param(
@@ -193,7 +193,7 @@ def test_an_api_that_cannot_be_reached_is_an_error_that_says_so(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     reply = post(live_server, "/openai/v1/x")
-    assert reply.json()["message"].startswith("POST https://api.openai.com/v1/x was not answered: ConnectError(")
+    assert reply.json()["message"].startswith("POST https://api.openai.com/v1/x got no reply: ConnectError(")
 
 
 def test_a_live_capture_of_this_process_does_not_take_what_is_forwarded(

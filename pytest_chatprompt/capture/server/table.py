@@ -20,7 +20,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class LedAPI:
+class RedirectedAPI:
     """An API, and the variables that lead its clients to the server.
 
     Args:
@@ -39,8 +39,8 @@ class LedAPI:
     offline: Mapping[str, str] = field(default_factory=dict)
 
 
-LED_APIS: Final = (
-    LedAPI(
+REDIRECTED_APIS: Final = (
+    RedirectedAPI(
         "openai",
         "https://api.openai.com",
         # openai 3.54 `lib/_client_auth.py`, Node's 6.49 `client.js`, pydantic-ai; Codex is led by its configuration.
@@ -48,14 +48,14 @@ LED_APIS: Final = (
         {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"},
         ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"),
     ),
-    LedAPI(
+    RedirectedAPI(
         "azure",
         "",
         # openai 3.54 `lib/azure.py`, Node's 6.49 `azure.js`, pydantic-ai `providers/azure.py`; litellm: AZURE_API_BASE.
         {"AZURE_OPENAI_ENDPOINT": "", "AZURE_API_BASE": ""},
         ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
     ),
-    LedAPI(
+    RedirectedAPI(
         "anthropic",
         "https://api.anthropic.com",
         # anthropic 2.12 `_client.py`, Node's 1.12 `client.js`. litellm `main.py` prefers ANTHROPIC_API_BASE,
@@ -63,7 +63,7 @@ LED_APIS: Final = (
         {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_BASE": "", "ANTHROPIC_API_URL": ""},
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     ),
-    LedAPI(
+    RedirectedAPI(
         "gemini",
         "https://generativelanguage.googleapis.com",
         # google-genai 3.4 `_base_url.py`, Node's 2.32 `dist/node/index.cjs`.
@@ -71,7 +71,7 @@ LED_APIS: Final = (
         {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": "/v1beta"},
         ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_API_KEY"),
     ),
-    LedAPI(
+    RedirectedAPI(
         "bedrock",
         "https://bedrock-runtime.us-east-1.amazonaws.com",
         # All SDKs of AWS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), botocore 1.44;
@@ -90,28 +90,28 @@ LED_APIS: Final = (
             "AWS_DEFAULT_REGION": "us-east-1",
         },
     ),
-    LedAPI(
+    RedirectedAPI(
         "ollama",
         "http://127.0.0.1:11434",
         # ollama 0.6 `_client.py`; litellm `llms/ollama/common_utils.py`; pydantic-ai `providers/ollama.py`.
         {"OLLAMA_HOST": "", "OLLAMA_API_BASE": "", "OLLAMA_BASE_URL": "/v1"},
         ("OLLAMA_API_KEY",),
     ),
-    LedAPI(
+    RedirectedAPI(
         "cohere",
         "https://api.cohere.com",
         # cohere 7.3 `client_v2.py`; pydantic-ai `providers/cohere.py`; litellm `main.py`: the URL of the chat itself.
         {"CO_API_URL": "", "CO_BASE_URL": "", "COHERE_API_BASE": "/v2/chat"},
         ("CO_API_KEY", "COHERE_API_KEY"),
     ),
-    LedAPI(
+    RedirectedAPI(
         "mistral",
         "https://api.mistral.ai",
         # litellm `main.py`, `llms/mistral/chat/transformation.py`; for the official package see above.
         {"MISTRAL_API_BASE": "/v1", "MISTRAL_AZURE_API_BASE": "/v1"},
         ("MISTRAL_API_KEY",),
     ),
-    LedAPI(
+    RedirectedAPI(
         "groq",
         "https://api.groq.com",
         # groq 1.7 `_client.py`, Node's 1.6 `client.js`, pydantic-ai `providers/groq.py`; litellm `main.py`.
@@ -119,9 +119,9 @@ LED_APIS: Final = (
         ("GROQ_API_KEY",),
     ),
     # together 3.1, cerebras-cloud-sdk 1.91, fireworks-ai 1.2: `_client.py` of each.
-    LedAPI("together", "https://api.together.ai", {"TOGETHER_BASE_URL": ""}, ("TOGETHER_API_KEY",)),
-    LedAPI("cerebras", "https://api.cerebras.ai", {"CEREBRAS_BASE_URL": ""}, ("CEREBRAS_API_KEY",)),
-    LedAPI(
+    RedirectedAPI("together", "https://api.together.ai", {"TOGETHER_BASE_URL": ""}, ("TOGETHER_API_KEY",)),
+    RedirectedAPI("cerebras", "https://api.cerebras.ai", {"CEREBRAS_BASE_URL": ""}, ("CEREBRAS_API_KEY",)),
+    RedirectedAPI(
         "fireworks",
         "https://api.fireworks.ai",
         # litellm `llms/fireworks_ai/chat/transformation.py`: FIREWORKS_API_BASE.
@@ -129,7 +129,7 @@ LED_APIS: Final = (
         ("FIREWORKS_API_KEY",),
     ),
     # litellm `llms/deepseek/chat/transformation.py`, `main.py`, `llms/xai/chat/transformation.py`.
-    LedAPI("deepseek", "https://api.deepseek.com", {"DEEPSEEK_API_BASE": "/beta"}, ("DEEPSEEK_API_KEY",)),
-    LedAPI("openrouter", "https://openrouter.ai", {"OPENROUTER_API_BASE": "/api/v1"}, ("OPENROUTER_API_KEY",)),
-    LedAPI("xai", "https://api.x.ai", {"XAI_API_BASE": "/v1"}, ("XAI_API_KEY",)),
+    RedirectedAPI("deepseek", "https://api.deepseek.com", {"DEEPSEEK_API_BASE": "/beta"}, ("DEEPSEEK_API_KEY",)),
+    RedirectedAPI("openrouter", "https://openrouter.ai", {"OPENROUTER_API_BASE": "/api/v1"}, ("OPENROUTER_API_KEY",)),
+    RedirectedAPI("xai", "https://api.x.ai", {"XAI_API_BASE": "/v1"}, ("XAI_API_KEY",)),
 )

@@ -1,4 +1,4 @@
-"""The seams: where each HTTP library is taken, and the patches of this process.
+"""The table of the HTTP libraries that are captured: one line each, and the patches of this process.
 
 To add a library: a module with a function `patches`, and one line in the table. `interception` starts and stops them.
 """
