@@ -181,7 +181,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         return api
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
-    capture = OwnCodeCapture(request.node, session.redactor, session.network)
+    capture = OwnCodeCapture(request.node, session.redactor)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api

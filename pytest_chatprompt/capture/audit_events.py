@@ -115,7 +115,9 @@ def is_address(host: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Whether a host, a name or an address, is this machine itself."""
     try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        address = ipaddress.ip_address(host.partition("%")[0])
+        # Servers show the unspecified address, 0.0.0.0, as theirs, and clients that use it reach this machine.
+        return address.is_loopback or address.is_unspecified
     except ValueError:
         return host == "localhost"
 

@@ -8,6 +8,7 @@ or to an allowed host passes, unless it is a request to a known API. Any other r
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
+from pytest_chatprompt.capture.network_guard import blame_late_thread
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
@@ -62,6 +64,7 @@ class EvalAPI(respx.MockRouter):
         self._replies = ReplyQueue()
         self._server: CaptureServer | None = None
         self._server_lock = threading.Lock()
+        self._process_id = os.getpid()
 
     @property
     def sent(self) -> tuple[SentRequest, ...]:
@@ -180,6 +183,9 @@ class EvalAPI(respx.MockRouter):
         if FORWARDED_EXTENSION in request.extensions:
             # Of a child process, whose request the server took already.
             return None
+        refusal = self._refuse_foreign(request)
+        if refusal is not None:
+            return refusal
         entry = self._log_request(request)
         if self.routes and not self.is_live:
             try:
@@ -194,6 +200,9 @@ class EvalAPI(respx.MockRouter):
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         # The server forwards through a sync client.
+        refusal = self._refuse_foreign(request)
+        if refusal is not None:
+            return refusal
         entry = self._log_request(request)
         if self.routes and not self.is_live:
             try:
@@ -240,6 +249,21 @@ class EvalAPI(respx.MockRouter):
             self.log.remove(entry)
             return None
         return self._refuse(entry.request)
+
+    def _refuse_foreign(self, request: httpx.Request) -> httpx.Response | None:
+        """Refuse a request that is not of the test that runs; `None` if it is."""
+        target = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
+        if os.getpid() != self._process_id:
+            text = (
+                f"{target} is sent by a forked process, which cannot be captured; start the process anew "
+                "('spawn'), with the variables of eval_api.environ"
+            )
+            return error_reply(_UNANSWERED_STATUS, text)
+        case = blame_late_thread(request.url.host)
+        if not case:
+            return None
+        text = f"{target} is not sent: {case} started this thread in an offline run, and has ended"
+        return error_reply(_UNANSWERED_STATUS, text)
 
     def _refuse(self, request: httpx.Request) -> httpx.Response:
         return error_reply(_UNANSWERED_STATUS, self._refusal(request))

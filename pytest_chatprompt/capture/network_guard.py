@@ -151,6 +151,22 @@ def guard_network(
                     _guards.late_threads[thread] = attempts
 
 
+def blame_late_thread(target: str) -> str:
+    """Note an attempt of the calling thread if it has outlived the case that started it.
+
+    Args:
+        target: what it tried to reach.
+
+    Returns:
+        The node id of that case; `""` if this thread is none of these.
+    """
+    owner = _guards.late_threads.get(threading.current_thread()) if _guards.late_threads else None
+    if owner is None:
+        return ""
+    owner.late.append(target)
+    return owner.owner
+
+
 @contextmanager
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
     """Let guards pass the programs that are started with these environment variables; they are not listed either.

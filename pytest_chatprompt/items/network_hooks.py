@@ -70,14 +70,6 @@ class NetworkHooks:
         attempts.programs.clear()
         return "" if is_failed else text
 
-    def watch_late(self, attempts: ConnectionAttempts) -> None:
-        """Report at the end of the run what threads try that outlived a test.
-
-        Args:
-            attempts: of the guard of that test.
-        """
-        self._with_late_threads.append(attempts)
-
     def collect_late(self) -> list[tuple[str, str]]:
         """What threads tried after their items had ended; `session` asks at the end of the run.
 

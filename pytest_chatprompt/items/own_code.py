@@ -17,14 +17,13 @@ import pytest
 
 from pytest_chatprompt.capture.network_guard import POOL_THREADS, ConnectionAttempts
 from pytest_chatprompt.errors import CaptureWarning
-from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.redaction import Redactor
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
-_ENDING_SECONDS: Final = 0.5
+_ENDING_SECONDS: Final = 0.2
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 
@@ -34,17 +33,15 @@ class OwnCodeCapture:
     Args:
         item: the test.
         redactor: learns the credentials in the requests.
-        network: reports what threads try that outlive the test.
     """
 
-    def __init__(self, item: pytest.Item, redactor: Redactor, network: NetworkHooks) -> None:
+    def __init__(self, item: pytest.Item, redactor: Redactor) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
         self._item = item
-        self._network = network
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
         self._threads_before: set[threading.Thread] = set()
@@ -62,7 +59,7 @@ class OwnCodeCapture:
         self._threads_before = set(threading.enumerate())
         with ExitStack() as stack:
             if not self.api.is_live:
-                guarded = offline(owner=self._item.nodeid, allows_programs=True, allowed_hosts=self.api.allowed_hosts)
+                guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)
                 self._attempts = stack.enter_context(guarded)
             stack.enter_context(self.api.intercept())
             stack.callback(self.api.close)
@@ -71,14 +68,12 @@ class OwnCodeCapture:
     def stop(self) -> None:
         """Stop capturing, and warn about a thread that goes on."""
         self._stack.close()
-        if self._attempts.has_late_threads:
-            self._network.watch_late(self._attempts)
         thread = self._find_late_thread()
         if thread is not None:
             warnings.warn(
                 CaptureWarning(
                     f"{self._item.nodeid}: the thread {thread.name!r}, which this test started, is still running; "
-                    "offline its requests are blocked from now on, in a live run they are not captured. "
+                    "what it sends from now on is not captured, or by the test that runs then. "
                     "End it before the test ends."
                 ),
                 stacklevel=1,
@@ -95,17 +90,17 @@ class OwnCodeCapture:
         return None
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
-        """Why the test has to fail although its code raised no error.
+        """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
 
         Args:
             call: a phase of the test.
 
         Returns:
-            What to report; `""` if the phase has failed anyway, or nothing is wrong.
+            What to report; `""` if nothing is wrong.
         """
         from pytest_chatprompt.capture.eval_api import unanswered_message  # noqa: PLC0415
 
-        is_failed = call.excinfo is not None
+        has_passed = call.excinfo is None
         if call.when == "setup":
             return ""
         text = ""
@@ -124,12 +119,12 @@ class OwnCodeCapture:
             )
         elif call.when == "call" and (errors := self.api.server_errors):
             text = f"a request of a child process failed: {errors[0]}"
-        elif call.when == "call" and (replies := self.api.unused_replies):
+        elif has_passed and call.when == "call" and (replies := self.api.unused_replies):
             text = unused_replies_message(len(replies))
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
         self._attempts.programs.clear()
-        return "" if is_failed else text
+        return text
 
 
 def unused_replies_message(count: int) -> str:

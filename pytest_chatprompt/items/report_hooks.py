@@ -59,10 +59,7 @@ class ReportHooks:
         """Show an error of this package as its text, at the position of the case."""
         if not isinstance(item, EvalItem):
             capture = OwnCodeCapture.of(item)
-            problem = capture.take_problem(call) if capture is not None else ""
-            if problem:
-                call.excinfo = text_failure(problem)
-            return (yield)
+            return (yield) if capture is None else (yield from _report_own_code(capture, call))
         swallowed = self.network.take_swallowed(call)
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
@@ -90,6 +87,21 @@ class ReportHooks:
             # In the call phase pytest asks the item by itself.
             report.longrepr = item.repr_failure(call.excinfo)
         return report
+
+
+def _report_own_code(
+    capture: OwnCodeCapture, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of an ordinary test with `eval_api`, with what was wrong with its requests."""
+    problem = capture.take_problem(call)
+    if problem and call.excinfo is None:
+        call.excinfo = text_failure(problem)
+        return (yield)
+    report = yield
+    if problem and report.failed:
+        # The error of a client may say no more than its status.
+        report.sections.append(("eval_api", problem))
+    return report
 
 
 def _is_outage(error: BaseException) -> bool:

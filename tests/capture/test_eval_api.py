@@ -215,3 +215,28 @@ def test_a_body_that_is_nested_too_deep_is_kept_as_text() -> None:
     with api.intercept():
         httpx.post(ANSWERED[0], content=body)
     assert api.sent[0].body == body
+
+
+def test_a_route_that_does_not_match_leaves_a_built_in_provider_its_default_reply() -> None:
+    api = EvalAPI()
+    api.get("https://elsewhere.example/").respond(200)
+    assert "(offline)" in api.handler(httpx.Request("POST", ANSWERED[1], json={})).text
+    api.post(ANSWERED[1]).pass_through()
+    assert "(offline)" in api.handler(httpx.Request("POST", ANSWERED[1], json={})).text
+
+
+def test_a_reply_waits_for_an_api_that_can_give_it() -> None:
+    api = EvalAPI()
+    api.reply("a text")
+    with api.intercept():
+        vectors = httpx.post("https://api.openai.com/v1/embeddings", json={"input": "hi", "model": "m"}).json()
+        assert len(vectors["data"]) == 1
+        assert "a text" in httpx.post(ANSWERED[1], json={}).text
+
+
+def test_requests_whose_order_is_chance_can_be_sorted() -> None:
+    api = EvalAPI()
+    with api.intercept():
+        for number in (2, 1):
+            httpx.post(ANSWERED[1], json={"number": number})
+    assert [sent.body["number"] for sent in sorted(api.sent)] == [1, 2]

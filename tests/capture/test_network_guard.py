@@ -291,3 +291,45 @@ def test_an_allowance_ends_with_its_block_whatever_others_there_are() -> None:
 def test_an_allowance_of_no_variables_would_allow_every_program() -> None:
     with pytest.raises(ValueError, match="no variables would allow every program"), allow_programs({}):
         pass
+
+
+def test_an_allowed_name_is_looked_up_and_its_addresses_are_reached() -> None:
+    with guard_network(allowed_hosts=["files.invalid"]) as attempts:
+        with pytest.raises(BlockedConnectionError):
+            connect_without_waiting("192.0.2.1")
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo("files.invalid", 80)
+        connect_without_waiting("192.0.2.1")
+        with pytest.raises(BlockedConnectionError):
+            socket.getaddrinfo("elsewhere.invalid", 80)
+    assert [address.partition(":")[0] for address in attempts.blocked] == ["192.0.2.1", "elsewhere.invalid"]
+
+
+def connect_without_waiting(address: str) -> None:
+    with socket.socket() as connection:
+        connection.setblocking(False)
+        # Nothing waits for the answer; without a network the system refuses at once.
+        connection.connect_ex((address, 80))
+
+
+def test_programs_may_be_allowed_and_functions_of_the_c_library_stay_blocked() -> None:
+    with guard_network(allows_programs=True) as attempts:
+        assert subprocess.run(["true"], check=True).returncode == 0
+        with pytest.raises(BlockedConnectionError):
+            ctypes.CDLL(None).connect  # noqa: B018 - looking it up is the attempt
+    assert attempts.programs == ["connect"]
+
+
+def test_the_standard_library_may_ask_about_this_machine() -> None:
+    code = (
+        "import subprocess\ndef ask():\n    return subprocess.run(['uname'], capture_output=True, check=True).stdout\n"
+    )
+    as_platform: dict[str, Any] = {"__name__": "platform"}
+    exec(code, as_platform)
+    as_another: dict[str, Any] = {"__name__": "application"}
+    exec(code, as_another)
+    with guard_network() as attempts:
+        assert as_platform["ask"]()
+        with pytest.raises(BlockedConnectionError):
+            as_another["ask"]()
+    assert attempts.programs == ["uname"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pytest_chatprompt.capture.apis.answer import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation
@@ -20,6 +20,19 @@ from pytest_chatprompt.capture.apis.reply_stream import json_bytes, pieces, serv
 
 _PATH = re.compile(r"([^/:]+):(g|streamG)enerateContent$")
 _MOST_CANDIDATES = 8
+
+
+_CAMEL_CASE: Final = {
+    "any_of": "anyOf",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "prefix_items": "prefixItems",
+    "additional_properties": "additionalProperties",
+}
 
 
 class GeminiGenerateContent(ChatAPI):
@@ -64,7 +77,9 @@ class GeminiGenerateContent(ChatAPI):
         tools = [
             Tool(
                 function["name"],
-                first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters") or {},
+                _with_camel_case(
+                    first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters") or {}
+                ),
             )
             for tool in map(as_mapping, as_items(model_request.body.get("tools")))
             for function in map(as_mapping, as_items(first_of(tool, "functionDeclarations", "function_declarations")))
@@ -128,8 +143,24 @@ def _schema(body: Mapping[str, Any]) -> Any:
         config, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema"
     )
     if schema is not None:
-        return schema
+        return _with_camel_case(schema)
     return {"type": "object"} if media_type == "application/json" else None
+
+
+def _with_camel_case(schema: Any) -> Any:
+    """A schema with the keywords of JSON Schema: google-genai sends those inside of `responseSchema` in snake case."""
+    if isinstance(schema, list):
+        return [_with_camel_case(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    converted = {_CAMEL_CASE.get(key, key): value for key, value in schema.items()}
+    return {
+        # The keys of `properties` are names.
+        key: {name: _with_camel_case(each) for name, each in value.items()}
+        if key == "properties" and isinstance(value, Mapping)
+        else _with_camel_case(value)
+        for key, value in converted.items()
+    }
 
 
 def _unquoted(body: Mapping[str, Any], text: str) -> str:

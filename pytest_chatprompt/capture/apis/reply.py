@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
+# As the APIs call them.
+_OTHER_NAMES: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "input": "arguments"}
 _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
 
@@ -45,6 +48,8 @@ class Reply:
     def __post_init__(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
             raise TypeError(f"text must be a str, not {_type(self.text)}; give data as json={{...}}")
+        if self.text is not None and replace_surrogates(self.text) != self.text:
+            raise ValueError("text holds half a character (a lone surrogate), which no reply can hold")
         if self.finish_reason is not None and not (isinstance(self.finish_reason, str) and self.finish_reason):
             raise TypeError(f"finish_reason must be a word such as 'length', not {self.finish_reason!r}")
         object.__setattr__(self, "tool_calls", _checked_calls(self.tool_calls))
@@ -107,7 +112,12 @@ def _checked_usage(usage: Any) -> Mapping[str, int]:
 def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
     for key in mapping:
         if key not in known:
-            hint = did_you_mean(str(key), known) or f"known are {', '.join(known)}"
+            close = _OTHER_NAMES.get(key)
+            hint = (
+                f"did you mean {close!r}?"
+                if close in known
+                else did_you_mean(str(key), known) or f"known are {', '.join(known)}"
+            )
             raise ValueError(f"{place}: unknown key {key!r}; {hint}")
 
 

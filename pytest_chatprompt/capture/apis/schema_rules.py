@@ -181,7 +181,8 @@ def _types(schema: Mapping[str, Any]) -> list[str] | None:
     names = [name.lower() for name in (declared if isinstance(declared, list) else [declared]) if isinstance(name, str)]
     types = [name for name in names if name in _ALL_TYPES]
     if not types:
-        return None
+        # google-genai writes an optional reference to the model itself as nothing but this.
+        return ["null"] if schema.get("nullable") is True and len(schema) == 1 else None
     return [*types, "null"] if schema.get("nullable") is True and "null" not in types else types
 
 

@@ -17,4 +17,5 @@ def error_reply(status: int, text: str) -> httpx.Response:
     """
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
-    return httpx.Response(status, json=data)
+    # Clients that do not read the body show the reason.
+    return httpx.Response(status, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})

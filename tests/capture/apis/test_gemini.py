@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import httpx
 import httpx2
 import pydantic
 import pytest
@@ -246,3 +247,22 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
         ("unknown", '{"role": 5}'),
     ]
     assert read({"contents": {"parts": [{"text": "one"}]}}) == (ConversationTurn("user", ("one",)),)
+
+
+def test_the_schema_of_google_genai_is_read_in_snake_case_too() -> None:
+    schema = {
+        "type": "OBJECT",
+        "properties": {
+            "min_items": {"type": "ARRAY", "items": {"type": "STRING", "min_length": 2}, "min_items": 1},
+            "either": {"any_of": [{"type": "INTEGER"}, {"type": "STRING"}]},
+            "parent": {"nullable": True},
+        },
+        "required": ["min_items", "either", "parent"],
+    }
+    body = {"contents": [], "generationConfig": {"responseMimeType": "application/json", "responseSchema": schema}}
+    url = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
+    reply = GeminiGenerateContent().answer(httpx.Request("POST", url, json=body)).json()
+    instance = json.loads(reply["candidates"][0]["content"]["parts"][0]["text"])
+    assert [len(text) for text in instance["min_items"]] == [2]
+    assert isinstance(instance["either"], int | str)
+    assert instance["parent"] is None

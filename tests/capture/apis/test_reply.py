@@ -79,3 +79,13 @@ def test_a_reply_does_not_change_with_the_data_that_it_was_made_of() -> None:
     data["a"].append(2)
     assert reply.json == {"a": [1]}
     assert calls.tool_calls == ({"name": "f", "arguments": {"b": {"a": [1]}}},)
+
+
+def test_the_names_of_the_apis_lead_to_the_right_ones() -> None:
+    with pytest.raises(ValueError, match=r"unknown key 'prompt_tokens'; did you mean 'input_tokens'\?"):
+        Reply("a", usage={"prompt_tokens": 1})
+
+
+def test_half_a_character_is_no_text() -> None:
+    with pytest.raises(ValueError, match="half a character"):
+        Reply("\ud800")

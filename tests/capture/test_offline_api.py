@@ -1,0 +1,69 @@
+"""What answers a request offline: the class of its provider, else its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+
+from pytest_chatprompt import EvalAPI, OpenAIProvider, ProviderRequest, ProviderResponse
+from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.capture.apis.table import get_api
+from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+
+
+class Fim(OpenAIProvider):
+    offline_path = r"/fim$"
+    offline_reply: ClassVar[Mapping[str, Any]] = {"completion": "(fim)"}
+
+
+class Agentic(OpenAIProvider):
+    """Looks at its replies itself, so they have to be valid for each request."""
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        return ProviderResponse(text=request.question)
+
+
+def post(path: str, sender: type[ChatProvider], body: Any = None) -> httpx.Request:
+    extensions = {PROVIDER_EXTENSION: sender}
+    return httpx.Request("POST", f"https://api.example{path}", json=body or {}, extensions=extensions)
+
+
+@pytest.mark.parametrize("provider", CHAT_PROVIDERS)
+def test_every_built_in_provider_names_an_api(provider: type[ChatProvider]) -> None:
+    assert get_api(provider.offline_api).name == provider.offline_api
+
+
+def test_a_declared_reply_comes_first_and_a_queued_one_before_it() -> None:
+    request = post("/v1/fim", Fim)
+    api = find_offline_api(request)
+    assert api is not None
+    assert api.answer(request).json() == {"completion": "(fim)"}
+    assert api.accepts(Reply("queued"))
+    assert api.answer(request, Reply("queued")).json()["choices"][0]["message"]["content"] == "queued"
+
+
+def test_an_api_that_a_class_names_says_which_replies_it_can_give() -> None:
+    request = post("/v1/chat/completions", Agentic)
+    api = find_offline_api(request)
+    assert api is not None
+    assert api.accepts(Reply("queued"))
+    demanding = post("/v1/chat/completions", Agentic, {"response_format": {"type": "json_object"}})
+    assert api.answer(demanding).json()["choices"][0]["message"]["content"] == "{}"
+    assert api.answer(request, Reply("queued")).json()["choices"][0]["message"]["content"] == "queued"
+
+
+def test_a_request_to_no_known_api_has_no_answer() -> None:
+    assert find_offline_api(post("/v1/rerank", OpenAIProvider)) is None
+    assert find_offline_api(httpx.Request("GET", "https://api.example/v1/messages")) is None
+
+
+def test_a_queued_reply_goes_to_a_subclass_too() -> None:
+    eval_api = EvalAPI()
+    eval_api.reply("queued")
+    assert "queued" in eval_api.handler(post("/v1/chat/completions", OpenAIProvider)).text
