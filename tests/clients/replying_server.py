@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,3 +66,10 @@ def server() -> Iterator[Server]:
     started = Server()
     yield started
     started.close()
+
+
+@pytest.fixture(autouse=True)
+def collect_what_clients_leave() -> Iterator[None]:
+    """Collect connections and event loops that clients do not close, while their tests ignore warnings about that."""
+    yield
+    gc.collect()

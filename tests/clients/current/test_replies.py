@@ -24,9 +24,9 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from pytest_chatprompt.capture.apis.reply import Reply
-from tests.clients.replying_server import Server, server
+from tests.clients.replying_server import Server, collect_what_clients_leave, server
 
-__all__ = ["server"]
+__all__ = ["collect_what_clients_leave", "server"]
 pytestmark = pytest.mark.filterwarnings("ignore")
 MESSAGES: list[Any] = [{"role": "user", "content": "Hello"}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Paris"]}}, "required": ["city"]}

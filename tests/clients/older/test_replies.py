@@ -15,9 +15,9 @@ import pydantic
 import pytest
 
 from pytest_chatprompt.capture.apis.reply import Reply
-from tests.clients.replying_server import Server, server
+from tests.clients.replying_server import Server, collect_what_clients_leave, server
 
-__all__ = ["server"]
+__all__ = ["collect_what_clients_leave", "server"]
 pytestmark = pytest.mark.filterwarnings("ignore")
 MESSAGES: list[Any] = [{"role": "user", "content": "Hello"}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Paris"]}}, "required": ["city"]}
