@@ -504,3 +504,47 @@ def pytest_chatprompt_response(case):
         "--chatprompt-live", "--stepwise", "--chatprompt-concurrency", "2"
     ).assert_outcomes(failed=1)
     assert len(server.requests) <= 3
+
+
+def test_a_session_fixture_that_has_failed_is_a_reason(live_project: MakeLiveProject, server: Server) -> None:
+    conftest = """
+@pytest.fixture(scope="session")
+def broken():
+    raise RuntimeError("no database")
+
+def pytest_collection_modifyitems(items):
+    for item in items[1:]:
+        if item.config.getoption("chatprompt_live"):
+            item.fixturenames.append("broken")
+"""
+    result = live_project(4, conftest=conftest)("--chatprompt-live")
+    result.assert_outcomes(passed=1, errors=3)
+    assert len(server.requests) == 1
+
+
+def test_a_provider_without_a_fixture_is_not_sent_ahead(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(2)
+    run.write({"b.eval.yaml": eval_file(["b0", "b1"]).replace("provider: openai", "provider: nobody")})
+    run("--chatprompt-live").assert_outcomes(passed=2, errors=2)
+    assert len(server.requests) == 2
+
+
+def test_cases_are_sent_ahead_without_pytest_timeout_too(live_project: MakeLiveProject, server: Server) -> None:
+    result = live_project(4, conftest=FUNCTION_OF_HTTPX.replace("URL", server.url))(
+        "--chatprompt-live", "-p", "no:timeout"
+    )
+    result.assert_outcomes(passed=4)
+    result.stdout.no_fnmatch_line("*one by one*")
+
+
+FUNCTION_OF_HTTPX = """
+import httpx
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    def send(request):
+        body = {"messages": [{"role": "user", "content": request.question}]}
+        reply = httpx.post("URL/v1/chat/completions", json=body)
+        return reply.json()["choices"][0]["message"]["content"]
+    return send
+"""
