@@ -26,7 +26,7 @@ from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvid
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 
 _NOTHING_SENT: Final = (
-    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that lead it there "
+    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that point it there "
     "(OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own overrides them; "
     "set capture=False, or let its command pass the URL on"
 )

@@ -107,7 +107,7 @@ class EvalAPI(respx.MockRouter):
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """The environment variables that lead the SDKs of a child process to that server, with placeholders for keys.
+        """The environment variables that point the SDKs of a child process to that server, with placeholders for keys.
 
         Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
         """

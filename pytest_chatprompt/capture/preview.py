@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import httpx
 
-from pytest_chatprompt.capture.apis.answer import OFFLINE_TEXT
+from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.recorder import capture_offline

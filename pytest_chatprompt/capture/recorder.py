@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
-from pytest_chatprompt.capture.apis.answer import OFFLINE_TEXT
+from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
 from pytest_chatprompt.capture.exchange import Exchange
@@ -141,7 +141,7 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
     if attempts.programs:
         raise CaptureError(
             f"the provider tried to start {attempts.programs[0]}{attempts.callers[attempts.programs[0]].describe()}, "
-            "and what another program sends cannot be captured; lead it to eval_api with the variables of "
+            "and what another program sends cannot be captured; point it to eval_api with the variables of "
             "eval_api.environ, or start it in a live run only"
         ) from None
     if attempts.loopback and is_silent:

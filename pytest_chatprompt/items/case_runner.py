@@ -136,7 +136,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """
     __tracebackhide__ = True
     # Offline runs, which most are, need neither.
-    from pytest_chatprompt.items.answer import raise_if_unusable, record_answer  # noqa: PLC0415
+    from pytest_chatprompt.items.answer_recording import raise_if_unusable, record_answer  # noqa: PLC0415
     from pytest_chatprompt.items.usage import add_usage  # noqa: PLC0415
     from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256  # noqa: PLC0415
 

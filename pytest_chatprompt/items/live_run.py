@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
-from pytest_chatprompt.items.answer import record_answer
+from pytest_chatprompt.items.answer_recording import record_answer
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.look_ahead import LookAhead
 from pytest_chatprompt.items.stop_signal import StopWatcher

@@ -129,7 +129,7 @@ def failing():
         pytest.param(
             "subprocess.run(['curl', 'https://api.example'])",
             "the provider tried to start curl, called at conftest.py:*, and what another program sends cannot be captured;"
-            " lead it to eval_api with the variables of eval_api.environ, or start it in a live run only",
+            " point it to eval_api with the variables of eval_api.environ, or start it in a live run only",
             id="by the provider",
         ),
         pytest.param(

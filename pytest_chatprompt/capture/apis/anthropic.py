@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.capture.apis.answer import Answer
 from pytest_chatprompt.capture.apis.anthropic_schema import with_limits
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn, Media, Part, Thought, ToolResult
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_api import ChatAPI

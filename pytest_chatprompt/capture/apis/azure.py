@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.model_request import ModelRequest
 from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.capture.apis.answer import Answer
 from pytest_chatprompt.capture.apis.aws_event_stream import event_message
 from pytest_chatprompt.capture.apis.bedrock_messages import read_messages
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_api import ChatAPI

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn, Part
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_api import ChatAPI

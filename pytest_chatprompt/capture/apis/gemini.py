@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.gemini_contents import read_contents
 from pytest_chatprompt.capture.apis.model_api import ChatAPI

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
-from pytest_chatprompt.capture.apis.answer import Answer, AnswerToolCall
+from pytest_chatprompt.capture.apis.completion import Answer, AnswerToolCall
 from pytest_chatprompt.capture.apis.model_request import ModelRequest
 from pytest_chatprompt.capture.apis.openai_chat import OpenAIChat
 from pytest_chatprompt.capture.apis.openai_embeddings import OpenAIEmbeddings

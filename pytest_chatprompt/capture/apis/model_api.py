@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 import httpx
 
-from pytest_chatprompt.capture.apis.answer import Answer, make_answer
+from pytest_chatprompt.capture.apis.completion import Answer, make_answer
 from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest
 from pytest_chatprompt.capture.apis.reply import Reply

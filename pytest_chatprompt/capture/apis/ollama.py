@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationTurn, Media, Part, Thought, ToolResult
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_api import ChatAPI

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.capture.apis.answer import Answer, AnswerToolCall
+from pytest_chatprompt.capture.apis.completion import Answer, AnswerToolCall
 from pytest_chatprompt.capture.apis.conversation import (
     Conversation,
     ConversationTurn,

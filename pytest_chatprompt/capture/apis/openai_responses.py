@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.capture.apis.answer import Answer
+from pytest_chatprompt.capture.apis.completion import Answer
 from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_api import CREATED, ChatAPI

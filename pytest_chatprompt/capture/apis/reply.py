@@ -1,7 +1,7 @@
 """`Reply`: what a test wants the model to reply.
 
-The keyword arguments of `eval_api.reply(...)` come in; a checked, frozen `Reply` comes out. It knows no API: `answer`
-puts it together with what a request demands, and each API writes that in its own shape.
+The keyword arguments of `eval_api.reply(...)` come in; a checked, frozen `Reply` comes out. It knows no API:
+`completion` puts it together with what a request demands, and each API writes that in its own shape.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The least instance of a JSON Schema: what a model that is made to write JSON could reply.
 
-A schema comes in, JSON data comes out: the same for the same schema. Pure functions; `answer` calls `least_instance`.
+A schema comes in, JSON data comes out: the same for the same schema. Pure functions; `completion` calls
+`least_instance`.
 
 "Least" is: required properties alone, no more items than needed, 0, `""`, the first branch of a union that can end,
 the first value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_chatprompt.capture.clients import aiohttp_connector, http_client, httpcore_pool, urllib3_pool
+from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http, urllib3_pool
 from pytest_chatprompt.capture.clients.patching import Patching, Seam
 
 # By the module that has to be imported before there is anything to patch.
@@ -16,7 +16,7 @@ SEAMS: Final[Mapping[str, Seam]] = {
     "httpcore": httpcore_pool.patches,  # httpx
     "httpcore2": httpcore_pool.patches,  # httpx2
     "urllib3.connectionpool": urllib3_pool.patches,  # urllib3, requests, botocore
-    "http.client": http_client.patches,  # http.client, urllib.request
+    "http.client": stdlib_http.patches,  # http.client, urllib.request
     "aiohttp": aiohttp_connector.patches,
 }
 

@@ -86,7 +86,7 @@ class CaptureServer:
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """The variables that lead the SDKs of a child process here; put them over those of this process."""
+        """The variables that point the SDKs of a child process here; put them over those of this process."""
         return build_environ(self.url, self._placeholder, self._environment, is_live=self._is_live)
 
     def forward(self, request: httpx.Request) -> httpx.Response:

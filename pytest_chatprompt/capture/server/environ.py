@@ -1,4 +1,4 @@
-"""The environment variables that lead a child process to the server.
+"""The environment variables that point a child process to the server.
 
 The server's URL and its placeholder key come in, with the variables of this process; variables to put over those come
 out. Pure functions; `capture_server` calls them.

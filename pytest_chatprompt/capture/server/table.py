@@ -1,4 +1,4 @@
-"""The APIs whose clients environment variables lead to the server: one line each.
+"""The table of the APIs whose clients can be redirected to the server by environment variables: one line each.
 
 Nothing comes in; `environ` makes the variables of it, `targets` the URLs that requests have at the real API. A client
 sends to `http://127.0.0.1:PORT/openai/v1/...`, where `openai` is the name here, and what follows is the path at the
@@ -21,7 +21,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class RedirectedAPI:
-    """An API, and the variables that lead its clients to the server.
+    """An API, and the variables that point its clients to the server.
 
     Args:
         name: the first segment of the path on the server.

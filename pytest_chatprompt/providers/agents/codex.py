@@ -107,7 +107,7 @@ class CodexProvider(AgentProvider):
 
 
 def _options_of_capture(base_url: str) -> list[str]:
-    """The options that lead Codex to a server.
+    """The options that point Codex to a server.
 
     With `OPENAI_BASE_URL` alone, or the setting `openai_base_url`, it tries WebSockets for ten seconds first, and sends
     the key of its login.
