@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import httpx
 import pytest
@@ -240,3 +241,12 @@ def test_requests_whose_order_is_chance_can_be_sorted() -> None:
         for number in (2, 1):
             httpx.post(ANSWERED[1], json={"number": number})
     assert [sent.body["number"] for sent in sorted(api.sent)] == [1, 2]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_another_process_than_the_one_that_made_it_is_refused(is_async: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = EvalAPI()
+    with api.intercept():
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        status = asyncio.run(post_async(ANSWERED[1])) if is_async else httpx.post(ANSWERED[1], json={}).status_code
+    assert (status, api.sent) == (404, ())

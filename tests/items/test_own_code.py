@@ -109,6 +109,11 @@ REFUSALS: list[Any] = [
         id="a host that nothing answers for",
     ),
     pytest.param(
+        "import ctypes; ctypes.CDLL(None).connect",
+        "the C function connect was not called, called at test_it.py:*: it may send unseen",
+        id="a function of the C library",
+    ),
+    pytest.param(
         "import socket; socket.create_connection(('elsewhere.example', 80))",
         "*elsewhere.example*",
         id="a socket",
