@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -25,7 +25,7 @@ from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import CaptureError
@@ -166,16 +166,14 @@ class EvalAPI(respx.MockRouter):
             CaptureError: nothing answers it.
         """
         entry = self._log_request(request)
-        response: httpx.Response | None = None
         if self.routes:
-            try:
-                response = self._answered_by_route(entry, super().handler(request))
-            except (AllMockedAssertionError, PassThrough):
-                # The provider has no network to go on to.
-                response = None
-        response = response or self._answer(entry)
+            entry.answered_by = "route"
+            # A route that passes it on counts as none: the provider has no network to go on to.
+            with suppress(AllMockedAssertionError, PassThrough):
+                return super().handler(request)
+        response = self._answer(entry)
         if response is None:
-            raise CaptureError(self._refusal(request))
+            raise CaptureError(self._refusal(entry.request))
         return response
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
@@ -183,13 +181,13 @@ class EvalAPI(respx.MockRouter):
         if FORWARDED_EXTENSION in request.extensions:
             # Of a child process, whose request the server took already.
             return None
-        refusal = self._refuse_foreign(request)
-        if refusal is not None:
+        if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
         entry = self._log_request(request)
         if self.routes and not self.is_live:
+            entry.answered_by = "route"
             try:
-                return self._answered_by_route(entry, super().handler(request))
+                return super().handler(request)
             except PassThrough:
                 self.log.remove(entry)
                 return None
@@ -200,13 +198,13 @@ class EvalAPI(respx.MockRouter):
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         # The server forwards through a sync client.
-        refusal = self._refuse_foreign(request)
-        if refusal is not None:
+        if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
         entry = self._log_request(request)
         if self.routes and not self.is_live:
+            entry.answered_by = "route"
             try:
-                return self._answered_by_route(entry, await super().async_handler(request))
+                return await super().async_handler(request)
             except PassThrough:
                 self.log.remove(entry)
                 return None
@@ -217,19 +215,19 @@ class EvalAPI(respx.MockRouter):
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run has something to pass it on to."""
         response = self.handle(request)
-        return self._refuse(request) if response is None and not self.is_live else response
+        if response is None and not self.is_live:
+            return error_reply(_UNANSWERED_STATUS, self._refusal(request))
+        return response
 
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
         return self.log.add(request)
 
-    def _answered_by_route(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
-        entry.answered_by = "route"
-        return response
-
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
         """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""
         api = find_offline_api(entry.request)
+        # No route has answered.
+        entry.answered_by = "nothing"
         if api is None:
             return None
         reply = self._replies.take(api.accepts)
@@ -248,28 +246,24 @@ class EvalAPI(respx.MockRouter):
         if is_loopback(host) or host in self.allowed_hosts:
             self.log.remove(entry)
             return None
-        return self._refuse(entry.request)
+        return error_reply(_UNANSWERED_STATUS, self._refusal(entry.request))
 
-    def _refuse_foreign(self, request: httpx.Request) -> httpx.Response | None:
-        """Refuse a request that is not of the test that runs; `None` if it is."""
-        target = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
+    def _refuse_if_foreign(self, request: httpx.Request) -> httpx.Response | None:
+        """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other."""
         if os.getpid() != self._process_id:
-            text = (
-                f"{target} is sent by a forked process, which cannot be captured; start the process anew "
-                "('spawn'), with the variables of eval_api.environ"
+            reason = (
+                "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
+                "with the variables of eval_api.environ"
             )
-            return error_reply(_UNANSWERED_STATUS, text)
-        case = blame_late_thread(request.url.host)
-        if not case:
+        elif case := blame_late_thread(request.url.host):
+            reason = f"is not sent: {case} started this thread in an offline run, and has ended"
+        else:
             return None
-        text = f"{target} is not sent: {case} started this thread in an offline run, and has ended"
-        return error_reply(_UNANSWERED_STATUS, text)
-
-    def _refuse(self, request: httpx.Request) -> httpx.Response:
-        return error_reply(_UNANSWERED_STATUS, self._refusal(request))
+        return error_reply(_UNANSWERED_STATUS, f"{describe_request(request)} {reason}")
 
     def _refusal(self, request: httpx.Request) -> str:
-        description = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
+        """Note that nothing answers a request, and say so."""
+        description = describe_request(request)
         self.unanswered.append(description)
         return unanswered_message(description)
 

@@ -81,6 +81,11 @@ def _endpoint(request: httpx.Request, base_url: Any) -> str:
     return f"{request.method} {target}"
 
 
+def describe_request(request: httpx.Request) -> str:
+    """Method and URL for errors, such as `GET https://api.example/models`, without what may be a secret."""
+    return f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
+
+
 def _shown_url(url: httpx.URL) -> str:
     return _QUERY_PARAMETER.sub(_hide_secret, str(url.copy_with(userinfo=b"") if url.userinfo else url))
 

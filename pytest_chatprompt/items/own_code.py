@@ -73,7 +73,7 @@ class OwnCodeCapture:
             warnings.warn(
                 CaptureWarning(
                     f"{self._item.nodeid}: the thread {thread.name!r}, which this test started, is still running; "
-                    "what it sends from now on is not captured, or by the test that runs then. "
+                    "what it sends from now on is not captured, or is taken for what a later test sends. "
                     "End it before the test ends."
                 ),
                 stacklevel=1,
@@ -101,7 +101,8 @@ class OwnCodeCapture:
         from pytest_chatprompt.capture.eval_api import unanswered_message  # noqa: PLC0415
 
         has_passed = call.excinfo is None
-        if call.when == "setup":
+        if call.when == "setup" and has_passed:
+            # The test may still go on without it; the next phase reports it.
             return ""
         text = ""
         if self.api.unanswered:

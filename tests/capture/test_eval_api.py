@@ -250,3 +250,13 @@ def test_another_process_than_the_one_that_made_it_is_refused(is_async: bool, mo
         monkeypatch.setattr(os, "getpid", lambda: -1)
         status = asyncio.run(post_async(ANSWERED[1])) if is_async else httpx.post(ANSWERED[1], json={}).status_code
     assert (status, api.sent) == (404, ())
+
+
+def test_a_route_that_raises_has_answered_too() -> None:
+    api = EvalAPI()
+    api.post(ANSWERED[1]).mock(side_effect=httpx.ReadTimeout)
+    with api.intercept(), pytest.raises(httpx.ReadTimeout):
+        httpx.post(ANSWERED[1], json={})
+    with api.intercept():
+        httpx.post(ANSWERED[3], json={})
+    assert [sent.answered_by for sent in api.sent] == ["route", "default"]

@@ -570,3 +570,25 @@ def test_it(eval_api):
     result = own()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["a request of a child process failed: 'mine'"])
+
+
+def test_a_refusal_that_fails_a_fixture_is_shown_there_and_reported_once(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import httpx, pytest
+
+@pytest.fixture
+def models(eval_api):
+    return httpx.get("https://elsewhere.example/").raise_for_status().json()
+
+def test_it(models):
+    pass
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at setup of test_it*", "nothing answers GET https://elsewhere.example/ offline; *"]
+    )

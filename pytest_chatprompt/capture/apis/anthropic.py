@@ -22,11 +22,10 @@ from pytest_chatprompt.capture.apis.reading import (
     as_text,
     read_base64,
     read_call,
+    read_message,
     read_parts,
-    read_role,
     read_url,
     result_parts,
-    turns_of_parts,
 )
 from pytest_chatprompt.capture.apis.reply_stream import named_events, pieces
 
@@ -126,7 +125,7 @@ class AnthropicMessages(ChatAPI):
         if sent.get("system") is not None:
             turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
         for message in as_items(sent.get("messages")):
-            turns += _read_message(message)
+            turns += read_message(message, _read_block)
         return Conversation(tuple(turns))
 
 
@@ -151,15 +150,6 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     counts = {key: count for key, count in usage.items() if key not in ("cache_creation", "service_tier")}
     yield {"type": "message_delta", "delta": ended, "usage": counts}
     yield {"type": "message_stop"}
-
-
-def _read_message(message: Any) -> list[ConversationTurn]:
-    if not isinstance(message, Mapping):
-        return [ConversationTurn("user", (as_text(message),))]
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return [ConversationTurn(role, (json_text(message),))]
-    return turns_of_parts(role, read_parts(message.get("content"), _read_block))
 
 
 def _read_block(block: Any) -> Iterable[Part]:

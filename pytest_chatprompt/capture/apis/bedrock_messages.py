@@ -16,10 +16,9 @@ from pytest_chatprompt.capture.apis.reading import (
     as_text,
     read_base64,
     read_call,
+    read_message,
     read_parts,
-    read_role,
     result_parts,
-    turns_of_parts,
 )
 
 # The media types of documents by format; images, sounds and videos have their kind in front.
@@ -42,17 +41,8 @@ def read_messages(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
     if as_items(body.get("system")):
         turns.append(ConversationTurn("system", read_parts(body["system"], _read_block)))
     for message in as_items(body.get("messages")):
-        turns += _read_message(message)
+        turns += read_message(message, _read_block)
     return tuple(turns)
-
-
-def _read_message(message: Any) -> list[ConversationTurn]:
-    if not isinstance(message, Mapping):
-        return [ConversationTurn("user", (as_text(message),))]
-    role = read_role(message.get("role"))
-    if role == "unknown":
-        return [ConversationTurn(role, (json_text(message),))]
-    return turns_of_parts(role, read_parts(message.get("content"), _read_block))
 
 
 def _read_block(block: Any) -> Iterable[Part]:

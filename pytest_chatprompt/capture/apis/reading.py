@@ -94,6 +94,21 @@ def turns_of_parts(role: str, parts: Sequence[Part]) -> list[ConversationTurn]:
     return [*results, ConversationTurn(role, rest)] if rest or not results else results
 
 
+def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
+    """The turns of a message that has a role, and a text or parts as its content; one that has not stays as JSON text.
+
+    Args:
+        message: of any shape.
+        read: reads one part of the content.
+    """
+    if not isinstance(message, Mapping):
+        return [ConversationTurn("user", (as_text(message),))]
+    role = read_role(message.get("role"))
+    if role == "unknown":
+        return [ConversationTurn(role, (json_text(message),))]
+    return turns_of_parts(role, read_parts(message.get("content"), read))
+
+
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:
     """A tool call; arguments that are no text are written as JSON."""
     written = arguments if isinstance(arguments, str) else json_text({} if arguments is None else arguments)

@@ -21,6 +21,7 @@ from typing import Final
 import httpx
 
 from pytest_chatprompt.capture.network_guard import allow_programs
+from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.connection import HOP_BY_HOP, ReceivedRequest, ServerConnection
 from pytest_chatprompt.capture.server.environ import build_environ, url_variables
 from pytest_chatprompt.capture.server.error_reply import error_reply
@@ -100,7 +101,7 @@ class CaptureServer:
         """
         if not self._is_live:
             raise CaptureError(
-                f"nothing answers {request.method} {request.url.copy_with(query=None)} offline; "
+                f"nothing answers {describe_request(request)} offline; "
                 "add a route to eval_api, or run with --chatprompt-live"
             )
         target = request.extensions[_TARGET]

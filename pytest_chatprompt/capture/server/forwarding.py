@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
+from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.capture.server.targets import Target, find_real_url
 from pytest_chatprompt.errors import CaptureError
@@ -52,7 +53,7 @@ class Forwarder:
             return self._client.send(self._prepare(request, target, environment), stream=True)
         except httpx.HTTPError as error:
             raise CaptureError(
-                f"{request.method} {_shown(request)} got no reply: {error!r}; check the network and the URL of the API"
+                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
             ) from error
 
     def close(self) -> None:
@@ -63,18 +64,18 @@ class Forwarder:
         if target.api is None:
             names = ", ".join(api.name for api in REDIRECTED_APIS)
             raise CaptureError(
-                f"{request.method} {_shown(request)} cannot be sent on, since its path names no API; "
+                f"{describe_request(request)} cannot be sent on, since its path names no API; "
                 f"it must begin with the name of one: {names}"
             )
         url = find_real_url(target, environment, self._server_url)
         if url is None:
             raise CaptureError(
-                f"{request.method} {_shown(request)} cannot be sent on: "
+                f"{describe_request(request)} cannot be sent on: "
                 f"set {next(iter(target.api.urls))} to the URL of your API"
             )
         if request.headers.get("authorization", "").startswith(_SIGV4):
             raise CaptureError(
-                f"{request.method} {_shown(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
                 "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
             )
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
@@ -82,7 +83,7 @@ class Forwarder:
             key = self._find_key(target.api.keys, environment)
             if key is None:
                 raise CaptureError(
-                    f"{request.method} {_shown(request)} cannot be sent on without a key: set {target.api.keys[0]}"
+                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
                 )
             headers = [(name, value.replace(self._placeholder.encode(), key.encode())) for name, value in headers]
             query = url.query.replace(self._placeholder.encode(), quote(key, safe="").encode())
@@ -102,8 +103,3 @@ class Forwarder:
     def _find_key(self, variables: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
         values = (environment.get(variable, "") for variable in variables)
         return next((value for value in values if value and value != self._placeholder), None)
-
-
-def _shown(request: httpx.Request) -> str:
-    """The URL without what may be a secret."""
-    return str(request.url.copy_with(query=None, userinfo=b""))
