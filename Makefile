@@ -40,7 +40,7 @@ lock-clients:  ## pin the newest versions of these clients
 	done
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/test_redaction.py $(ARGS)
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/secrets/test_redaction.py $(ARGS)
 
 check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_chatprompt.capture.eval_api import (
     EvalAPI as EvalAPI,
 )
-from pytest_chatprompt.capture.redaction import (
+from pytest_chatprompt.capture.secrets.redaction import (
     FoundSecret as FoundSecret,
     Redactor as Redactor,
 )

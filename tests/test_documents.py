@@ -16,8 +16,8 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult
 from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
-from pytest_chatprompt.capture.secret_names import is_secret_name
-from pytest_chatprompt.capture.token_shapes import TOKEN_SHAPES
+from pytest_chatprompt.capture.secrets.names import is_secret_name
+from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import EvalFileKeys

@@ -17,8 +17,8 @@ import httpx
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.run_specifics import RunSpecifics
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest

@@ -22,9 +22,9 @@ from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.network_guard import blame_late_thread
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION

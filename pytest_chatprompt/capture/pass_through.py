@@ -19,9 +19,9 @@ import httpx
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.redaction import Redactor
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 
 

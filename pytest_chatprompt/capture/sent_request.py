@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import httpx
 
 from pytest_chatprompt.capture.body import decode_body
-from pytest_chatprompt.capture.secret_names import is_secret_parameter
+from pytest_chatprompt.capture.secrets.names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
 
 AnsweredBy = Literal["route", "reply", "default", "network", "nothing"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.recordings import request_sha256, save_recording

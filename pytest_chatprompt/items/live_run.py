@@ -16,7 +16,7 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
 from pytest_chatprompt.items.answer_recording import record_answer
 from pytest_chatprompt.items.item import EvalItem

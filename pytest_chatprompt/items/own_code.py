@@ -20,7 +20,7 @@ from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.redaction import Redactor
+    from pytest_chatprompt.capture.secrets.redaction import Redactor
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2

@@ -14,7 +14,7 @@ from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 
 
 def redact_error(error: BaseException, redactor: Redactor) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 
 
 @contextmanager

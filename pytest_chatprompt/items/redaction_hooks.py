@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 from _pytest.skipping import xfailed_key
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
 from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
 from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks

@@ -19,7 +19,7 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recorder import capture_live, capture_offline
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture

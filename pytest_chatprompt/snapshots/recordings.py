@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage

@@ -13,7 +13,7 @@ from pytest_chatprompt import AgentError, CaptureError, CLIProvider, EvalAPI, Pr
 from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.recorder import capture_live, capture_offline
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.snapshots.snapshot_data import payload_data, snapshot_data
 from tests.providers.agents.fake_agents import agent_command
 from tests.server import Reply, Server

@@ -12,7 +12,7 @@ import requests
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
 
 

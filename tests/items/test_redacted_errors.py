@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
 
 KEY = "sk-live-0123456789abcdef"

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.redacted_output import redact_handler, redacted_streams
 
 KEY = "sk-live-0123456789abcdef"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from tests.items.conftest import HELLO, Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.environ import build_environ, seal_environ, url_variables
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.capture.server.targets import find_target

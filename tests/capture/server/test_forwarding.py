@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from tests.capture.server.conftest import DEADLINE_SECONDS, StartServer

@@ -13,7 +13,7 @@ from pytest_chatprompt import CodexProvider, EvalAPI, ProviderRequest
 from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.recorder import capture_live, capture_offline
-from pytest_chatprompt.capture.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from tests.clients.node.conftest import EVENT_STREAM, FOLDER, responses_stream

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_chatprompt.capture.secret_sources import secrets_of_header, secrets_of_url, secrets_of_variable
+from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
 
 KEY = "k3y-0123456789"
 LINE_1 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.secret_names import SecretKind
-from pytest_chatprompt.capture.secret_values import looks_random, looks_secret
+from pytest_chatprompt.capture.secrets.names import SecretKind
+from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret
 
 PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
 ALL = (PHRASE, KEY, UNCERTAIN)

@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from pytest_chatprompt.capture.encodings import LINE_EDGES
+from pytest_chatprompt.capture.secrets.encodings import LINE_EDGES
 
 # What `without_line_breaks` leaves out at the edges of lines is left out everywhere.
 _LEFT_OUT: Final = f"\n{LINE_EDGES}".encode("ascii")

@@ -17,9 +17,9 @@ import httpx
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from pytest_chatprompt.capture.redaction import FoundSecret, Redactor
-from pytest_chatprompt.capture.secret_names import SecretKind
-from pytest_chatprompt.capture.secret_values import looks_secret
+from pytest_chatprompt.capture.secrets.names import SecretKind
+from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
+from pytest_chatprompt.capture.secrets.values import looks_secret
 
 KEY = "sk-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"

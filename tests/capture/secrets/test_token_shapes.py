@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_chatprompt.capture.token_shapes import TOKEN_SHAPES, find_tokens
+from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES, find_tokens
 
 # Letters and digits without meaning; no token here was ever one.
 R = "q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5KoVtQiWz0MnBrEyPlCgSdFhJaIuOqR7k2Zp9XvLmTw4Nc8YbDs3Hf6GjAe1Ux5KoVtQi"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
 
 KEY = "k3y-0123456789"
 RANDOM = "9f86d081884c7d659a2feaa0"

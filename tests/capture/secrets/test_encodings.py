@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.encodings import (
+from pytest_chatprompt.capture.secrets.encodings import (
     TracedText,
     decoded,
     encoded_forms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.secret_names import (
+from pytest_chatprompt.capture.secrets.names import (
     SecretKind,
     is_secret_name,
     is_secret_parameter,

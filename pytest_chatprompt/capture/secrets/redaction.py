@@ -14,18 +14,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pytest_chatprompt.capture.encodings import (
+from pytest_chatprompt.capture.secrets.encodings import (
     TracedText,
     decoded,
     encoded_forms,
     without_line_breaks,
 )
-from pytest_chatprompt.capture.payload_strings import PayloadStrings, place_text
-from pytest_chatprompt.capture.secret_forms import SecretForms
-from pytest_chatprompt.capture.secret_fragments import MIN_FRAGMENT_LENGTH, find_fragments
-from pytest_chatprompt.capture.secret_names import is_secret_name
-from pytest_chatprompt.capture.secret_sources import secrets_of_header, secrets_of_url, secrets_of_variable
-from pytest_chatprompt.capture.token_shapes import find_tokens
+from pytest_chatprompt.capture.secrets.forms import SecretForms
+from pytest_chatprompt.capture.secrets.fragments import MIN_FRAGMENT_LENGTH, find_fragments
+from pytest_chatprompt.capture.secrets.names import is_secret_name
+from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
+from pytest_chatprompt.capture.secrets.token_shapes import find_tokens
 
 if TYPE_CHECKING:
     import httpx

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_chatprompt.capture.secret_names import SecretKind
-from pytest_chatprompt.capture.secret_values import MIN_SECRET_LENGTH, looks_secret
+from pytest_chatprompt.capture.secrets.names import SecretKind
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_secret
 
 # Escapes within escapes: JSON in a string of JSON in a form.
 _MOST_ROUNDS: Final = 3

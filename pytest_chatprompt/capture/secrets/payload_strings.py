@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
-from pytest_chatprompt.capture.secret_names import SecretKind, kind_of_key
-from pytest_chatprompt.capture.secret_values import looks_random, looks_secret
+from pytest_chatprompt.capture.secrets.names import SecretKind, kind_of_key
+from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret
 
 # A place in JSON data: the place around it, and the key or index in that. `None` is the whole.
 Place = tuple[Any, str | int] | None

@@ -1,8 +1,7 @@
 """Secret values: whether a value is a secret or plain text.
 
 A value and what its name says come in; yes or no comes out. The rule is for people to know, so it looks at the kinds of
-characters, not at entropy: docs/security.md states it. Pure functions; the modules of this room that look for secrets
-call them.
+characters, not at entropy: docs/security.md states it. Pure functions; the modules of this room call them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pytest_chatprompt.capture.secret_names import SecretKind
+from pytest_chatprompt.capture.secrets.names import SecretKind
 
 # Shorter values may be ordinary words of a prompt; no vendor's key is that short.
 MIN_SECRET_LENGTH: Final = 8

@@ -6,8 +6,8 @@ import reprlib
 
 import pytest
 
-from pytest_chatprompt.capture.redaction import Redactor
-from pytest_chatprompt.capture.secret_fragments import find_fragments
+from pytest_chatprompt.capture.secrets.fragments import find_fragments
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 
 KEY = "sk-live-0123456789abcdefghij"
 

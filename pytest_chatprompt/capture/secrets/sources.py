@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
-from pytest_chatprompt.capture.secret_names import SecretKind, is_secret_parameter, kind_of_variable
-from pytest_chatprompt.capture.secret_values import MIN_SECRET_LENGTH, looks_secret
+from pytest_chatprompt.capture.secrets.names import SecretKind, is_secret_parameter, kind_of_variable
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_secret
 
 _MIN_PART_LENGTH: Final = 16
 # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
