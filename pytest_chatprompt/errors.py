@@ -233,6 +233,10 @@ class SnapshotError(ChatPromptError):
     """What a case sends differs from its snapshot, or it has none."""
 
 
+class MaskError(ChatPromptError):
+    """The fixture `eval_masks` gives something other than masks."""
+
+
 class EvalFileWarning(UserWarning):
     """Something in an eval file that is valid and probably a mistake, such as a tag that looks mistyped."""
 

@@ -7,7 +7,7 @@ fixture is set up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -211,9 +211,18 @@ def eval_response(
     return exchange.response
 
 
-@pytest.fixture
-def eval_snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Syrupy's `snapshot` with this plugin's serializer: exact and readable YAML, one file each."""
-    from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension  # noqa: PLC0415
+@pytest.fixture(scope="session")
+def eval_masks() -> Mapping[str, str | Callable[[re.Match[str]], str]]:
+    r"""What snapshots show in place of what differs from run to run, such as `{r"\d{4}-\d\d-\d\d": "<date>"}`."""
+    return {}
 
-    return snapshot.use_extension(ChatPromptSnapshotExtension)
+
+@pytest.fixture
+def eval_snapshot(
+    request: pytest.FixtureRequest, snapshot: SnapshotAssertion, eval_masks: Mapping[Any, Any]
+) -> SnapshotAssertion:
+    """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
+    __tracebackhide__ = True
+    from pytest_chatprompt.items.own_snapshots import wrap_snapshot  # noqa: PLC0415
+
+    return wrap_snapshot(request.node, snapshot, eval_masks)

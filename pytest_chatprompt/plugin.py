@@ -6,6 +6,7 @@ options; the rooms are imported when the first eval file is collected.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,15 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     return EvalFile.from_parent(parent, path=file_path)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Note the tests of each module before any is deselected, if one of them asks for a snapshot of this plugin."""
+    if any("eval_snapshot" in getattr(item, "fixturenames", ()) for item in items):
+        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+
+        EvalSession.get(config).test_snapshots().note_collected(items)
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
@@ -94,12 +104,23 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     option.disable_unused_snapshots = is_disabled or exitstatus == pytest.ExitCode.INTERRUPTED
     folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
-    if any(next((folder / dirname).glob("*/*].yaml"), None) for folder in folders):
+    if any(_holds_own_snapshot(folder / dirname) for folder in folders):
         option.ignore_file_extensions.append("yaml")
     result = yield
     # Syrupy's summary, which comes later, says so if the user has switched its search off.
     option.disable_unused_snapshots = is_disabled
     return result
+
+
+def _holds_own_snapshot(folder: Path) -> bool:
+    """Whether a folder of snapshots has one of this plugin."""
+    paths = folder.glob("*/*.yaml")
+    first = next(paths, None)
+    if first is None:
+        return False
+    from pytest_chatprompt.snapshots.unused import is_own_file  # noqa: PLC0415
+
+    return any(is_own_file(path) for path in itertools.chain((first,), paths))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -31,6 +31,7 @@ from pytest_chatprompt.errors import (
     EvalFileWarning as EvalFileWarning,
     InternalServerError as InternalServerError,
     InvalidPatternError as InvalidPatternError,
+    MaskError as MaskError,
     MissingSettingError as MissingSettingError,
     NotFoundError as NotFoundError,
     PayloadError as PayloadError,

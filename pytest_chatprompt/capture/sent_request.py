@@ -22,7 +22,7 @@ AnsweredBy = Literal["route", "reply", "default", "network", "nothing"]
 _QUERY_PARAMETER: Final = re.compile(r"(?<=[?&;])([^=&;]*)=([^&;]*)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SentRequest:
     """One HTTP request that was sent.
 
@@ -50,6 +50,10 @@ class SentRequest:
         url = httpx.URL(self.url)
         api = find_api(method, url.path if self.url else path, url.host)
         return "" if api is None else api.read_conversation(path, self.body).as_transcript()
+
+    def __repr__(self) -> str:
+        """Short: pytest shows it beside the diff, which has the body."""
+        return f"<SentRequest {self.endpoint}>"
 
     def __lt__(self, other: SentRequest) -> bool:
         return self._sort_key() < other._sort_key()

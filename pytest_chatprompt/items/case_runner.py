@@ -6,8 +6,6 @@ at the case's position. The fixture `eval_response` calls `get_response`.
 
 from __future__ import annotations
 
-import os
-import shlex
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +17,14 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.errors import CaptureError, ProviderError, RequestCancelledError, SnapshotError
+from pytest_chatprompt.items.accepting_command import accepting_command
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from pytest_chatprompt.wording import shown_path
 
@@ -100,7 +100,8 @@ class CaseRunner:
     def _compare(self, exchange: Exchange) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
-        data = snapshot_data(exchange, item.provider_name, item.config.rootpath)
+        masks = Masks.from_mapping(self.request.getfixturevalue("eval_masks"))
+        data = masks.apply(snapshot_data(exchange, item.provider_name, item.config.rootpath))
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
@@ -170,7 +171,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
 
 def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:
     path = shown_path(Path(result.snapshot_location), item.config.rootpath)
-    command = _accepting_command(item)
+    command = accepting_command(item)
     if result.recalled_data is None:
         return (
             f"what is sent to {item.provider_name} has no snapshot yet\n\n"
@@ -181,14 +182,3 @@ def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:
         f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
         f"{path}\n{changes}\n\nTo accept it: {command}"
     )
-
-
-def _accepting_command(item: EvalItem) -> str:
-    """The command that writes the snapshot of an item, from the folder where pytest was started."""
-    options = item.config.stash[options_key]
-    path = os.path.relpath(item.path, item.config.invocation_params.dir)
-    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
-    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
-    words += [word for override in overrides for word in ("-o", override)]
-    words += ["--chatprompt-provider", options.provider] if options.provider else []
-    return shlex.join([*words, "--snapshot-update"])

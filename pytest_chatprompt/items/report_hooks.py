@@ -32,6 +32,7 @@ from pytest_chatprompt.items.failures import OWN_ERRORS, text_failure
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
+from pytest_chatprompt.items.own_comparison import failed_comparison
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -59,7 +60,9 @@ class ReportHooks:
         """Show an error of this package as its text, at the position of the case."""
         if not isinstance(item, EvalItem):
             capture = OwnCodeCapture.of(item)
-            return (yield) if capture is None else (yield from _report_own_code(capture, call))
+            report = (yield) if capture is None else (yield from _report_own_code(capture, call))
+            _add_comparison(item, report)
+            return report
         swallowed = self.network.take_swallowed(call)
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
@@ -102,6 +105,14 @@ def _report_own_code(
         # The error of a client may say no more than its status.
         report.sections.append(("eval_api", problem))
     return report
+
+
+def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Show a failed comparison with a snapshot where the failure does not: `assertEqual` shows names only."""
+    if report.when == "call" and report.failed:
+        text = failed_comparison(item)
+        if text and text.splitlines()[-1] not in report.longreprtext:
+            report.sections.append(("eval_snapshot", text))
 
 
 def _is_outage(error: BaseException) -> bool:

@@ -23,6 +23,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.snapshot_uses import TestSnapshotUses
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
@@ -47,6 +48,7 @@ class EvalSession:
         redactor: the secrets of the run.
         network: keeps the eval items offline.
         unused: snapshots whose case or provider is no longer defined.
+        unused_of_tests: snapshots of ordinary tests that no test compares with.
         is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
     """
 
@@ -54,10 +56,12 @@ class EvalSession:
     redactor: Redactor
     network: NetworkHooks
     unused: set[Path] = field(default_factory=set)
+    unused_of_tests: set[Path] = field(default_factory=set)
     is_incomplete: bool = False
     _reader: FileReader | None = None
     _router: PassThroughRouter | None = None
     _api: EvalAPI | None = None
+    _test_snapshots: TestSnapshotUses = field(default_factory=TestSnapshotUses)
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
@@ -76,6 +80,7 @@ class EvalSession:
             config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
+            config.pluginmanager.register(session._test_snapshots, "chatprompt-test-snapshots")
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
@@ -103,6 +108,10 @@ class EvalSession:
         if self._router is None:
             self._router = PassThroughRouter(self.redactor)
         return self._router
+
+    def test_snapshots(self) -> TestSnapshotUses:
+        """What ordinary tests did with their snapshots."""
+        return self._test_snapshots
 
     def new_eval_api(self) -> EvalAPI:
         """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
@@ -132,6 +141,7 @@ class EvalSession:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files[item.path] = item.parent
                 self._selected[item.path].add(item.nodeid)
+        self._test_snapshots.note_selected(session)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -154,17 +164,26 @@ class EvalSession:
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["chatprompt"] = {
                 "unused": [str(path) for path in self.unused],
+                "test_snapshots": self._test_snapshots.as_data(),
                 "is_incomplete": self.is_incomplete,
                 "late": self.network.collect_late(),
             }
-        elif self._removes_unused:
-            for path in self.unused:
-                remove_snapshot(path)
-        elif self.unused and not option.update_snapshots and not option.warn_unused_snapshots:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        else:
+            self.unused_of_tests = set() if option.disable_unused_snapshots else set(self._test_snapshots.find_unused())
+            self._settle_unused(session)
         if self.network.collect_late() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
+
+    def _settle_unused(self, session: pytest.Session) -> None:
+        """Remove the unused snapshots with `--snapshot-update`; else they fail the run."""
+        option = self.config.option
+        unused = self.unused | self.unused_of_tests
+        if self._removes_unused:
+            for path in unused:
+                remove_snapshot(path)
+        elif unused and not option.update_snapshots and not option.warn_unused_snapshots:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def merge_worker(self, output: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
@@ -173,6 +192,7 @@ class EvalSession:
             output: what `pytest_sessionfinish` put into the worker's output.
         """
         self.unused.update(map(Path, output["unused"]))
+        self._test_snapshots.merge(output["test_snapshots"])
         self.is_incomplete = self.is_incomplete or output["is_incomplete"]
         self.network.late += map(tuple, output["late"])
 
@@ -181,15 +201,20 @@ class EvalSession:
         """Report which snapshots are unused, or were removed."""
         # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
         self.config.option.disable_unused_snapshots = self._is_disabled_by_user
-        if not self.unused:
+        unused = (
+            (self.unused, "eval snapshot", "the case or the provider is no longer defined"),
+            (self.unused_of_tests, "snapshot", "no test compares with it"),
+        )
+        if not any(paths for paths, _, _ in unused):
             return
-        count = len(self.unused)
-        noun = "eval snapshot" if count == 1 else "eval snapshots"
         terminalreporter.write_sep("-", "eval snapshots")
         state = "removed" if self._removes_unused else "unused"
-        terminalreporter.write_line(f"{count} {noun} {state}: the case or the provider is no longer defined.")
-        for path in sorted(self.unused):
-            terminalreporter.write_line(f"  {shown_path(path, self.config.rootpath)}")
+        for paths, noun, reason in unused:
+            if paths:
+                nouns = noun if len(paths) == 1 else f"{noun}s"
+                terminalreporter.write_line(f"{len(paths)} {nouns} {state}: {reason}.")
+            for path in sorted(paths):
+                terminalreporter.write_line(f"  {shown_path(path, self.config.rootpath)}")
         if not self._removes_unused:
             terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
 

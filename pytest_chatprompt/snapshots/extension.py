@@ -1,13 +1,14 @@
 """The syrupy extension of this plugin: each assertion is one YAML file.
 
-The data of `snapshot_data` comes in; syrupy reads and writes the files through this class. The folder and the name of a
-file are those that an eval item gives, or syrupy's own for an ordinary test. The fixture `eval_snapshot` uses it.
+The data of `snapshot_data` or `asserted_data` comes in; syrupy reads and writes the files through this class. The
+folder and the name of a file are those that the item gives as its attributes `snapshot_folder` and `snapshot_stem`.
+Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syrupy's own. `assertion` uses it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from syrupy.data import SnapshotCollection, SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
@@ -16,16 +17,35 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
 from pytest_chatprompt.snapshots.files import atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.filters import Filters
+from pytest_chatprompt.snapshots.names import escaped_name
 from pytest_chatprompt.snapshots.serializer import dump
+
+if TYPE_CHECKING:
+    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
-    """Store each assertion as exact and readable YAML in a file of its own."""
+    """Store each assertion as exact and readable YAML in a file of its own.
+
+    Attributes:
+        is_filtered: whether the next assertion has a matcher or leaves keys out.
+    """
 
     file_extension = "yaml"
+    is_filtered = True
 
-    def serialize(self, data: Any, **_: Any) -> str:
+    def serialize(
+        self,
+        data: SerializableData,
+        *,
+        exclude: PropertyFilter | None = None,
+        include: PropertyFilter | None = None,
+        matcher: PropertyMatcher | None = None,
+    ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
+        if self.is_filtered:
+            data = Filters(matcher, exclude, include).apply(data)
         return dump(data) if isinstance(data, dict) else dump({"value": data})
 
     @classmethod
@@ -35,17 +55,17 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The folder of a test's snapshots: given by the eval item, or syrupy's own for an ordinary test."""
+        """The folder of a test's snapshots: given by the item, or syrupy's own."""
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
 
     @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
-        """The file name without extension: given by the eval item, or syrupy's own for an ordinary test."""
+        """The file name without extension: given by the item, or syrupy's own."""
         stem = getattr(test_location.item, "snapshot_stem", None)
         if stem is None:
             return str(super().get_snapshot_name(test_location=test_location, index=index))
-        suffix = f"[{index}]" if isinstance(index, str) else f".{index}" if index else ""
+        suffix = f"[{escaped_name(index)}]" if isinstance(index, str) else f".{index}" if index else ""
         return f"{stem}{suffix}"
 
     @classmethod

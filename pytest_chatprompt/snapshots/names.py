@@ -1,7 +1,7 @@
-"""Names made from case ids: the name in pytest's node id, and the file name of the snapshot.
+"""Names made from case ids and the names of tests: the name in pytest's node id, and the file name of the snapshot.
 
 Strings come in, strings come out. A name is the id itself where possible; characters that are not allowed are
-percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items.file` and `unused` call it.
+percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items`, `extension` and `unused` call it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 # `::` separates the parts of a node id; control characters would break its line.
@@ -20,6 +20,8 @@ _NOT_IN_FILE_NAME: Final = re.compile(r'[%<>:"/\\|?*\[\]\x00-\x1f\x7f-\x9f\u2028
 # Common file systems allow 255 bytes; this leaves room for a suffix and for the prefix of a temporary file.
 _LONGEST_STEM_BYTES: Final = 200
 _DIGEST_CHARACTERS: Final = 12
+# What follows the stem of a snapshot in the name of its recording.
+RECORDING_SUFFIX: Final = ".recording.yaml"
 
 
 def node_name(case_id: str) -> str:
@@ -54,8 +56,38 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     )
 
 
+def snapshot_stem_of_test(name: str, others: Iterable[str] = ()) -> str:
+    """The file name, without extension, of the snapshot of an ordinary test.
+
+    Args:
+        name: the test's name with its classes and parameters: `TestGreeting.test_name[Ada]`.
+        others: the names of other tests of its module.
+
+    Returns:
+        The stem. It is different from those of the others even on a file system that ignores case or the encoding of
+        accents.
+    """
+    base, parameters = split_test_name(name)
+    stem = escaped_name(base) + (f"[{escaped_name(parameters)}]" if parameters is not None else "")
+    is_shared = any(normalized_name(other) == normalized_name(name) for other in others if other != name)
+    if len(stem.encode()) <= _LONGEST_STEM_BYTES and not (is_shared and name != normalized_name(name)):
+        return stem
+    return _with_digest(stem if parameters is not None else f"{stem}[]", base, parameters or "").removesuffix("[]")
+
+
+def split_test_name(name: str) -> tuple[str, str | None]:
+    """The name of a test without its parameters, and the parameters; `None` for none."""
+    base, bracket, parameters = name.partition("[")
+    return (base, parameters.removesuffix("]")) if bracket and name.endswith("]") else (name, None)
+
+
+def escaped_name(name: str) -> str:
+    """A name in which the characters that a file name cannot have are percent-encoded, and brackets too."""
+    return _NOT_IN_FILE_NAME.sub(_percent_encode, name)
+
+
 def _stem(case_id: str, label: str) -> str:
-    stem = f"{_NOT_IN_FILE_NAME.sub(_percent_encode, case_id)}[{_NOT_IN_FILE_NAME.sub(_percent_encode, label)}]"
+    stem = f"{escaped_name(case_id)}[{escaped_name(label)}]"
     return stem if len(stem.encode()) <= _LONGEST_STEM_BYTES else _with_digest(stem, case_id, label)
 
 

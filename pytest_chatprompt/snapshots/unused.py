@@ -1,15 +1,19 @@
-"""Find unused snapshots: those whose case or provider the eval file no longer defines.
+"""Find unused snapshots: those whose case, provider or test is gone, and those that no test asserts any more.
 
-A snapshot folder and the names that the eval file defines come in; the paths of unused snapshots come out, and nothing
-is deleted. `items.session` calls it, for files that a run selected completely.
+A snapshot folder and the names that are in use come in; the paths of unused snapshots come out, and nothing is deleted.
+`items` calls it, for eval files and modules that a run selected completely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Final
 
-from pytest_chatprompt.snapshots.names import normalized_name
+from pytest_chatprompt.snapshots.names import RECORDING_SUFFIX, normalized_name
+
+# How the snapshots of ordinary tests begin, and nothing that other tools write into the same folders.
+_FIRST_KEYS: Final = (b"requests:", b"eval_case_id:", b"question:", b"messages:")
 
 
 def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
@@ -34,3 +38,51 @@ def _case_stem(path: Path) -> str:
     """The normalized stem without the suffix of a further assertion: `name[azure]` for `name[azure].1.yaml`."""
     case, bracket, rest = path.stem.partition("[")
     return normalized_name(f"{case}{bracket}{rest.partition(']')[0]}]")
+
+
+def unused_test_snapshots(
+    folder: Path, asserted: Collection[Path], tests: Iterable[str], unsure: Iterable[str]
+) -> list[Path]:
+    """List the snapshots and recordings in a folder that no test of the module uses.
+
+    Args:
+        folder: the snapshots of one module; it need not exist.
+        asserted: the snapshots that tests have compared with.
+        tests: the file names, without extension, of the snapshots of all tests of the module.
+        unsure: those of tests that did not pass: what they would have asserted is not known.
+
+    Returns:
+        Sorted paths; files that this plugin did not write are ignored.
+    """
+    used = {normalized_name(path.name) for path in asserted}
+    unused = []
+    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
+        if path.name.startswith("."):
+            continue
+        if path.name.endswith(RECORDING_SUFFIX):
+            is_used = normalized_name(path.name.removesuffix(RECORDING_SUFFIX)) in map(normalized_name, tests)
+        else:
+            is_used = normalized_name(path.name) in used or not is_test_snapshot(path)
+        if not is_used and not any(_belongs_to(path, stem) for stem in unsure):
+            unused.append(path)
+    return unused
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether a file in a folder of snapshots looks like a snapshot or a recording that this plugin wrote."""
+    return path.name.endswith(("].yaml", RECORDING_SUFFIX)) or is_test_snapshot(path)
+
+
+def is_test_snapshot(path: Path) -> bool:
+    """Whether a file looks like the snapshot of an ordinary test that this plugin wrote."""
+    try:
+        with path.open("rb") as file:
+            return file.read(max(map(len, _FIRST_KEYS))).startswith(_FIRST_KEYS)
+    except OSError:
+        return False
+
+
+def _belongs_to(path: Path, stem: str) -> bool:
+    """Whether a snapshot is the first or a further one of a test."""
+    name, stem = normalized_name(path.name), normalized_name(stem)
+    return name.startswith((f"{stem}.", f"{stem}["))

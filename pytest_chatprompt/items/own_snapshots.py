@@ -1,0 +1,68 @@
+"""Own snapshots: the snapshots that ordinary tests compare with, through the fixture `eval_snapshot`.
+
+A test and syrupy's assertion come in; an `EvalSnapshot` comes out that knows where the snapshot of the test is, and
+what must not be in it. `fixtures` calls it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.items.accepting_command import accepting_command
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.own_comparison import assertion_key
+from pytest_chatprompt.items.session import EvalSession
+from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.snapshots.asserted_data import asserted_data
+from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
+from pytest_chatprompt.snapshots.masks import Masks
+
+
+def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object) -> EvalSnapshot:
+    """Make the assertion of a test.
+
+    Args:
+        item: the test; an eval item prepares its data itself.
+        snapshot: syrupy's fixture.
+        masks: the fixture `eval_masks`.
+
+    Raises:
+        MaskError: the masks are invalid.
+    """
+    root = item.config.rootpath
+    if isinstance(item, EvalItem):
+        return EvalSnapshot.wrap(snapshot, AssertionContext(root))
+    # The names that the extension asks the item of an assertion for.
+    names: Any = item
+    names.snapshot_folder = snapshot_folder(item)
+    names.snapshot_stem = SnapshotStems.of(item.session).find(item)
+    parsed = Masks.from_mapping(masks)
+    session = EvalSession.get(item.config)
+    context = AssertionContext(
+        root,
+        prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
+        describe_command=partial(accepting_command, item),
+        note_asserted=session.test_snapshots().note_asserted,
+    )
+    assertion = item.stash[assertion_key] = EvalSnapshot.wrap(snapshot, context)
+    return assertion
+
+
+def _prepare(value: Any, *, root: Path, masks: Masks, redactor: Redactor) -> Any:
+    """The data that the snapshot of a value shows."""
+    __tracebackhide__ = True
+    data = masks.apply(asserted_data(value, root))
+    secret = redactor.find(data)
+    if secret is not None:
+        raise SnapshotError(
+            f"the snapshot would hold {secret.what}, under {secret.path}; remove it: snapshots are committed. "
+            "If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+        )
+    return data

@@ -1,0 +1,141 @@
+"""`EvalSnapshot`: what the fixture `eval_snapshot` gives, syrupy's assertion for the values of this package.
+
+A value comes in by `==`; syrupy compares, writes and reports. Before, the value becomes the data of a snapshot, masked
+and searched for secrets. A failure shows the diff by place, and the command that accepts what is sent. `items` makes
+one for each test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
+
+from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from syrupy.extensions.base import AbstractSyrupyExtension
+    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
+
+_FILTERS = ("exclude", "include", "matcher")
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionContext:
+    """What an assertion needs to know of its test.
+
+    Args:
+        root: pytest's root folder.
+        masks: what to show in place of what differs from run to run.
+        prepare: makes the data of the snapshot from the value that the test compares; may raise.
+        describe_command: gives the command that writes the snapshots of the test.
+        note_asserted: called with the path of each snapshot that the test compares with.
+    """
+
+    root: Path
+    prepare: Callable[[Any], Any] = _unchanged
+    describe_command: Callable[[], str] = str
+    note_asserted: Callable[[Path], None] = _unchanged
+
+
+class EvalSnapshot(SnapshotAssertion):
+    """Syrupy's assertion with this package's files, data and diff.
+
+    Attributes:
+        context: what it knows of its test.
+    """
+
+    context: AssertionContext
+    _is_filtered: bool = False
+
+    @classmethod
+    def wrap(cls, snapshot: SnapshotAssertion, context: AssertionContext) -> Self:
+        """Make the assertion of a test from that of syrupy's fixture `snapshot`."""
+        wrapped = cls(
+            session=snapshot.session,
+            extension_class=ChatPromptSnapshotExtension,
+            test_location=snapshot.test_location,
+            update_snapshots=snapshot.update_snapshots,
+            update_new_snapshots_only=snapshot.update_new_snapshots_only,
+            include=snapshot.include,
+            exclude=snapshot.exclude,
+            matcher=snapshot.matcher,
+        )
+        wrapped.context = context
+        return wrapped
+
+    def with_defaults(
+        self,
+        *,
+        exclude: PropertyFilter | None = None,
+        include: PropertyFilter | None = None,
+        matcher: PropertyMatcher | None = None,
+        extension_class: type[AbstractSyrupyExtension] | None = None,
+    ) -> Self:
+        """A new assertion of the same test, with other defaults."""
+        new: Any = super().with_defaults(
+            exclude=exclude, include=include, matcher=matcher, extension_class=extension_class
+        )
+        new.context = self.context
+        return new  # type: ignore[no-any-return]
+
+    def __call__(self, **options: Any) -> Self:
+        """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
+        self._is_filtered = any(options.get(name) for name in _FILTERS)
+        super().__call__(**options)
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: SerializableData) -> bool:
+        """Compare a value with its snapshot; with `--snapshot-update` write it."""
+        __tracebackhide__ = True
+        data = self.context.prepare(other)
+        if isinstance(self.extension, ChatPromptSnapshotExtension):
+            self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
+        self._is_filtered = False
+        is_equal = super().__eq__(data)
+        self.context.note_asserted(Path(self.last_result.snapshot_location))
+        if is_equal:
+            # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
+            self.last_result.asserted_data = self.last_result.recalled_data = None
+        return is_equal
+
+    @property
+    def last_result(self) -> AssertionResult:
+        """The result of the last comparison."""
+        return self.executions[self.num_executions - 1]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last comparison has failed."""
+        return self.num_executions > 0 and not self.last_result.success
+
+    def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
+        """What to show of a failed comparison, a line each."""
+        result = self.last_result
+        path = shown_path(Path(result.snapshot_location), self.context.root)
+        if isinstance(result.exception, SnapshotFileError):
+            return [f"the snapshot {path} {result.exception}; remove it, or put the file back"]
+        if result.exception is not None:
+            return super().get_assert_diff(diff_mode=diff_mode)
+        command = self.context.describe_command()
+        if result.recalled_data is None:
+            return [f"There is no {path}.", f"To write it, for review: {command}"]
+        changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
+        shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
+        return [path, *shown, "", f"To accept it: {command}"]
+
+    def __repr__(self) -> str:
+        """Short: pytest shows it beside the diff, which has the data."""
+        return "<eval_snapshot>"

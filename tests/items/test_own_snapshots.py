@@ -1,0 +1,247 @@
+"""`assert eval_api.sent == eval_snapshot` in ordinary tests: what is written, compared and shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.items.conftest import Run
+
+APP = """
+import httpx
+
+def ask(text, url="https://api.openai.com/v1/chat/completions"):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    return httpx.post(url, json=body).json()
+"""
+
+ASKS = """
+import app
+
+def test_asks(eval_api, eval_snapshot):
+    app.ask("What is\\nthe time?")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+@pytest.fixture
+def own(run: Run) -> Run:
+    run.write({"app.py": APP, "pytest.ini": "[pytest]\nfilterwarnings = error\npythonpath = .\n"})
+    return run
+
+
+def test_what_is_sent_is_written_and_compared(own: Run) -> None:
+    own.write({"test_it.py": ASKS})
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">       assert eval_api.sent == eval_snapshot",
+            "E         There is no __snapshots__/test_it/test_asks.yaml.",
+            "E         To write it, for review: pytest test_it.py::test_asks --snapshot-update",
+        ]
+    )
+    assert own.snapshots() == []
+    own.update().assert_outcomes(passed=1)
+    assert (own.path / "__snapshots__/test_it/test_asks.yaml").read_text() == (
+        "requests:\n"
+        "- endpoint: POST /v1/chat/completions\n"
+        "  request:\n"
+        "    model: m\n"
+        "    messages:\n"
+        "    - role: user\n"
+        "      content: |-\n"
+        "        What is\n"
+        "        the time?\n"
+    )
+    own().assert_outcomes(passed=1)
+
+
+def test_a_difference_is_shown_once_and_by_place(own: Run) -> None:
+    own.write({"test_it.py": ASKS})
+    own.update()
+    own.write({"test_it.py": ASKS.replace("the time", "the date")})
+    for arguments in ([], ["-vv"]):
+        result = own(*arguments)
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "E         __snapshots__/test_it/test_asks.yaml",
+                "E         @@ requests[[]0[]].request.messages[[]0[]].content @@",
+                "E                   What is",
+                "E         -         the time?",
+                "E         +         the date?",
+                "E         To accept it: pytest test_it.py::test_asks --snapshot-update",
+            ]
+        )
+        # No copy of the payload beside the diff.
+        assert "role" not in result.stdout.str()
+    assert own().stdout.str().count("the time?") == 1
+    own.update()
+    own().assert_outcomes(passed=1)
+
+
+NAMES = """
+import unittest
+
+import pytest
+
+import app
+
+class TestGreeting:
+    @pytest.mark.parametrize("text", ["a/b", "a:b", "A", "a"])
+    def test_it(self, eval_api, eval_snapshot, text):
+        app.ask(text)
+        assert eval_snapshot == eval_api.sent
+
+class Unit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _fixtures(self, eval_api, eval_snapshot):
+        self.api, self.snapshot = eval_api, eval_snapshot
+
+    def test_unit(self):
+        app.ask("unit")
+        self.assertEqual(self.api.sent, self.snapshot)
+
+def test_two(eval_api, eval_snapshot):
+    app.ask("one")
+    assert eval_api.sent == eval_snapshot
+    app.ask("two")
+    assert eval_api.sent == eval_snapshot
+    assert eval_api.sent[1] == eval_snapshot(name="the second/last")
+
+@pytest.mark.anyio
+async def test_async(eval_api, eval_snapshot):
+    app.ask("async")
+    assert sorted(eval_api.sent) == eval_snapshot
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+"""
+
+
+def test_each_test_has_files_of_its_own(own: Run) -> None:
+    own.write({"test_it.py": NAMES})
+    own.update().assert_outcomes(passed=7)
+    names = [Path(name).name for name in own.snapshots()]
+    assert names == [
+        "TestGreeting.test_it[a%2Fb].yaml",
+        "TestGreeting.test_it[a%3Ab].yaml",
+        # Their names differ by case only: some file systems would take them for one.
+        "TestGreeting.test_it~63f6bf6a1240[a].yaml",
+        "TestGreeting.test_it~d74424be36bd[A].yaml",
+        "Unit.test_unit.yaml",
+        "test_async.yaml",
+        "test_two.1.yaml",
+        "test_two.yaml",
+        "test_two[the second%2Flast].yaml",
+    ]
+    for arguments in ([], ["-n", "2"], ["test_it.py::TestGreeting::test_it[A]"], ["-k", "unit"]):
+        assert own(*arguments).ret == 0
+    own.write({"test_it.py": NAMES.replace('app.ask("unit")', 'app.ask("other")')})
+    result = own()
+    result.assert_outcomes(passed=6, failed=1)
+    # `assertEqual` shows no more than the names of the two.
+    result.stdout.fnmatch_lines(["*- eval_snapshot -*", "-*content: unit", "+*content: other"])
+
+
+USES = (
+    ASKS
+    + """
+def test_other(eval_api, eval_snapshot):
+    app.ask("other")
+    assert eval_api.sent == eval_snapshot
+"""
+)
+RECORDING = "version: 1\nreplies: []\n"
+
+
+@pytest.fixture
+def two(own: Run) -> Run:
+    """A module of two tests with their snapshots and recordings, and files of others beside them."""
+    own.write({"test_it.py": USES, "test_b.py": "def test_one(snapshot):\n    assert 'x' == snapshot\n"})
+    own.update().assert_outcomes(passed=3)
+    own.write(
+        {
+            "__snapshots__/test_it/test_asks.recording.yaml": RECORDING,
+            "__snapshots__/test_it/test_other.recording.yaml": RECORDING,
+            "__snapshots__/test_it/of_others.yaml": "value: 1\n",
+        }
+    )
+    return own
+
+
+ALL = [
+    "__snapshots__/test_b.ambr",
+    "__snapshots__/test_it/of_others.yaml",
+    "__snapshots__/test_it/test_asks.recording.yaml",
+    "__snapshots__/test_it/test_asks.yaml",
+    "__snapshots__/test_it/test_other.recording.yaml",
+    "__snapshots__/test_it/test_other.yaml",
+]
+
+
+def test_the_snapshots_of_a_removed_test_are_reported_and_removed(two: Run) -> None:
+    two.write({"test_it.py": ASKS})
+    for arguments in ([], ["-n", "2"]):
+        result = two(*arguments)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(
+            [
+                "*- eval snapshots -*",
+                "2 snapshots unused: no test compares with it.",
+                "  __snapshots__/test_it/test_other.recording.yaml",
+                "  __snapshots__/test_it/test_other.yaml",
+                "Re-run pytest with --snapshot-update to remove them.",
+            ],
+            consecutive=True,
+        )
+        assert two.snapshots() == ALL
+    two.update("-n", "2")
+    assert two.snapshots() == ALL[:4]
+
+
+def test_the_snapshot_of_a_test_that_no_longer_compares_is_unused(two: Run) -> None:
+    two.write({"test_it.py": USES.replace('app.ask("other")\n    assert eval_api.sent == eval_snapshot', "pass")})
+    result = two()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["1 snapshot unused: no test compares with it.", "  __snapshots__/test_it/test_other.yaml"], consecutive=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        pytest.param(ASKS, ["test_it.py::test_asks"], id="a test is named"),
+        pytest.param(USES, ["-k", "asks"], id="deselected"),
+        pytest.param(ASKS, ["-k", "one"], id="all deselected"),
+        pytest.param(ASKS, ["--ignore", "test_it.py"], id="ignored"),
+        pytest.param(USES, ["-p", "hides"], id="deselected without a word"),
+        pytest.param(ASKS + "1 / 0\n", ["--continue-on-collection-errors"], id="not collected"),
+        pytest.param(ASKS, ["--collect-only"], id="not run"),
+        pytest.param(USES.replace('"other"', "1 / 0"), [], id="the test fails before"),
+        pytest.param(
+            USES.replace("    app.ask(", '    import pytest; pytest.skip("no")\n    app.ask('), [], id="skipped"
+        ),
+        pytest.param(USES, ["-x", "test_fails.py", "test_it.py"], id="stopped early"),
+    ],
+)
+def test_no_snapshot_is_removed_that_a_test_may_still_need(two: Run, module: str, arguments: list[str]) -> None:
+    hides = (
+        "def pytest_collection_modifyitems(items):\n    items[:] = [item for item in items if 'asks' in item.name]\n"
+    )
+    two.write({"test_it.py": module, "hides.py": hides, "test_fails.py": "def test_fails():\n    assert 0\n"})
+    two(*arguments).stdout.no_fnmatch_line("*snapshot* unused: *")
+    two(*arguments, "--snapshot-update").stdout.no_fnmatch_line("*snapshot* removed: *")
+    assert two.snapshots() == ALL
+
+
+def test_lf_removes_nothing(two: Run) -> None:
+    two.write({"test_it.py": USES.replace('"other"', "1 / 0")})
+    two.pytester.runpytest_inprocess().assert_outcomes(passed=2, failed=1)
+    two.write({"test_it.py": USES})
+    two.pytester.runpytest_inprocess("--lf", "--snapshot-update").assert_outcomes(passed=1)
+    assert set(ALL) <= set(two.snapshots())
