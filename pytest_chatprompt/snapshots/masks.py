@@ -91,9 +91,7 @@ def _substitute(pattern: re.Pattern[str], shown: Replacement, text: str) -> str:
         return pattern.sub(shown, text)
     except (re.error, IndexError, TypeError) as error:
         # A text that refers to a group that there is not, or a function that returned something other than a text.
-        raise MaskError(
-            f"eval_masks: the value for {pattern.pattern!r} does not fit its match: {error}"
-        ) from error
+        raise MaskError(f"eval_masks: the value for {pattern.pattern!r} does not fit its match: {error}") from error
 
 
 def _source(pattern: object) -> object:

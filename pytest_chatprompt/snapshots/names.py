@@ -22,6 +22,7 @@ _LONGEST_STEM_BYTES: Final = 200
 _DIGEST_CHARACTERS: Final = 12
 # What follows the stem of a snapshot in the name of its recording.
 RECORDING_SUFFIX: Final = ".recording.yaml"
+OLD_RECORDING_SUFFIX: Final = ".answer.yaml"
 
 
 def node_name(case_id: str) -> str:

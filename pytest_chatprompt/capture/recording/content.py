@@ -1,0 +1,73 @@
+"""The content of a recorded reply: its body in a form that people can read, and the bytes that it stands for.
+
+The bytes of a body and its media type come in; a mapping with one key comes out: `body` for JSON data, `events` for a
+stream, `text`, or `base64`. Writing gives chunks that mean the same to every client: JSON may be laid out in another
+way. Pure; `recorded_reply` calls it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+from pytest_chatprompt.capture.recording.event_formats import event_format, parse_json
+
+CONTENT_KEYS: Final = ("body", "events", "text", "base64")
+
+
+def read_content(body: bytes, content_type: str) -> dict[str, Any]:
+    """The content that a recording keeps.
+
+    Args:
+        body: the whole body, decoded as its `Content-Encoding` says.
+        content_type: as the API sent it; `""` for none.
+
+    Returns:
+        One of the keys `body`, `events`, `text` and `base64`; empty for an empty body.
+    """
+    if not body:
+        return {}
+    try:
+        if (stream := event_format(content_type)) is not None:
+            return {"events": stream.read(body)}
+        if _is_json(content_type):
+            return {"body": parse_json(body.decode())}
+    except (ValueError, RecursionError):
+        # It is not what the API says that it is.
+        pass
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode("ascii")}
+
+
+def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
+    """The chunks of the body: one for each event of a stream, else one.
+
+    Args:
+        content: from `read_content`, perhaps with secrets redacted.
+        content_type: as it was recorded.
+
+    Raises:
+        ValueError: it is not base64, or its events are none of this media type.
+    """
+    if "events" in content:
+        stream = event_format(content_type)
+        if stream is None:
+            raise ValueError(f"{content_type or 'no media type'} is no stream")
+        try:
+            return [stream.write(event) for event in content["events"]]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"an event is none of {content_type}: {error!r}") from None
+    if "body" in content:
+        return [json_bytes(content["body"])]
+    if "base64" in content:
+        return [base64.b64decode(content["base64"], validate=True)]
+    return [str(content.get("text", "")).encode(errors="surrogatepass")]
+
+
+def _is_json(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == "application/json" or media_type.endswith("+json")

@@ -1,0 +1,112 @@
+"""Event formats: the body of a stream as a list of events that people can read, and back.
+
+The bytes of a whole stream come in; a list of JSON data comes out, an item for each event. Writing goes the other way,
+a chunk for each event. Pure; `content` calls it. To add a format: two functions, and a line in the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from pytest_chatprompt.capture.apis.aws_event_stream import read_messages, write_message
+from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+
+_LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_EVENT_END: Final = re.compile(r"(?:\r\n|\n|\r){2}")
+
+
+class EventFormat(NamedTuple):
+    """How a kind of stream writes its events.
+
+    Args:
+        read: gives the events of a body; raises `ValueError` if it is no such stream.
+        write: gives the bytes of one event.
+    """
+
+    read: Callable[[bytes], list[Any]]
+    write: Callable[[Any], bytes]
+
+
+def event_format(content_type: str) -> EventFormat | None:
+    """The format of a stream by its media type; `None` for what is no stream."""
+    return _FORMATS.get(content_type.partition(";")[0].strip().lower())
+
+
+def parse_json(text: str) -> Any:
+    """JSON data that is the same after it was written again.
+
+    Raises:
+        ValueError: it is no JSON, or has numbers that JSON cannot write.
+    """
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+# --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
+
+
+def _read_server_sent_events(body: bytes) -> list[Any]:
+    text = body.decode().removeprefix("\ufeff")
+    return [_read_fields(block) for block in _EVENT_END.split(text) if block.strip("\r\n")]
+
+
+def _read_fields(block: str) -> dict[str, Any]:
+    """The fields of an event; `comment` for its lines without a name, and the data as JSON if it is an object."""
+    fields: dict[str, list[str]] = {}
+    for line in _LINE_BREAK.split(block):
+        if line:
+            name, _, value = line.partition(":")
+            fields.setdefault(name or "comment", []).append(value.removeprefix(" "))
+    event: dict[str, Any] = {name: "\n".join(values) for name, values in fields.items()}
+    if event.get("data", "").startswith(("{", "[")):
+        # Text that only looks like it, such as OpenAI's `[DONE]`, stays text.
+        with suppress(ValueError):
+            event["data"] = parse_json(event["data"])
+    return event
+
+
+def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
+    lines = []
+    for name, value in event.items():
+        text = value if isinstance(value, str) else json_bytes(value).decode("ascii")
+        lines += [f"{'' if name == 'comment' else name}: {line}" for line in text.split("\n")]
+    return "".join(f"{line}\n" for line in [*lines, ""]).encode()
+
+
+# --- JSON lines, as Ollama streams
+
+
+def _read_json_lines(body: bytes) -> list[Any]:
+    return [parse_json(line) for line in body.decode().splitlines() if line.strip()]
+
+
+def _write_json_line(event: Any) -> bytes:
+    return json_bytes(event) + b"\n"
+
+
+# --- AWS event streams, as Bedrock streams
+
+
+def _read_aws_events(body: bytes) -> list[Any]:
+    return [{"headers": headers, "data": parse_json(payload.decode())} for headers, payload in read_messages(body)]
+
+
+def _write_aws_event(event: Mapping[str, Any]) -> bytes:
+    return write_message(event["headers"], json_bytes(event["data"]))
+
+
+_FORMATS: Final[Mapping[str, EventFormat]] = {
+    "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
+    "application/x-ndjson": EventFormat(_read_json_lines, _write_json_line),
+    "application/ndjson": EventFormat(_read_json_lines, _write_json_line),
+    "application/jsonl": EventFormat(_read_json_lines, _write_json_line),
+    "application/stream+json": EventFormat(_read_json_lines, _write_json_line),
+    "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
+}

@@ -1,0 +1,98 @@
+"""The network: send a request of any client on to where it was meant to go, through a client of our own.
+
+An httpx request comes in; a response comes out, its stream not read yet. The request keeps its URL, headers and body.
+TLS settings, proxies and time limits of the client that made it are not known here: proxies and certificates are those
+of the environment. `eval_api` and `pass_through` send by it where replies are recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import httpx
+
+from pytest_chatprompt.capture.clients.interceptor import let_pass
+
+# SDKs wait that long by default.
+_DEFAULT_TIMEOUT: Final = httpx.Timeout(600, connect=10)
+# What httpx decodes without further packages.
+_ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
+_CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
+
+
+def send(request: httpx.Request) -> httpx.Response:
+    """Send a request of a sync client.
+
+    Raises:
+        httpx.TransportError: there is no reply.
+    """
+    client = httpx.Client(timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    try:
+        with let_pass():
+            response = client.send(_copy(request), stream=True)
+    except BaseException:
+        client.close()
+        raise
+    response.stream = _ClosingStream(response.stream, client)
+    return response
+
+
+async def send_async(request: httpx.Request) -> httpx.Response:
+    """Send a request of an async client, in its event loop.
+
+    Raises:
+        httpx.TransportError: there is no reply.
+    """
+    client = httpx.AsyncClient(timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    try:
+        with let_pass():
+            response = await client.send(_copy(request), stream=True)
+    except BaseException:
+        await client.aclose()
+        raise
+    response.stream = _AsyncClosingStream(response.stream, client)
+    return response
+
+
+def _copy(request: httpx.Request) -> httpx.Request:
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
+    timeout = request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())
+    return httpx.Request(
+        request.method,
+        request.url,
+        headers=[*headers, _ACCEPT_ENCODING],
+        content=request.content,
+        extensions={"timeout": timeout},
+    )
+
+
+class _ClosingStream(httpx.SyncByteStream):
+    """A stream that closes its client too."""
+
+    def __init__(self, stream: Any, client: httpx.Client) -> None:
+        self._stream = stream
+        self._client = client
+
+    def __iter__(self) -> Any:
+        yield from self._stream
+
+    def close(self) -> None:
+        self._stream.close()
+        self._client.close()
+
+
+class _AsyncClosingStream(httpx.AsyncByteStream):
+    """`_ClosingStream` for an async client."""
+
+    def __init__(self, stream: Any, client: httpx.AsyncClient) -> None:
+        self._stream = stream
+        self._client = client
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        await self._client.aclose()

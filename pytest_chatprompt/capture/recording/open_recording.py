@@ -1,0 +1,146 @@
+"""`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
+
+What was recorded comes in; the reply to each request comes out, found by the hash of the request, in the recorded order
+where requests are equal. New replies are kept in the order of their requests, whatever thread they arrive in.
+`case_runner`, `own_code` and `live` make one for a test; `replaying` asks it for each request. Safe between threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.capture.recording.recorded_reply import (
+    Mask,
+    RecordedExchange,
+    RecordedReply,
+    RecordedRequest,
+    recorded_request,
+    rounded,
+)
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import ReplayError
+
+
+def _unmasked(data: Any) -> Any:
+    return data
+
+
+def _describe(sent: SentRequest) -> str:
+    return f"nothing is recorded for {sent.endpoint}"
+
+
+class PendingReply:
+    """The place of a reply in a recording, from when its request is sent until the reply is there.
+
+    Args:
+        request: the request.
+    """
+
+    def __init__(self, request: RecordedRequest) -> None:
+        self._request = request
+        self._started_at = time.monotonic()
+        self.exchange: RecordedExchange | None = None
+
+    def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
+        """Take the reply.
+
+        Args:
+            status: the status code.
+            content_type: as the API sent it.
+            body: as far as it was read.
+            is_complete: whether that is all of it.
+        """
+        self.exchange = RecordedExchange(
+            request=self._request,
+            reply=RecordedReply.of(status, content_type, body, is_complete=is_complete),
+            latency_seconds=rounded(time.monotonic() - self._started_at),
+        )
+
+
+class OpenRecording:
+    """The recording of one test.
+
+    Args:
+        recorded: what is recorded, in order; empty if nothing is to be replayed.
+        sends: whether requests without a recorded reply are sent; else they are an error.
+        mask: masks the body of a request, before it is hashed.
+        base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
+        describe_missing: gives the error text for a request that nothing is recorded for.
+    """
+
+    def __init__(
+        self,
+        recorded: Iterable[RecordedExchange] = (),
+        *,
+        sends: bool,
+        mask: Mask = _unmasked,
+        base_url: Any = None,
+        describe_missing: Callable[[SentRequest], str] = _describe,
+    ) -> None:
+        self.sends = sends
+        self.base_url = base_url
+        self._mask = mask
+        self._describe_missing = describe_missing
+        self._waiting: dict[str, deque[RecordedExchange]] = defaultdict(deque)
+        for exchange in recorded:
+            if exchange.reply is not None:
+                self._waiting[exchange.request.sha256].append(exchange)
+        # What was replayed or sent, in the order of the requests.
+        self._entries: list[RecordedExchange | PendingReply] = []
+        self._lock = threading.Lock()
+
+    def read_request(self, request: httpx.Request) -> SentRequest:
+        """A request as it is hashed and recorded."""
+        return SentRequest.from_httpx(request, self.base_url)
+
+    def take(self, sent: SentRequest) -> RecordedReply | None:
+        """Take the recorded reply to a request; `None` if it has to be sent.
+
+        Raises:
+            ReplayError: there is none, and nothing may be sent.
+        """
+        key = recorded_request(sent, self._mask).sha256
+        with self._lock:
+            if self._waiting[key]:
+                exchange = self._waiting[key].popleft()
+                self._entries.append(exchange)
+                return exchange.reply
+        if not self.sends:
+            raise ReplayError(self._describe_missing(sent))
+        return None
+
+    def begin(self, sent: SentRequest) -> PendingReply:
+        """Keep a place for the reply to a request that is sent now."""
+        pending = PendingReply(recorded_request(sent, self._mask))
+        with self._lock:
+            self._entries.append(pending)
+        return pending
+
+    def exchanges(self) -> tuple[RecordedExchange, ...]:
+        """What was replayed or sent and answered, in the order of the requests."""
+        with self._lock:
+            entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._entries]
+        return tuple(entry for entry in entries if entry is not None)
+
+    def unused(self) -> tuple[RecordedExchange, ...]:
+        """What is recorded and was not asked for."""
+        with self._lock:
+            return tuple(exchange for waiting in self._waiting.values() for exchange in waiting)
+
+    @property
+    def replayed(self) -> tuple[RecordedExchange, ...]:
+        """What was replayed."""
+        with self._lock:
+            return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
+
+    @property
+    def sent_count(self) -> int:
+        """How many requests were sent, answered or not."""
+        with self._lock:
+            return sum(isinstance(entry, PendingReply) for entry in self._entries)

@@ -1,0 +1,206 @@
+"""`RecordedExchange`: a request that was answered, by its hash, and the reply that it got.
+
+A request that was sent and the reply of the API come in; frozen data comes out that a file can hold. From it the reply
+is made again. Pure; `open_recording` makes them, `snapshots.recordings` reads and writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import httpx
+from pydantic import BaseModel, ConfigDict
+
+from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
+from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_content, write_content
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+_LATENCY_DIGITS: Final = 3
+
+Mask = Callable[[Any], Any]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecordedRequest(_Data):
+    """A request that was answered.
+
+    Attributes:
+        endpoint: as in a snapshot; `None` for what is no HTTP request.
+        sha256: the hash of endpoint and body, or of all that was sent, as hexadecimal digits.
+        body: the masked body, where no snapshot has it.
+    """
+
+    endpoint: str | None = None
+    sha256: str
+    body: Any = None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the body is known here; `None` is one too."""
+        return "body" in self.model_fields_set
+
+
+class RecordedReply(_Data):
+    """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has one, or none if it is empty.
+
+    Attributes:
+        status: the status code.
+        content_type: as the API sent it; `""` for none.
+        is_complete: whether it was read to its end.
+        body: JSON data.
+        events: those of a stream, in the format of its media type.
+        text: text that is no JSON.
+        base64: anything else.
+    """
+
+    status: int
+    content_type: str = ""
+    is_complete: bool = True
+    body: Any = None
+    events: list[Any] = []
+    text: str = ""
+    base64: str = ""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The one key of the content that it has."""
+        return {key: getattr(self, key) for key in CONTENT_KEYS if key in self.model_fields_set}
+
+    @classmethod
+    def of(cls, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> RecordedReply:
+        """Record a reply.
+
+        Args:
+            status: the status code.
+            content_type: as the API sent it.
+            body: as far as it was read.
+            is_complete: whether that is all of it.
+        """
+        content = read_content(body, content_type)
+        if not is_complete:
+            content["is_complete"] = False
+        return cls(status=status, content_type=content_type, **content)
+
+    def to_response(self, request: httpx.Request) -> httpx.Response:
+        """Make the reply again: a stream as a stream, event by event.
+
+        Raises:
+            ReplayError: the recording was changed, and means nothing now.
+        """
+        try:
+            chunks = write_content(self.content, self.content_type)
+        except ValueError as error:
+            raise ReplayError(f"the recorded reply cannot be read: {error}") from None
+        headers = {"content-type": self.content_type} if self.content_type else {}
+        if "events" not in self.model_fields_set and self.is_complete:
+            return httpx.Response(self.status, headers=headers, content=b"".join(chunks), request=request)
+        return httpx.Response(
+            self.status, headers=headers, stream=ReplyStream(lambda: self._stream(chunks)), request=request
+        )
+
+    def _stream(self, chunks: list[bytes]) -> Any:
+        yield from chunks
+        if not self.is_complete:
+            raise httpx.ReadError("the recorded reply ends here: the client did not read on when it was recorded")
+
+
+class RecordedResponse(_Data):
+    """The answer of what sends no HTTP requests of its own: an agent, or a plain function."""
+
+    text: str
+    finish_reason: str | None = None
+    usage: TokenUsage = TokenUsage()
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    def to_response(self) -> ProviderResponse:
+        """The response that was recorded."""
+        return ProviderResponse(
+            text=self.text, finish_reason=self.finish_reason, usage=self.usage, tool_calls=self.tool_calls
+        )
+
+
+class RecordedExchange(_Data):
+    """A request that was answered, and its reply or, if it was none of HTTP, its response.
+
+    Attributes:
+        request: the request.
+        reply: what an API replied.
+        response: what an agent answered.
+        latency_seconds: from the request to the last byte of the reply.
+    """
+
+    request: RecordedRequest
+    reply: RecordedReply | None = None
+    response: RecordedResponse | None = None
+    latency_seconds: float | None = None
+
+
+def request_sha256(endpoint: str, body: Any) -> str:
+    """The hash of a request, the same for any order of keys.
+
+    Args:
+        endpoint: as in a snapshot.
+        body: the masked body, as in a snapshot.
+    """
+    return data_sha256([endpoint, body])
+
+
+def data_sha256(data: Any) -> str:
+    """The hash of JSON data, the same for any order of keys, as hexadecimal digits."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
+    """A request as a recording keeps it, masked."""
+    body = mask(sent.body)
+    return RecordedRequest(endpoint=sent.endpoint, sha256=request_sha256(sent.endpoint, body), body=body)
+
+
+def rounded(seconds: float) -> float:
+    """A latency as a recording keeps it."""
+    return round(seconds, _LATENCY_DIGITS)
+
+
+def read_usage(content: Mapping[str, Any]) -> TokenUsage:
+    """The tokens that a recorded reply says it used, by the names of the common APIs; `None` where it does not say."""
+    found: dict[str, int] = {}
+    _find_usage(content.get("events", content.get("body")), found)
+    return TokenUsage(input_tokens=found.get("input"), output_tokens=found.get("output"))
+
+
+_USAGE_KEYS: Final[Mapping[str, str]] = {
+    "input_tokens": "input",
+    "prompt_tokens": "input",
+    "inputTokens": "input",
+    "promptTokenCount": "input",
+    "prompt_eval_count": "input",
+    "output_tokens": "output",
+    "completion_tokens": "output",
+    "outputTokens": "output",
+    "candidatesTokenCount": "output",
+    "eval_count": "output",
+}
+
+
+def _find_usage(data: Any, found: dict[str, int]) -> None:
+    """Note the highest count of each kind: streams report how many it was so far."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            kind = _USAGE_KEYS.get(key)
+            if kind is not None and isinstance(value, int) and not isinstance(value, bool):
+                found[kind] = max(value, found.get(kind, 0))
+            else:
+                _find_usage(value, found)
+    elif isinstance(data, list):
+        for item in data:
+            _find_usage(item, found)

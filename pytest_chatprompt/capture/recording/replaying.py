@@ -1,0 +1,147 @@
+"""Replaying: answer a request from the recording of its test, or send it on and record the reply while it is read.
+
+A request, an `OpenRecording` and what sends come in; a response comes out. A streamed reply goes on to the client as it
+comes; the recording has it once it is read. `eval_api`, `pass_through` and the built-in providers' HTTP client call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Final
+
+import httpx
+
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
+
+# The body goes on decoded, and whoever frames it says how long it is.
+_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
+# What a built-in provider sends again: only the reply after it counts.
+_RETRIED: Final = frozenset({408, 409, 429})
+_FIRST_SERVER_ERROR: Final = 500
+
+
+def replay_or_send(
+    recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]
+) -> httpx.Response:
+    """Answer a request of a sync client.
+
+    Args:
+        recording: of its test.
+        request: its body has been read.
+        send: sends it, and gives the response, whose stream is not read yet.
+
+    Raises:
+        ReplayError: nothing is recorded for it, and nothing may be sent.
+    """
+    sent = recording.read_request(request)
+    recorded = recording.take(sent)
+    if recorded is not None:
+        return recorded.to_response(request)
+    pending = recording.begin(sent)
+    response = send(request)
+    return _forwarded(request, response, _RecordingStream(response, pending))
+
+
+async def replay_or_send_async(
+    recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], Awaitable[httpx.Response]]
+) -> httpx.Response:
+    """Answer a request of an async client; see `replay_or_send`."""
+    sent = recording.read_request(request)
+    recorded = recording.take(sent)
+    if recorded is not None:
+        return recorded.to_response(request)
+    pending = recording.begin(sent)
+    response = await send(request)
+    return _forwarded(request, response, _AsyncRecordingStream(response, pending))
+
+
+def replay_or_post(
+    recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
+) -> httpx.Response:
+    """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass.
+
+    Args:
+        recording: of its test.
+        request: its body has been read.
+        post: sends it once, and gives the whole reply.
+
+    Raises:
+        ReplayError: nothing is recorded for it, and nothing may be sent.
+    """
+    sent = recording.read_request(request)
+    recorded = recording.take(sent)
+    if recorded is not None:
+        return recorded.to_response(request)
+    pending = recording.begin(sent)
+    response = post()
+    if response.status_code not in _RETRIED and response.status_code < _FIRST_SERVER_ERROR:
+        pending.finish(response.status_code, response.headers.get("content-type", ""), response.content)
+    return response
+
+
+def _forwarded(
+    request: httpx.Request, response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
+) -> httpx.Response:
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
+    return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
+
+
+class _RecordingStream(httpx.SyncByteStream):
+    """The decoded body of a response, recorded when it is read or closed.
+
+    Args:
+        response: its stream is not read yet.
+        pending: the place of the reply in the recording.
+    """
+
+    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
+        self._response = response
+        self._collected = _Collected(response, pending)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._response.iter_bytes():
+            self._collected.add(chunk)
+            yield chunk
+        self._collected.finish(is_complete=True)
+
+    def close(self) -> None:
+        self._collected.finish(is_complete=False)
+        self._response.close()
+
+
+class _AsyncRecordingStream(httpx.AsyncByteStream):
+    """`_RecordingStream` for an async response."""
+
+    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
+        self._response = response
+        self._collected = _Collected(response, pending)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._response.aiter_bytes():
+            self._collected.add(chunk)
+            yield chunk
+        self._collected.finish(is_complete=True)
+
+    async def aclose(self) -> None:
+        self._collected.finish(is_complete=False)
+        await self._response.aclose()
+
+
+class _Collected:
+    """What was read of a body so far."""
+
+    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
+        self._status = response.status_code
+        self._content_type = response.headers.get("content-type", "")
+        self._pending = pending
+        self._chunks: list[bytes] = []
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next part."""
+        self._chunks.append(chunk)
+
+    def finish(self, *, is_complete: bool) -> None:
+        """Record it; the first call counts. A body of which nothing was read yet is not recorded."""
+        if self._pending.exchange is None and (is_complete or self._chunks):
+            body = b"".join(self._chunks)
+            self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)
