@@ -118,7 +118,7 @@ class OwnCodeCapture:
             text = (
                 f"the C function {target} was not called{self._attempts.callers[target].describe()}: it may send unseen"
             )
-        elif call.when == "call" and (errors := self.api.server_errors):
+        elif call.when == "call" and (errors := self.api.children.errors):
             text = f"a request of a child process failed: {errors[0]}"
         elif has_passed and call.when == "call" and (replies := self.api.unused_replies):
             text = unused_replies_message(len(replies))

@@ -554,6 +554,92 @@ def test_it(eval_api):
     assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
 
 
+KEYED_APP = """
+import os
+import httpx
+
+def ask(text, url):
+    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
+    reply = httpx.post(url, json={"model": "m", "messages": [{"role": "user", "content": text}]}, headers=headers)
+    reply.raise_for_status()
+    return reply.json()["choices"][0]["message"]["content"]
+"""
+CHILD_CASE = {
+    "app.py": KEYED_APP,
+    "conftest.py": """
+import os, subprocess, sys
+import pytest, app
+
+SCRIPT = '''
+import app, os
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+print(app.ask(app.ask("child", url), url))
+'''
+
+@pytest.fixture
+def child_provider(eval_api):
+    eval_api.reply("again")
+    environ = eval_api.environ
+
+    def send(request):
+        child = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env={**os.environ, **environ}, capture_output=True, text=True
+        )
+        return child.stdout.strip() or "nothing"
+
+    return send
+
+def pytest_chatprompt_response(response):
+    assert response.text == "a real answer"
+""",
+    "a.eval.yaml": "provider: child\nevalcases:\n  - {id: a, input_messages: [{role: user, content: hello}]}\n",
+}
+
+
+def test_live_a_case_whose_provider_runs_a_child_process_is_compared_first_and_then_forwarded(
+    own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply_with({"choices": [{"message": {"content": "a real answer"}}]})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
+    own.write(CHILD_CASE)
+    own.update()
+    assert server.requests == []
+    own("--chatprompt-live").assert_outcomes(passed=1)
+    ((path, headers, body),) = server.requests
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
+    # The reply that was queued is given to the first request again.
+    assert body["messages"] == [{"role": "user", "content": "again"}]
+
+
+def test_live_a_case_whose_child_process_sends_something_else_than_its_snapshot_sends_nothing(
+    own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    own.write(CHILD_CASE)
+    own.update()
+    own.write({"conftest.py": CHILD_CASE["conftest.py"].replace('"child"', '"changed"')})
+    result = own("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*what is sent to child is not what its snapshot says"])
+    assert server.requests == []
+
+
+def test_live_a_request_of_a_child_process_that_cannot_be_forwarded_fails_the_case_that_swallows_it(
+    own: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
+    own.write(CHILD_CASE)
+    own.update()
+    # Nothing listens on this port.
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    result = own("--chatprompt-live")
+    result.stdout.fnmatch_lines(
+        ["*a request of a child process failed: POST https://api.openai.com/v1/chat/completions got no reply: *"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
 def test_an_error_that_a_child_process_swallows_fails_the_test(own: Run) -> None:
     own.write(
         {
