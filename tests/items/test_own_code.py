@@ -162,29 +162,41 @@ def test_it(farewell):
     result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/bye offline; *"])
 
 
-def test_a_reply_that_no_request_takes_fails_the_test(own: Run) -> None:
+def test_a_reply_that_no_request_takes_is_an_error_of_the_tear_down(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
+import pytest
 import app
+
+@pytest.fixture
+def farewell(eval_api):
+    yield
+    assert app.ask() == "goodbye"
 
 def test_it(eval_api):
     eval_api.reply("one")
     eval_api.reply("two")
     eval_api.reply("three")
     app.ask()
+
+def test_where_a_fixture_takes_the_last_reply(farewell, eval_api):
+    eval_api.reply("goodbye")
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["eval_api.reply queued 2 replies that no request has taken; remove what*"])
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_it*", "eval_api.reply queued 2 replies that no request has taken; remove what*"]
+    )
 
 
 def test_a_test_that_fails_or_is_skipped_anyway_is_reported_as_it_is(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
+import unittest
 import pytest
 import app
 
@@ -195,12 +207,133 @@ def test_fails(eval_api):
 def test_skips(eval_api):
     eval_api.reply("one")
     pytest.skip("not today")
+
+@pytest.mark.xfail
+def test_is_expected_to_fail(eval_api):
+    eval_api.reply("one")
+    assert app is None
+
+@pytest.fixture
+def broken(eval_api):
+    eval_api.reply("one")
+    raise ValueError
+
+def test_never_begins(broken):
+    pass
+
+class TestUnit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def api(self, eval_api):
+        eval_api.reply("one")
+
+    def test_unit(self):
+        self.skipTest("not today")
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1, skipped=1)
+    result.assert_outcomes(failed=1, skipped=2, xfailed=1, errors=1)
     result.stdout.no_fnmatch_line("*queued*")
+
+
+SKIPS: list[Any] = [
+    pytest.param("", 'pytest.skip("not today")', id="a skip"),
+    pytest.param("", 'pytest.xfail("known")', id="an expected failure"),
+    pytest.param("", 'raise unittest.SkipTest("not today")', id="a skip of unittest"),
+    pytest.param("@pytest.mark.xfail(raises=KeyError)", "raise_nothing = 1", id="a mark for another error"),
+]
+
+
+@pytest.mark.parametrize(("mark", "line"), SKIPS)
+def test_a_test_that_ends_early_fails_all_the_same_if_a_request_was_refused(own: Run, mark: str, line: str) -> None:
+    code = f"httpx.get('https://elsewhere.example/')\n    {line}"
+    own.write(
+        {
+            "test_it.py": f"""
+import unittest
+import httpx, pytest
+
+{mark}
+def test_function(eval_api):
+    {code}
+
+@pytest.fixture
+def early(eval_api):
+    {code}
+
+{mark}
+def test_setup(early):
+    pass
+"""
+        }
+    )
+    result = own()
+    in_setup = 0 if mark else 1
+    result.assert_outcomes(failed=2 - in_setup, errors=in_setup)
+    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"] * 2)
+
+
+def test_a_mark_expects_a_refusal_as_it_expects_any_failure(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import httpx, pytest
+
+@pytest.mark.xfail
+def test_it(eval_api):
+    httpx.get("https://elsewhere.example/")
+"""
+        }
+    )
+    own().assert_outcomes(xfailed=1)
+
+
+@pytest.mark.parametrize("line", ["self.skipTest('not today')", "self.fail('no')", "pytest.xfail('known')"])
+def test_a_refusal_in_a_test_of_unittest_is_shown_whatever_the_test_does_next(own: Run, line: str) -> None:
+    own.write(
+        {
+            "test_it.py": f"""
+import unittest
+import httpx, pytest
+
+class TestUnit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def api(self, eval_api):
+        pass
+
+    def test_unit(self):
+        httpx.get("https://elsewhere.example/")
+        {line}
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"])
+
+
+def test_an_error_of_a_child_process_after_the_test_is_an_error_of_its_tear_down(own: Run) -> None:
+    own.write(
+        {
+            "child.py": CHILD,
+            "test_it.py": """
+import pytest
+from child import ask_in_a_child
+
+@pytest.fixture
+def farewell(eval_api):
+    yield
+    eval_api.post(path="/v1/chat/completions").mock(side_effect=KeyError("mine"))
+    ask_in_a_child(eval_api)
+
+def test_it(farewell):
+    pass
+""",
+        }
+    )
+    result = own()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["a request of a child process failed: 'mine'"])
 
 
 def test_on_this_machine_only_known_apis_and_routes_are_taken(own: Run, server: Server) -> None:
