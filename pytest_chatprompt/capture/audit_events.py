@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -21,6 +23,9 @@ _C_FUNCTIONS: Final = frozenset(
         "execvp", "execvpe", "syscall",
     }
 )  # fmt: skip
+
+# The forms of an IPv4 address that inet_aton(3) reads: one to four numbers, also octal or hexadecimal ones.
+_IPV4: Final = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)(\.(0[xX][0-9a-fA-F]+|[0-9]+)){0,3}")
 
 
 class Attempt(NamedTuple):
@@ -105,21 +110,34 @@ def _variables(environment: Any) -> dict[str, str]:
 
 def is_address(host: str) -> bool:
     """Whether a host is an IP address, and not a name."""
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return _find_address(host) is not None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, a name or an address, is this machine itself."""
+    """Whether a host, a name or an address in any spelling, is this machine itself."""
+    address = _find_address(host)
+    if address is None:
+        # https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+        return f".{host.lower().removesuffix('.')}".endswith(".localhost")
+    # Servers show the unspecified address, 0.0.0.0, as theirs, and clients that use it reach this machine.
+    return address.is_loopback or address.is_unspecified
+
+
+def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is; `None` for a name."""
+    if ":" in host:
+        try:
+            address = ipaddress.IPv6Address(host.strip("[]").partition("%")[0])
+        except ValueError:
+            return None
+        return address.ipv4_mapped or address
+    if not _IPV4.fullmatch(host):
+        return None
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-        # Servers show the unspecified address, 0.0.0.0, as theirs, and clients that use it reach this machine.
-        return address.is_loopback or address.is_unspecified
-    except ValueError:
-        return host == "localhost"
+        # Resolvers read addresses in this way, `127.1` too; `ipaddress` does not.
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
 
 
 # `fork` is missing on purpose: the child is this very program, guard included.

@@ -9,10 +9,9 @@ or to an allowed host passes, unless it is a request to a known API. Any other r
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 import respx
@@ -20,6 +19,7 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
+from pytest_chatprompt.capture.child_processes import ChildProcesses
 from pytest_chatprompt.capture.network_guard import blame_late_thread
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
@@ -29,9 +29,6 @@ from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import CaptureError
-
-if TYPE_CHECKING:
-    from pytest_chatprompt.capture.server.capture_server import CaptureServer
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
 _UNANSWERED_STATUS: Final = 404
@@ -44,14 +41,21 @@ class EvalAPI(respx.MockRouter):
         redactor: learns the credentials in the requests.
         allowed_hosts: names of hosts that requests may reach.
         is_live: whether requests go on to the real APIs. Routes answer nothing then; queued replies do.
+        goes_live: whether those of child processes do later, within `children.forward`.
 
     Attributes:
+        children: gets what child processes send.
         unanswered: `METHOD URL` of the requests that nothing answered.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
     """
 
     def __init__(
-        self, redactor: Redactor | None = None, *, allowed_hosts: Collection[str] = (), is_live: bool = False
+        self,
+        redactor: Redactor | None = None,
+        *,
+        allowed_hosts: Collection[str] = (),
+        is_live: bool = False,
+        goes_live: bool = False,
     ) -> None:
         # Requests come from `intercept_clients` and from the built-in providers' HTTP client: respx patches nothing.
         super().__init__(assert_all_called=False, using=None)
@@ -62,8 +66,7 @@ class EvalAPI(respx.MockRouter):
         self.was_used = False
         self.log = RequestLog()
         self._replies = ReplyQueue()
-        self._server: CaptureServer | None = None
-        self._server_lock = threading.Lock()
+        self.children = ChildProcesses(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
 
     @property
@@ -103,7 +106,8 @@ class EvalAPI(respx.MockRouter):
 
         It is for clients in other processes and languages; the first call starts it, `close` ends it.
         """
-        return self._open_server().url
+        self.was_used = True
+        return self.children.url
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -111,28 +115,12 @@ class EvalAPI(respx.MockRouter):
 
         Pass them over those of this process: `env={**os.environ, **eval_api.environ}`.
         """
-        return self._open_server().environ
-
-    @property
-    def server_errors(self) -> Sequence[BaseException]:
-        """What kept the server from answering a child process, in order; the child may have swallowed it."""
-        return () if self._server is None else tuple(self._server.errors)
-
-    def _open_server(self) -> CaptureServer:
-        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
-
         self.was_used = True
-        with self._server_lock:
-            if self._server is None:
-                self._server = CaptureServer(self._handle_of_child, is_live=self.is_live)
-            return self._server
+        return self.children.environ
 
     def close(self) -> None:
         """End the server, if there is one."""
-        with self._server_lock:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
+        self.children.close()
 
     @property
     def taken_replies(self) -> tuple[Reply, ...]:
@@ -178,8 +166,8 @@ class EvalAPI(respx.MockRouter):
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
-        if FORWARDED_EXTENSION in request.extensions:
-            # Of a child process, whose request the server took already.
+        if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
+            # The server took it already, or takes it.
             return None
         if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
@@ -198,6 +186,8 @@ class EvalAPI(respx.MockRouter):
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         # The server forwards through a sync client.
+        if self.children.is_own(request.url):
+            return None
         if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
         entry = self._log_request(request)

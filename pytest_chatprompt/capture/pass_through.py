@@ -8,10 +8,11 @@ nowhere. `recorder` calls it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import httpx
@@ -30,6 +31,7 @@ class _Capture:
     """What one provider sends, and the replies that the test has queued for it."""
 
     replies: ReplyQueue
+    passes: Callable[[httpx.URL], bool]
     entries: list[LoggedRequest] = field(default_factory=list)
 
 
@@ -51,13 +53,16 @@ class PassThroughRouter:
         self._lock = threading.Lock()
 
     @contextmanager
-    def capture(self, replies: Sequence[Reply] = ()) -> Iterator[list[LoggedRequest]]:
+    def capture(
+        self, replies: Sequence[Reply] = (), *, passes: Callable[[httpx.URL], bool] = lambda _: False
+    ) -> Iterator[list[LoggedRequest]]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
         Args:
             replies: queued by the test, in the order of the requests.
+            passes: whether requests to a URL are left alone: a server gets and logs them.
         """
-        capture = _Capture(ReplyQueue(list(replies)))
+        capture = _Capture(ReplyQueue(list(replies)), passes)
         with self._lock:
             self._open.append(capture)
             if len(self._open) == 1:
@@ -79,8 +84,22 @@ class PassThroughRouter:
             # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
             capture = self._open[0]
         # What an agent sent was captured by the server that forwards it.
-        if capture is None or FORWARDED_EXTENSION in request.extensions:
+        if capture is None or FORWARDED_EXTENSION in request.extensions or capture.passes(request.url):
             return None
+        return self._take(capture, request)
+
+    def handler(self) -> Callable[[httpx.Request], httpx.Response | None]:
+        """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
+
+        Raises:
+            LookupError: the calling thread has no capture open.
+        """
+        capture = _current.get()
+        if capture is None:
+            raise LookupError("no capture is open in this thread")
+        return partial(self._take, capture)
+
+    def _take(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
         self.redactor.add_request(request.headers, request.url)
         entry = LoggedRequest(request, "network")
         capture.entries.append(entry)

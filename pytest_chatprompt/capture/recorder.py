@@ -58,13 +58,14 @@ def capture_offline(
     if _is_built_in(provider) and not api.routes:
         return _capture_built_in(provider, request, api)
     placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
-    start, refused = len(api.log), len(api.unanswered)
+    start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     with api.intercept(), offline(placeholders) as attempts, use_context(SendContext(is_offline=True)):
         try:
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)
         finally:
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
+            api.children.raise_error(failed)
     sent = _sent_requests(api.log.since(start), base_url)
     return Exchange(request, response, sent, replies=api.taken_replies)
 
@@ -90,6 +91,7 @@ def capture_live(
     request: ProviderRequest,
     router: PassThroughRouter,
     replies: Sequence[Reply] = (),
+    api: EvalAPI | None = None,
 ) -> Exchange:
     """Let a provider send a request to the real API, and capture what it sends. Safe between threads.
 
@@ -98,9 +100,11 @@ def capture_live(
         request: what to send.
         router: sees the requests of all clients.
         replies: queued by the test; they are given in place of the API's own.
+        api: forwards what child processes send to its server; `None` if there are none.
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
+        CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
@@ -109,8 +113,12 @@ def capture_live(
         if provider.capture:
             return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
-    with router.capture(replies) as requests:
-        response = call_provider(provider, request)
+    if api is None:
+        with router.capture(replies) as requests:
+            response = call_provider(provider, request)
+    else:
+        with router.capture(replies, passes=api.children.is_own) as requests, api.children.forward(router.handler()):
+            response = call_provider(provider, request)
     return Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
 
 

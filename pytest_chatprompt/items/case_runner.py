@@ -153,7 +153,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         return load_recording(item.recording_path, config.rootpath, request_sha256(compared, config.rootpath))
     try:
         live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-        response = live.get_response(item, provider, compared)
+        response = live.get_response(item, provider, compared, api)
     except RequestCancelledError:
         # It was this run that broke the request off: that says nothing about the API.
         raise

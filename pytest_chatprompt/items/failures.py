@@ -6,6 +6,7 @@ formatting it takes longer than the case itself. `item` and `report_hooks` call 
 
 from __future__ import annotations
 
+import unittest
 from typing import Final
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadWarning
 
 OWN_ERRORS: Final = (ChatPromptError, PayloadWarning)
+# By these a test ends before its end, and has not failed.
+ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 
 
 def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:

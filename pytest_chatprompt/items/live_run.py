@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -83,13 +84,14 @@ class LiveRun:
             self._prefetcher.discard(item.nodeid)
             self._abandon_current()
 
-    def get_response(self, item: EvalItem, provider: Provider, compared: Exchange) -> ProviderResponse:
+    def get_response(self, item: EvalItem, provider: Provider, compared: Exchange, api: EvalAPI) -> ProviderResponse:
         """The response to a request that was compared with its snapshot: prefetched, or else sent now.
 
         Args:
             item: the item that runs.
             provider: its provider.
             compared: what was compared.
+            api: its stand-in of the APIs.
 
         Raises:
             ProviderError: there is no response.
@@ -107,8 +109,8 @@ class LiveRun:
         note_why_not_ahead(item, self._look_ahead.why_not_ahead(item, provider, compared))
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
-            return self._prefetcher.send(provider, compared)
-        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared)))
+            return self._prefetcher.send(provider, compared, api)
+        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared, api)))
 
     # --- waiting
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
+from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key
 
@@ -54,7 +55,7 @@ class NetworkHooks:
             What to report; `""` if nothing was tried, or if the phase fails anyway.
         """
         attempts = self._attempts
-        is_failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
+        is_failed = call.excinfo is not None and not call.excinfo.errisinstance(ENDED_EARLY)
         if not is_failed and (call.when == "setup" or call.excinfo is not None):
             # The call reports what a fixture tried: the case fails then, which an error of its setup would not say.
             # After a skip, which is no failure, the teardown does.

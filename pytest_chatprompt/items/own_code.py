@@ -33,6 +33,9 @@ class OwnCodeCapture:
     Args:
         item: the test.
         redactor: learns the credentials in the requests.
+
+    Attributes:
+        has_passed: whether the call phase of the test has passed.
     """
 
     def __init__(self, item: pytest.Item, redactor: Redactor) -> None:
@@ -41,10 +44,12 @@ class OwnCodeCapture:
 
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
+        self.has_passed = False
         self._item = item
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
         self._threads_before: set[threading.Thread] = set()
+        self._reported_errors = 0
 
     @staticmethod
     def of(item: pytest.Item) -> OwnCodeCapture | None:
@@ -118,10 +123,12 @@ class OwnCodeCapture:
             text = (
                 f"the C function {target} was not called{self._attempts.callers[target].describe()}: it may send unseen"
             )
-        elif call.when == "call" and (errors := self.api.server_errors):
+        elif errors := self.api.children.errors[self._reported_errors :]:
             text = f"a request of a child process failed: {errors[0]}"
-        elif has_passed and call.when == "call" and (replies := self.api.unused_replies):
+        elif has_passed and call.when == "teardown" and self.has_passed and (replies := self.api.unused_replies):
+            # Not earlier: the tear-down of a fixture may have taken one.
             text = unused_replies_message(len(replies))
+        self._reported_errors = len(self.api.children.errors)
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
         self._attempts.programs.clear()

@@ -28,7 +28,7 @@ from pytest_chatprompt.errors import (
     MissingSettingError,
     ReplayError,
 )
-from pytest_chatprompt.items.failures import OWN_ERRORS, text_failure
+from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
@@ -97,13 +97,19 @@ def _report_own_code(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """The report of an ordinary test with `eval_api`, with what was wrong with its requests."""
     problem = capture.take_problem(call)
-    if problem and call.excinfo is None:
+    if problem and (call.excinfo is None or call.excinfo.errisinstance(ENDED_EARLY)):
         call.excinfo = text_failure(problem)
-        return (yield)
     report = yield
-    if problem and report.failed:
+    if problem and call.excinfo is not None and call.excinfo.errisinstance(ENDED_EARLY):
+        # A test case of unittest brings its outcome only now.
+        report.outcome = "failed"
+        report.longrepr = problem
+        vars(report).pop("wasxfail", None)
+    elif problem and report.failed and problem not in report.longreprtext:
         # The error of a client may say no more than its status.
         report.sections.append(("eval_api", problem))
+    if call.when == "call":
+        capture.has_passed = report.passed
     return report
 
 

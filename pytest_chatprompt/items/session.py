@@ -118,7 +118,7 @@ class EvalSession:
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         if self._api is None or self._api.routes or self._api.was_used:
-            self._api = EvalAPI(self.redactor)
+            self._api = EvalAPI(self.redactor, goes_live=self.config.stash[options_key].live)
         self._api.reset()
         self._api.clear_sent()
         return self._api

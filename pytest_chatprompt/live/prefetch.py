@@ -180,8 +180,13 @@ class Prefetcher:
         }
         return {node_id: result for node_id, result in results.items() if result is not None}
 
-    def send(self, provider: Provider, compared: Exchange) -> ProviderResponse:
+    def send(self, provider: Provider, compared: Exchange, api: EvalAPI | None = None) -> ProviderResponse:
         """Send the request that was compared with the snapshot, now and in the calling thread.
+
+        Args:
+            provider: the provider.
+            compared: what was compared.
+            api: the stand-in of the case, to whose server child processes send; `None` if it has none.
 
         Raises:
             ProviderError: there is no response.
@@ -189,7 +194,7 @@ class Prefetcher:
         """
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
             return provider.send_prepared(compared.prepared)
-        exchange = capture_live(provider, compared.request, self._router, compared.replies)
+        exchange = capture_live(provider, compared.request, self._router, compared.replies, api)
         if exchange.sent[:1] != compared.sent[:1] or exchange.invocation != compared.invocation:
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 import requests
 
 from pytest_chatprompt.capture.apis.reply import Reply
@@ -109,3 +110,15 @@ def test_nothing_is_captured_afterwards(server: Server) -> None:
         pass
     assert post(server, "/a") == 200
     assert entries == []
+
+
+def test_a_handler_counts_requests_as_sent_by_the_thread_that_asked_for_it() -> None:
+    router = new_router()
+    request = httpx.Request("POST", "https://api.openai.com/v1/chat/completions", json={})
+    with router.capture() as entries, router.capture([Reply("queued")]) as inner:
+        handle = router.handler()
+        in_another_thread(lambda: handle(request))
+        assert handle(request) is None
+    assert (len(entries), [entry.answered_by for entry in inner]) == (0, ["reply", "network"])
+    with pytest.raises(LookupError, match="no capture is open in this thread"):
+        router.handler()

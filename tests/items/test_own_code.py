@@ -162,29 +162,41 @@ def test_it(farewell):
     result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/bye offline; *"])
 
 
-def test_a_reply_that_no_request_takes_fails_the_test(own: Run) -> None:
+def test_a_reply_that_no_request_takes_is_an_error_of_the_tear_down(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
+import pytest
 import app
+
+@pytest.fixture
+def farewell(eval_api):
+    yield
+    assert app.ask() == "goodbye"
 
 def test_it(eval_api):
     eval_api.reply("one")
     eval_api.reply("two")
     eval_api.reply("three")
     app.ask()
+
+def test_where_a_fixture_takes_the_last_reply(farewell, eval_api):
+    eval_api.reply("goodbye")
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["eval_api.reply queued 2 replies that no request has taken; remove what*"])
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_it*", "eval_api.reply queued 2 replies that no request has taken; remove what*"]
+    )
 
 
 def test_a_test_that_fails_or_is_skipped_anyway_is_reported_as_it_is(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
+import unittest
 import pytest
 import app
 
@@ -195,12 +207,133 @@ def test_fails(eval_api):
 def test_skips(eval_api):
     eval_api.reply("one")
     pytest.skip("not today")
+
+@pytest.mark.xfail
+def test_is_expected_to_fail(eval_api):
+    eval_api.reply("one")
+    assert app is None
+
+@pytest.fixture
+def broken(eval_api):
+    eval_api.reply("one")
+    raise ValueError
+
+def test_never_begins(broken):
+    pass
+
+class TestUnit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def api(self, eval_api):
+        eval_api.reply("one")
+
+    def test_unit(self):
+        self.skipTest("not today")
 """
         }
     )
     result = own()
-    result.assert_outcomes(failed=1, skipped=1)
+    result.assert_outcomes(failed=1, skipped=2, xfailed=1, errors=1)
     result.stdout.no_fnmatch_line("*queued*")
+
+
+SKIPS: list[Any] = [
+    pytest.param("", 'pytest.skip("not today")', id="a skip"),
+    pytest.param("", 'pytest.xfail("known")', id="an expected failure"),
+    pytest.param("", 'raise unittest.SkipTest("not today")', id="a skip of unittest"),
+    pytest.param("@pytest.mark.xfail(raises=KeyError)", "raise_nothing = 1", id="a mark for another error"),
+]
+
+
+@pytest.mark.parametrize(("mark", "line"), SKIPS)
+def test_a_test_that_ends_early_fails_all_the_same_if_a_request_was_refused(own: Run, mark: str, line: str) -> None:
+    code = f"httpx.get('https://elsewhere.example/')\n    {line}"
+    own.write(
+        {
+            "test_it.py": f"""
+import unittest
+import httpx, pytest
+
+{mark}
+def test_function(eval_api):
+    {code}
+
+@pytest.fixture
+def early(eval_api):
+    {code}
+
+{mark}
+def test_setup(early):
+    pass
+"""
+        }
+    )
+    result = own()
+    in_setup = 0 if mark else 1
+    result.assert_outcomes(failed=2 - in_setup, errors=in_setup)
+    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"] * 2)
+
+
+def test_a_mark_expects_a_refusal_as_it_expects_any_failure(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import httpx, pytest
+
+@pytest.mark.xfail
+def test_it(eval_api):
+    httpx.get("https://elsewhere.example/")
+"""
+        }
+    )
+    own().assert_outcomes(xfailed=1)
+
+
+@pytest.mark.parametrize("line", ["self.skipTest('not today')", "self.fail('no')", "pytest.xfail('known')"])
+def test_a_refusal_in_a_test_of_unittest_is_shown_whatever_the_test_does_next(own: Run, line: str) -> None:
+    own.write(
+        {
+            "test_it.py": f"""
+import unittest
+import httpx, pytest
+
+class TestUnit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def api(self, eval_api):
+        pass
+
+    def test_unit(self):
+        httpx.get("https://elsewhere.example/")
+        {line}
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"])
+
+
+def test_an_error_of_a_child_process_after_the_test_is_an_error_of_its_tear_down(own: Run) -> None:
+    own.write(
+        {
+            "child.py": CHILD,
+            "test_it.py": """
+import pytest
+from child import ask_in_a_child
+
+@pytest.fixture
+def farewell(eval_api):
+    yield
+    eval_api.post(path="/v1/chat/completions").mock(side_effect=KeyError("mine"))
+    ask_in_a_child(eval_api)
+
+def test_it(farewell):
+    pass
+""",
+        }
+    )
+    result = own()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["a request of a child process failed: 'mine'"])
 
 
 def test_on_this_machine_only_known_apis_and_routes_are_taken(own: Run, server: Server) -> None:
@@ -552,6 +685,92 @@ def test_it(eval_api):
     own("--chatprompt-live").assert_outcomes(passed=1)
     ((path, headers, _),) = server.requests
     assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
+
+
+KEYED_APP = """
+import os
+import httpx
+
+def ask(text, url):
+    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
+    reply = httpx.post(url, json={"model": "m", "messages": [{"role": "user", "content": text}]}, headers=headers)
+    reply.raise_for_status()
+    return reply.json()["choices"][0]["message"]["content"]
+"""
+CHILD_CASE = {
+    "app.py": KEYED_APP,
+    "conftest.py": """
+import os, subprocess, sys
+import pytest, app
+
+SCRIPT = '''
+import app, os
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+print(app.ask(app.ask("child", url), url))
+'''
+
+@pytest.fixture
+def child_provider(eval_api):
+    eval_api.reply("again")
+    environ = eval_api.environ
+
+    def send(request):
+        child = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env={**os.environ, **environ}, capture_output=True, text=True
+        )
+        return child.stdout.strip() or "nothing"
+
+    return send
+
+def pytest_chatprompt_response(response):
+    assert response.text == "a real answer"
+""",
+    "a.eval.yaml": "provider: child\nevalcases:\n  - {id: a, input_messages: [{role: user, content: hello}]}\n",
+}
+
+
+def test_live_a_case_whose_provider_runs_a_child_process_is_compared_first_and_then_forwarded(
+    own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply_with({"choices": [{"message": {"content": "a real answer"}}]})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
+    own.write(CHILD_CASE)
+    own.update()
+    assert server.requests == []
+    own("--chatprompt-live").assert_outcomes(passed=1)
+    ((path, headers, body),) = server.requests
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-real-key")
+    # The reply that was queued is given to the first request again.
+    assert body["messages"] == [{"role": "user", "content": "again"}]
+
+
+def test_live_a_case_whose_child_process_sends_something_else_than_its_snapshot_sends_nothing(
+    own: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    own.write(CHILD_CASE)
+    own.update()
+    own.write({"conftest.py": CHILD_CASE["conftest.py"].replace('"child"', '"changed"')})
+    result = own("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*what is sent to child is not what its snapshot says"])
+    assert server.requests == []
+
+
+def test_live_a_request_of_a_child_process_that_cannot_be_forwarded_fails_the_case_that_swallows_it(
+    own: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key")
+    own.write(CHILD_CASE)
+    own.update()
+    # Nothing listens on this port.
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    result = own("--chatprompt-live")
+    result.stdout.fnmatch_lines(
+        ["*a request of a child process failed: POST https://api.openai.com/v1/chat/completions got no reply: *"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_an_error_that_a_child_process_swallows_fails_the_test(own: Run) -> None:

@@ -87,11 +87,12 @@ def saying_goodbye():
     )
 
 
-def test_an_attempt_before_a_skip_is_an_error(run: Run) -> None:
+@pytest.mark.parametrize(("end", "outcome"), [("skip", "skipped"), ("xfail", "xfailed")])
+def test_an_attempt_before_a_skip_is_an_error(run: Run, end: str, outcome: str) -> None:
     run.write(
         {
             "a.eval.yaml": HELLO,
-            "conftest.py": """
+            "conftest.py": f"""
 import contextlib, socket
 import pytest
 
@@ -99,11 +100,11 @@ import pytest
 def skipping():
     with contextlib.suppress(OSError):
         socket.create_connection(("api.example", 443))
-    pytest.skip("not reachable")
+    pytest.{end}("not reachable")
 """,
         }
     )
-    run("--snapshot-update").assert_outcomes(skipped=1, errors=1)
+    run("--snapshot-update").assert_outcomes(errors=1, **{outcome: 1})
 
 
 def test_an_attempt_of_a_phase_that_fails_anyway_is_not_reported_again(run: Run) -> None:

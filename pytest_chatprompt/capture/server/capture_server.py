@@ -90,6 +90,12 @@ class CaptureServer:
         """The variables that point the SDKs of a child process here; put them over those of this process."""
         return build_environ(self.url, self._placeholder, self._environment, is_live=self._is_live)
 
+    def learn_environment(self) -> None:
+        """Take the variables as they are now for those before any of them led here."""
+        self._environment_before |= {
+            name: value for name, value in self._environment.items() if not self._is_own(value)
+        }
+
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet.
 

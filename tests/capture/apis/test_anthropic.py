@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import anthropic
 import httpx2
@@ -78,6 +78,17 @@ def test_the_sdk_reads_a_reply_async() -> None:
 
     block, text = asyncio.run(run())
     assert (block.text, text) == ("Hello, you", "Hello, you")
+
+
+class Place(pydantic.BaseModel):
+    name: Literal["here", "there"] = "here"
+    at: tuple[float, float] = pydantic.Field(default=(0.0, 0.0), description="Degrees")
+    path: tuple[tuple[int, str], bool] | None
+
+
+def test_a_schema_with_tuples_gets_an_instance() -> None:
+    parsed = client(Replies()).messages.parse(**HELLO, output_format=Place).parsed_output
+    assert parsed == Place(path=((0, ""), False))
 
 
 def test_a_demanded_schema_gets_an_instance() -> None:

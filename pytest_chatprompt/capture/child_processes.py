@@ -1,0 +1,109 @@
+"""Child processes: the server of an `EvalAPI`, which is started when somebody first asks for its URL.
+
+Each request that comes to the server goes to the function that answers offline, or within `forward` to the one that
+sees the requests of a live run, and on to the real API. `eval_api` owns a `ChildProcesses`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+
+from pytest_chatprompt.errors import CaptureError
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer
+
+Handle = Callable[[httpx.Request], httpx.Response | None]
+
+
+class ChildProcesses:
+    """What child processes send to the server of an `EvalAPI`.
+
+    Args:
+        handle: answers a request; `None` forwards it, if the run is live.
+        is_live: whether the server may forward requests, at once or later.
+    """
+
+    def __init__(self, handle: Handle, *, is_live: bool) -> None:
+        self._handle = handle
+        self._is_live = is_live
+        self._lock = threading.Lock()
+        self._server: CaptureServer | None = None
+        self._errors: list[BaseException] = []
+
+    @property
+    def url(self) -> str:
+        """The URL of the server: `http://127.0.0.1:PORT`."""
+        return self._open().url
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables that point SDKs to the server."""
+        return self._open().environ
+
+    @property
+    def errors(self) -> Sequence[BaseException]:
+        """What kept the server from answering, in order; it stays when the server is closed."""
+        return tuple(self._errors)
+
+    def is_own(self, url: httpx.URL) -> bool:
+        """Whether a URL is one of the server, which then gets the request by itself."""
+        return self._server is not None and str(url).startswith(f"{self._server.url}/")
+
+    @contextmanager
+    def forward(self, handle: Handle) -> Iterator[None]:
+        """Let requests go on to the real APIs.
+
+        Args:
+            handle: sees each request; what it returns answers the request, and `None` forwards it.
+
+        Raises:
+            CaptureError: a request was not forwarded, even if the child process swallowed the error.
+        """
+        before, offline = len(self._errors), self._handle
+        if self._server is not None:
+            # It may have been started offline, with placeholders for keys.
+            self._server.learn_environment()
+        self._handle = handle
+        try:
+            yield
+        finally:
+            self._handle = offline
+            self.raise_error(before)
+
+    def raise_error(self, before: int = 0) -> None:
+        """Raise the first error of the server.
+
+        Args:
+            before: how many errors were there before; they are left out.
+
+        Raises:
+            CaptureError: there is an error.
+        """
+        for error in self.errors[before:]:
+            raise CaptureError(f"a request of a child process failed: {error}") from error
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        with self._lock:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+
+    def _open(self) -> CaptureServer:
+        # It imports h11, which most runs do not need.
+        from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
+
+        with self._lock:
+            if self._server is None:
+                self._server = CaptureServer(self._answer, is_live=self._is_live)
+                self._errors = self._server.errors
+            return self._server
+
+    def _answer(self, request: httpx.Request) -> httpx.Response | None:
+        return self._handle(request)

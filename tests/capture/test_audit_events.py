@@ -1,0 +1,68 @@
+"""Audit events: which hosts are this machine, and which are addresses."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from pytest_chatprompt.capture.audit_events import is_address, is_loopback
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.offline import offline
+from tests.capture.clients.echo_server import EchoServer
+from tests.capture.clients.transports import TRANSPORTS, Outgoing
+
+THIS_MACHINE = [
+    "127.0.0.1", "127.9.9.9", "::1", "[::1]", "::1%lo", "localhost", "LocalHost", "localhost.", "app.localhost",
+    # Servers that listen on all interfaces show these as theirs.
+    "0.0.0.0", "::", "[::]", "0",
+    # An IPv4 address within an IPv6 one, also as yarl writes it.
+    "::ffff:127.0.0.1", "[::ffff:127.0.0.1]", "::ffff:7f00:1", "::ffff:0.0.0.0",
+    # What resolvers take for 127.0.0.1 (inet_aton(3)).
+    "127.1", "127.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1",
+]  # fmt: skip
+ELSEWHERE = [
+    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "mylocalhost",
+    "localhost.example", "127.0.0.1.example", "127.1.example", "", ".", "99999999999", "1.2.3.4.5", "127.0.0.1 ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", THIS_MACHINE)
+def test_these_are_this_machine(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ELSEWHERE)
+def test_these_are_not(host: str) -> None:
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("10.0.0.1", True), ("10.1", True), ("fe80::1%eth0", True), ("abc", False), ("a.1", False)]
+)
+def test_an_address_is_told_from_a_name(host: str, expected: bool) -> None:
+    assert is_address(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("transport", "host"),
+    [
+        (transport, host)
+        for transport in TRANSPORTS
+        for host in ("0.0.0.0", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]")
+        # aiohttp refuses the short form itself (`connector.py`).
+        if (transport, host) != ("aiohttp", "127.1")
+    ],
+)
+def test_each_client_reaches_a_server_of_the_user_by_them(transport: str, host: str, echo_server: EchoServer) -> None:
+    api = EvalAPI()
+    url = f"http://{host}:{echo_server.server_port}/mine"
+    with offline() as attempts, api.intercept():
+        assert b'"path": "/mine"' in TRANSPORTS[transport](Outgoing(url)).content
+    assert (api.sent, api.unanswered, attempts.blocked) == ((), [], [])
+
+
+@pytest.mark.parametrize("host", ["[::]", "[::1]", "localhost.", "app.localhost", "2130706433"])
+def test_a_request_to_them_passes(host: str) -> None:
+    api = EvalAPI()
+    assert api.handle(httpx.Request("POST", f"http://{host}:8000/mine", json={})) is None
+    assert api.sent == ()
