@@ -181,7 +181,12 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         return api
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
-    capture = OwnCodeCapture(request.node, session.redactor)
+    options, place = request.config.stash[options_key], None
+    if options.record or options.replay:
+        from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
+
+        place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
+    capture = OwnCodeCapture(request.node, session.redactor, place)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api

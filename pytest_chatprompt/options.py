@@ -30,8 +30,8 @@ class Options:
         default_provider: the provider of cases that name none.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
-        record: whether a live run writes the answers beside the snapshots.
-        replay: whether recorded answers are used in place of real ones.
+        record: whether a live run writes what the APIs reply beside the snapshots.
+        replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
@@ -80,13 +80,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-record",
         dest="chatprompt_record",
         action="store_true",
-        help="with --chatprompt-live: write each answer beside the snapshots",
+        help="with --chatprompt-live: write what the APIs reply beside the snapshots",
     )
     group.addoption(
         "--chatprompt-replay",
         dest="chatprompt_replay",
         action="store_true",
-        help="offline: use the recorded answers in place of real ones",
+        help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
     )
     parser.addini(
         "chatprompt_concurrency",
@@ -139,8 +139,6 @@ def resolve_options(config: pytest.Config) -> Options:
     live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
-    if replay and live:
-        raise pytest.UsageError("--chatprompt-replay is offline; leave out either it or --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
     return Options(
         provider=provider,

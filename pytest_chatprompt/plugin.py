@@ -43,10 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
     options = config.stash[options_key] = resolve_options(config)
-    if options.live:
+    if options.live or options.replay:
         from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
-        config.pluginmanager.register(UsageSummary(), "chatprompt-usage")
+        config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 

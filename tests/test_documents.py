@@ -229,7 +229,7 @@ def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> No
     run.write({"a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
     run.update("--chatprompt-live", "--chatprompt-record")
     assert len(server.requests) == 1
-    path = run.path / "__snapshots__/a.eval/hello[openai].answer.yaml"
+    path = run.path / "__snapshots__/a.eval/hello[openai].recording.yaml"
     assert path.read_text(encoding="utf-8") == recording
     run("--chatprompt-replay").assert_outcomes(passed=1)
 

@@ -76,6 +76,16 @@ class ChildProcesses:
             self._handle = offline
             self.raise_error(before)
 
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request that the server got on to the real API; the stream of the response is not read yet.
+
+        Raises:
+            CaptureError: it cannot be sent on, or the API cannot be reached.
+        """
+        if self._server is None:
+            raise CaptureError("the server that the child process sent to is closed")
+        return self._server.forward(request)
+
     def raise_error(self, before: int = 0) -> None:
         """Raise the first error of the server.
 

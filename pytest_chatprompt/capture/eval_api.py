@@ -9,7 +9,7 @@ or to an allowed host passes, unless it is a request to a known API. Any other r
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -22,13 +22,17 @@ from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcesses
 from pytest_chatprompt.capture.network_guard import blame_late_thread
 from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.recording import network
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_reply import REPLAYED_EXTENSION
+from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
-from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.errors import CaptureError, ReplayError
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
 _UNANSWERED_STATUS: Final = 404
@@ -46,6 +50,8 @@ class EvalAPI(respx.MockRouter):
     Attributes:
         children: gets what child processes send.
         unanswered: `METHOD URL` of the requests that nothing answered.
+        recording: replays and records what the real APIs reply; `None` for neither.
+        replay_errors: why requests could not be replayed, in order.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
     """
 
@@ -63,11 +69,15 @@ class EvalAPI(respx.MockRouter):
         self.allowed_hosts = frozenset(allowed_hosts)
         self.is_live = is_live
         self.unanswered: list[str] = []
+        self.recording: OpenRecording | None = None
+        self.replay_errors: list[ReplayError] = []
         self.was_used = False
         self.log = RequestLog()
         self._replies = ReplyQueue()
         self.children = ChildProcesses(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
+        # Whether a request got a reply that may differ from run to run.
+        self._has_real_reply = False
 
     @property
     def sent(self) -> tuple[SentRequest, ...]:
@@ -136,6 +146,14 @@ class EvalAPI(respx.MockRouter):
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
         self.log.clear()
         self.unanswered.clear()
+        self.replay_errors.clear()
+        self.recording = None
+        self._has_real_reply = False
+
+    def queue_again(self, replies: Sequence[Reply]) -> None:
+        """Queue replies that requests took before, for a provider that sends once more."""
+        for reply in replies:
+            self._replies.add(reply)
 
     @contextmanager
     def intercept(self) -> Iterator[None]:
@@ -169,10 +187,14 @@ class EvalAPI(respx.MockRouter):
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
             return None
+        return self._handle(request, network.send)
+
+    def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
+        """Answer a request; `send` sends it on where its reply is recorded."""
         if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
         entry = self._log_request(request)
-        if self.routes and not self.is_live:
+        if self._has_routes_for(request):
             entry.answered_by = "route"
             try:
                 return super().handler(request)
@@ -181,7 +203,13 @@ class EvalAPI(respx.MockRouter):
                 return None
             except AllMockedAssertionError:
                 pass
-        return self._answer(entry) or self._pass_or_refuse(entry)
+        response = self._answer(entry)
+        if response is not None or self.recording is None or self._passes(entry):
+            return response or self._pass_or_refuse(entry)
+        try:
+            return self._note_real_reply(entry, replay_or_send(self.recording, request, send))
+        except ReplayError as error:
+            return self._refuse_replay(error)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
@@ -191,7 +219,7 @@ class EvalAPI(respx.MockRouter):
         if (refusal := self._refuse_if_foreign(request)) is not None:
             return refusal
         entry = self._log_request(request)
-        if self.routes and not self.is_live:
+        if self._has_routes_for(request):
             entry.answered_by = "route"
             try:
                 return await super().async_handler(request)
@@ -200,18 +228,33 @@ class EvalAPI(respx.MockRouter):
                 return None
             except AllMockedAssertionError:
                 pass
-        return self._answer(entry) or self._pass_or_refuse(entry)
+        response = self._answer(entry)
+        if response is not None or self.recording is None or self._passes(entry):
+            return response or self._pass_or_refuse(entry)
+        try:
+            response = await replay_or_send_async(self.recording, request, network.send_async)
+        except ReplayError as error:
+            return self._refuse_replay(error)
+        return self._note_real_reply(entry, response)
 
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run has something to pass it on to."""
-        response = self.handle(request)
+        response = self._handle(request, self.children.send)
         if response is None and not self.is_live:
             return error_reply(_UNANSWERED_STATUS, self._refusal(request))
         return response
 
+    def _has_routes_for(self, request: httpx.Request) -> bool:
+        """Whether the routes of the test may answer a request: to real APIs they do not."""
+        if not self.routes:
+            return False
+        return not (self.is_live or self.recording is not None) or find_offline_api(request) is None
+
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
-        return self.log.add(request)
+        entry = self.log.add(request)
+        entry.is_late = self._has_real_reply
+        return entry
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
         """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""
@@ -221,7 +264,7 @@ class EvalAPI(respx.MockRouter):
         if api is None:
             return None
         reply = self._replies.take(api.accepts)
-        if reply is None and self.is_live:
+        if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"
         response = api.answer(entry.request, reply)
@@ -229,14 +272,31 @@ class EvalAPI(respx.MockRouter):
         return response
 
     def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
-        host = entry.request.url.host
         if self.is_live:
             entry.answered_by = "network"
+            # The reply is not seen here: what comes after the request may hold it.
+            self._has_real_reply = True
             return None
-        if is_loopback(host) or host in self.allowed_hosts:
+        if self._passes(entry):
             self.log.remove(entry)
             return None
         return error_reply(_UNANSWERED_STATUS, self._refusal(entry.request))
+
+    def _passes(self, entry: LoggedRequest) -> bool:
+        """Whether a request that no API of the table answers goes on, unseen: to this machine or an allowed host."""
+        host = entry.request.url.host
+        is_near = is_loopback(host) or host in self.allowed_hosts
+        return is_near and find_offline_api(entry.request) is None
+
+    def _note_real_reply(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
+        entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
+        self._has_real_reply = True
+        return response
+
+    def _refuse_replay(self, error: ReplayError) -> httpx.Response:
+        """Note that nothing is recorded for a request, and say so."""
+        self.replay_errors.append(error)
+        return error_reply(_UNANSWERED_STATUS, str(error))
 
     def _refuse_if_foreign(self, request: httpx.Request) -> httpx.Response | None:
         """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other."""

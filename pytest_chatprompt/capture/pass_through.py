@@ -20,10 +20,15 @@ import httpx
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.recording import network
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
+
+Send = Callable[[httpx.Request], httpx.Response]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +37,7 @@ class _Capture:
 
     replies: ReplyQueue
     passes: Callable[[httpx.URL], bool]
+    recording: OpenRecording | None = None
     entries: list[LoggedRequest] = field(default_factory=list)
 
 
@@ -54,15 +60,20 @@ class PassThroughRouter:
 
     @contextmanager
     def capture(
-        self, replies: Sequence[Reply] = (), *, passes: Callable[[httpx.URL], bool] = lambda _: False
+        self,
+        replies: Sequence[Reply] = (),
+        *,
+        passes: Callable[[httpx.URL], bool] = lambda _: False,
+        recording: OpenRecording | None = None,
     ) -> Iterator[list[LoggedRequest]]:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
         Args:
             replies: queued by the test, in the order of the requests.
             passes: whether requests to a URL are left alone: a server gets and logs them.
+            recording: gives the replies that are recorded, and takes those that the network sends; `None` for neither.
         """
-        capture = _Capture(ReplyQueue(list(replies)), passes)
+        capture = _Capture(ReplyQueue(list(replies)), passes, recording)
         with self._lock:
             self._open.append(capture)
             if len(self._open) == 1:
@@ -79,17 +90,24 @@ class PassThroughRouter:
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
-        capture = _current.get()
-        if capture is None and len(self._open) == 1:
-            # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
-            capture = self._open[0]
-        # What an agent sent was captured by the server that forwards it.
-        if capture is None or FORWARDED_EXTENSION in request.extensions or capture.passes(request.url):
-            return None
-        return self._take(capture, request)
+        capture = self._find_capture(request)
+        return None if capture is None else self._take(capture, network.send, request)
 
-    def handler(self) -> Callable[[httpx.Request], httpx.Response | None]:
+    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
+        """Log a request of an async client; `None` lets it pass."""
+        capture = self._find_capture(request)
+        if capture is None:
+            return None
+        response = self._log(capture, request)
+        if response is not None or capture.recording is None:
+            return response
+        return await replay_or_send_async(capture.recording, request, network.send_async)
+
+    def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
         """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
+
+        Args:
+            send: sends a request on where its reply is recorded.
 
         Raises:
             LookupError: the calling thread has no capture open.
@@ -97,9 +115,27 @@ class PassThroughRouter:
         capture = _current.get()
         if capture is None:
             raise LookupError("no capture is open in this thread")
-        return partial(self._take, capture)
+        return partial(self._take, capture, send)
 
-    def _take(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
+    def _find_capture(self, request: httpx.Request) -> _Capture | None:
+        """The capture of the thread that sends a request; `None` if the request is not for us."""
+        capture = _current.get()
+        if capture is None and len(self._open) == 1:
+            # Sent by a thread that the provider has started. With one capture open, it can belong to no other.
+            capture = self._open[0]
+        # What an agent sent was captured by the server that forwards it.
+        if capture is None or FORWARDED_EXTENSION in request.extensions or capture.passes(request.url):
+            return None
+        return capture
+
+    def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
+        response = self._log(capture, request)
+        if response is not None or capture.recording is None:
+            return response
+        return replay_or_send(capture.recording, request, send)
+
+    def _log(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
+        """Log a request; gives the reply that the test has queued for it."""
         self.redactor.add_request(request.headers, request.url)
         entry = LoggedRequest(request, "network")
         capture.entries.append(entry)
@@ -111,7 +147,3 @@ class PassThroughRouter:
             return None
         entry.answered_by = "reply"
         return api.answer(request, reply)
-
-    async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
-        """Log a request of an async client; `None` lets it pass."""
-        return self.handle(request)

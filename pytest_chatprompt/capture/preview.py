@@ -14,7 +14,7 @@ import httpx
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.capture.recorder import can_prepare, capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -28,11 +28,7 @@ def can_preview(provider: object) -> bool:
 
     That holds for the built-in providers, and for subclasses that do not override how requests are sent.
     """
-    if isinstance(provider, ChatProvider):
-        # Of the object, not of its class: a test may have replaced a method of this one.
-        methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
-        return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
-    return isinstance(provider, AgentProvider)
+    return can_prepare(provider) if isinstance(provider, ChatProvider) else isinstance(provider, AgentProvider)
 
 
 def preview(

@@ -7,6 +7,7 @@ A provider and a request come in: offline with the stand-in of the APIs, in a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeGuard
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
@@ -18,6 +19,8 @@ from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_ne
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import CaptureError
@@ -46,6 +49,7 @@ def capture_offline(
     Raises:
         ProviderError: the provider is not one, or returned something other than a response or a text.
         CaptureError: nothing answers what it sent, or it was sent in a way that nothing can answer.
+        ReplayError: `api` replays, and nothing is recorded for a request.
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
@@ -55,15 +59,18 @@ def capture_offline(
         if provider.capture:
             return capture_agent_offline(provider, request, invocation, api)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
-    if _is_built_in(provider) and not api.routes:
+    if _is_built_in(provider) and not api.routes and api.recording is None:
         return _capture_built_in(provider, request, api)
     placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
+    not_replayed = len(api.replay_errors)
     with api.intercept(), offline(placeholders) as attempts, use_context(SendContext(is_offline=True)):
         try:
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)
         finally:
+            for error in api.replay_errors[not_replayed:]:
+                raise error from None
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
             api.children.raise_error(failed)
     sent = _sent_requests(api.log.since(start), base_url)
@@ -86,12 +93,14 @@ def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: Eva
     return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
 
 
-def capture_live(
+def capture_live(  # noqa: PLR0913 - what a live run has for one send
     provider: Provider | SendFunction,
     request: ProviderRequest,
     router: PassThroughRouter,
     replies: Sequence[Reply] = (),
+    *,
     api: EvalAPI | None = None,
+    recording: OpenRecording | None = None,
 ) -> Exchange:
     """Let a provider send a request to the real API, and capture what it sends. Safe between threads.
 
@@ -101,6 +110,7 @@ def capture_live(
         router: sees the requests of all clients.
         replies: queued by the test; they are given in place of the API's own.
         api: forwards what child processes send to its server; `None` if there are none.
+        recording: replays and records what the API replies; `None` for neither.
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
@@ -114,12 +124,44 @@ def capture_live(
             return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
     if api is None:
-        with router.capture(replies) as requests:
+        with router.capture(replies, recording=recording) as requests:
             response = call_provider(provider, request)
     else:
-        with router.capture(replies, passes=api.children.is_own) as requests, api.children.forward(router.handler()):
+        capture = router.capture(replies, passes=api.children.is_own, recording=recording)
+        with capture as requests, api.children.forward(router.handler(api.children.send)):
             response = call_provider(provider, request)
     return Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
+
+
+def capture_replayed(
+    provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
+) -> Exchange:
+    """Let a provider send a request again, offline, and give it the recorded replies.
+
+    Args:
+        provider: an object with `send`, or a plain function; either may be async.
+        request: what to send.
+        api: gives queued replies; its recording is this one afterwards.
+        recording: gives the other replies.
+
+    Raises:
+        ReplayError: nothing is recorded for what it sent.
+        ProviderError, CaptureError: see `capture_offline`.
+    """
+    __tracebackhide__ = True
+    if isinstance(provider, ChatProvider) and can_prepare(provider):
+        replay = partial(replay_or_post, recording)
+        with use_context(SendContext(is_offline=True, replay=replay)):
+            return Exchange(request, with_recorded_latency(provider.send(request), recording), ())
+    api.recording = recording
+    return capture_offline(provider, request, api)
+
+
+def can_prepare(provider: ChatProvider) -> bool:
+    """Whether a provider sends what it prepares: built-in ones, and subclasses that do not override how they send."""
+    # Of the object, not of its class: a test may have replaced a method of this one.
+    methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
+    return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
 
 
 def _is_built_in(provider: object) -> TypeGuard[ChatProvider]:

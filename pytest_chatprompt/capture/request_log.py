@@ -7,7 +7,7 @@ the entries of its own.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import httpx
 
@@ -21,14 +21,17 @@ class LoggedRequest:
     Args:
         request: its body has been read.
         answered_by: see `SentRequest`.
+        is_late: see `SentRequest`.
     """
 
     request: httpx.Request
     answered_by: AnsweredBy = "nothing"
+    is_late: bool = False
 
     def as_sent(self) -> SentRequest:
         """The request as tests read it, its path whole."""
-        return SentRequest.from_httpx(self.request, answered_by=self.answered_by)
+        sent = SentRequest.from_httpx(self.request, answered_by=self.answered_by)
+        return replace(sent, is_late=True) if self.is_late else sent
 
 
 @dataclass(slots=True)

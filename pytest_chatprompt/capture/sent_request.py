@@ -17,7 +17,7 @@ from pytest_chatprompt.capture.body import decode_body
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
 
-AnsweredBy = Literal["route", "reply", "default", "network", "nothing"]
+AnsweredBy = Literal["route", "reply", "default", "network", "recording", "nothing"]
 
 _QUERY_PARAMETER: Final = re.compile(r"(?<=[?&;])([^=&;]*)=([^&;]*)")
 
@@ -31,13 +31,15 @@ class SentRequest:
         body: decoded from the bytes sent, see `decode_body`; `None` for no body.
         url: the whole URL, its secrets hidden; no part of a snapshot.
         answered_by: a `route` of the test, a `reply` that it queued, the `default` reply of the API, the `network` in a
-            live run, or `nothing`; no part of a snapshot.
+            live run, a `recording`, or `nothing`; no part of a snapshot.
+        is_late: whether a real reply had been given before, so that the request may hold it; no part of a snapshot.
     """
 
     endpoint: str
     body: Any
     url: str = field(default="", compare=False)
     answered_by: AnsweredBy = field(default="nothing", compare=False)
+    is_late: bool = field(default=False, compare=False)
 
     @property
     def question(self) -> str:

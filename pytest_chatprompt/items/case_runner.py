@@ -17,7 +17,8 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.errors import CaptureError, ProviderError, RequestCancelledError, SnapshotError
-from pytest_chatprompt.items.accepting_command import accepting_command
+from pytest_chatprompt.items.commands import accepting_command
+from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import options_key
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 # What an item sends, once it was compared with its snapshot.
 _compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
+_masks_key: Final[pytest.StashKey[Masks]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class CaseRunner:
             exchange = send(self.provider, self.provider_request, self.api)
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
+        item.stash[_masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
         self._compare(exchange)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
@@ -100,8 +103,7 @@ class CaseRunner:
     def _compare(self, exchange: Exchange) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
-        masks = Masks.from_mapping(self.request.getfixturevalue("eval_masks"))
-        data = masks.apply(snapshot_data(exchange, item.provider_name, item.config.rootpath))
+        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath))
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
@@ -130,43 +132,57 @@ class CaseRunner:
 def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:
     """The response to what a case sends: from the API or, in a replayed run, from the recording.
 
+    Args:
+        item: the case's item.
+        provider: its provider.
+        api: its stand-in of the APIs.
+
     Raises:
         SnapshotError: the case was not compared with its snapshot yet, or sent something other than was compared.
         ProviderError: there is no response, or an empty one.
-        ReplayError: there is no recording of this very request.
+        ReplayError: nothing is recorded for this very request.
     """
     __tracebackhide__ = True
-    # Offline runs, which most are, need neither.
-    from pytest_chatprompt.items.answer_recording import raise_if_unusable, record_answer  # noqa: PLC0415
-    from pytest_chatprompt.items.usage import add_usage  # noqa: PLC0415
-    from pytest_chatprompt.snapshots.recordings import load_recording, request_sha256  # noqa: PLC0415
+    # Offline runs, which most are, need none of it.
+    from pytest_chatprompt.items.recordings import (  # noqa: PLC0415
+        raise_if_unusable,
+        record_answer,
+        recording_place,
+        replay_answer,
+    )
+    from pytest_chatprompt.items.usage import add_recorded_response, add_replayed, add_usage  # noqa: PLC0415
 
     config = item.config
-    options = config.stash[options_key]
     compared = item.stash.get(_compared_key, None)
     if compared is None:
         raise SnapshotError(
             "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
             "or an autouse fixture that takes eval_response"
         )
-    if options.replay:
-        return load_recording(item.recording_path, config.rootpath, request_sha256(compared, config.rootpath))
+    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
     try:
-        live: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-        response = live.get_response(item, provider, compared, api)
+        if config.stash[options_key].live:
+            live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+            live = live_run.get_response(item, provider, compared, place, api)
+        else:
+            live = replay_answer(place, provider, compared, api)
     except RequestCancelledError:
         # It was this run that broke the request off: that says nothing about the API.
         raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
-    add_usage(item, item.provider_name, response)
-    if not response.is_awaited:
-        return response
-    raise_if_unusable(response)
-    if options.record:
-        record_answer(item, compared, response, api.redactor)
-    return response
+    if not live.is_replayed:
+        add_usage(item, item.provider_name, live.response)
+    if live.was_recorded:
+        add_recorded_response(item, live.response)
+    elif live.recording is not None:
+        add_replayed(item, live.recording)
+    if not live.response.is_awaited:
+        return live.response
+    raise_if_unusable(live.response)
+    record_answer(place, live, api.redactor)
+    return live.response
 
 
 def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:

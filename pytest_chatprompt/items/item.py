@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 
 RESPONSE_FIXTURE: Final = "eval_response"
-RECORDING_SUFFIX: Final = ".answer.yaml"
+MASKS_FIXTURE: Final = "eval_masks"
 
 
 class EvalItem(pytest.Function):
@@ -65,11 +65,6 @@ class EvalItem(pytest.Function):
     def snapshot_path(self) -> Path:
         """The file of its snapshot; need not exist."""
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
-
-    @property
-    def recording_path(self) -> Path:
-        """The file of its recorded answer; need not exist."""
-        return self.snapshot_folder / f"{self.snapshot_stem}{RECORDING_SUFFIX}"
 
     def valid_case(self) -> EvalCase:
         """The case.

@@ -19,17 +19,18 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
-from pytest_chatprompt.items.answer_recording import record_answer
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.look_ahead import LookAhead
+from pytest_chatprompt.items.recordings import record_answer
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
-from pytest_chatprompt.live.prefetch import Prefetcher, SnapshotMatcher
+from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
@@ -84,13 +85,16 @@ class LiveRun:
             self._prefetcher.discard(item.nodeid)
             self._abandon_current()
 
-    def get_response(self, item: EvalItem, provider: Provider, compared: Exchange, api: EvalAPI) -> ProviderResponse:
+    def get_response(
+        self, item: EvalItem, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI
+    ) -> LiveResponse:
         """The response to a request that was compared with its snapshot: prefetched, or else sent now.
 
         Args:
             item: the item that runs.
             provider: its provider.
             compared: what was compared.
+            place: of its recording.
             api: its stand-in of the APIs.
 
         Raises:
@@ -105,12 +109,12 @@ class LiveRun:
         future = self._prefetcher.take(item.nodeid, provider)
         prefetched = None if future is None else self._wait(future)
         if prefetched is not None and prefetched.compared.sends_the_same(compared):
-            return prefetched.response
+            return prefetched
         note_why_not_ahead(item, self._look_ahead.why_not_ahead(item, provider, compared))
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
-            return self._prefetcher.send(provider, compared, api)
-        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared, api)))
+            return self._prefetcher.send(provider, compared, place, api)
+        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared, place, api)))
 
     # --- waiting
 
@@ -161,19 +165,16 @@ class LiveRun:
         """Send nothing more when the run ends; record the answers of cases that no longer run."""
         self.cancel()
         self._stop_watcher.close()
-        if self._options.record:
-            self._record_early_answers(session)
+        self._record_early_answers(session)
 
     def _record_early_answers(self, session: pytest.Session) -> None:
         arrived = self._prefetcher.arrived(_LAST_REPLIES_SECONDS)
         items = [item for item in session.items if isinstance(item, EvalItem) and item.nodeid in arrived]
         count = 0
         for item in items:
-            prefetched = arrived[item.nodeid]
             # An answer that would fail its case is not recorded.
             with suppress(ProviderError):
-                record_answer(item, prefetched.compared, prefetched.response, self._redactor)
-                count += 1
+                count += record_answer(self._look_ahead.place(item), arrived[item.nodeid], self._redactor)
         note_early_answers(self._config, count)
 
     def _stop(self) -> None:

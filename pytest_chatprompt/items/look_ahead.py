@@ -14,12 +14,14 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_rules import PrefetchRules
+from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_to_refuse
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 _AGENT_REASON: Final = "agents run one after the other"
 _TIMEOUT_REASON: Final = "pytest-timeout could not end the requests of a provider of your own"
@@ -72,10 +74,10 @@ class LookAhead:
                 for order, upcoming in self._prefetchable(item):
                     known = self._providers.get(self._rules.verdict(upcoming).definition)
                     if known is not None:
-                        self._prefetcher.prefetch(_upcoming_case(upcoming, order), known)
+                        self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
         elif compared.sent and compared.invocation is None and item.nodeid not in self._prefetcher:
             cases = (
-                _upcoming_case(upcoming, order)
+                self._upcoming_case(upcoming, order)
                 for order, upcoming in self._prefetchable(item)
                 if self._rules.verdict(upcoming).definition is definition and not self._rules.has_timeout(upcoming)
             )
@@ -114,6 +116,13 @@ class LookAhead:
                 return _TIMEOUT_REASON
         return None
 
+    def _upcoming_case(self, item: EvalItem, order: int) -> UpcomingCase:
+        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case)
 
-def _upcoming_case(item: EvalItem, order: int) -> UpcomingCase:
-    return UpcomingCase(item.nodeid, order, item.provider_name, item.snapshot_path, item.valid_case)
+    def place(self, item: EvalItem) -> RecordingPlace:
+        """Where the recording of an item is that may be sent ahead.
+
+        Raises:
+            MaskError: its masks are invalid.
+        """
+        return recording_place(item, item.snapshot_folder, item.snapshot_stem, self._rules.masks(item))

@@ -20,7 +20,9 @@ from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
@@ -33,18 +35,21 @@ class OwnCodeCapture:
     Args:
         item: the test.
         redactor: learns the credentials in the requests.
+        place: of its recording; `None` if the run neither replays nor records.
 
     Attributes:
         has_passed: whether the call phase of the test has passed.
     """
 
-    def __init__(self, item: pytest.Item, redactor: Redactor) -> None:
+    def __init__(self, item: pytest.Item, redactor: Redactor, place: RecordingPlace | None = None) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
+        self.api.recording = None if place is None else place.open()
         self.has_passed = False
+        self._place = place
         self._item = item
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
@@ -71,8 +76,10 @@ class OwnCodeCapture:
             self._stack = stack.pop_all()
 
     def stop(self) -> None:
-        """Stop capturing, and warn about a thread that goes on."""
+        """Stop capturing, record what the APIs replied, and warn about a thread that goes on."""
         self._stack.close()
+        if self._place is not None and self.api.recording is not None:
+            self._save(self._place, self.api.recording)
         thread = self._find_late_thread()
         if thread is not None:
             warnings.warn(
@@ -83,6 +90,12 @@ class OwnCodeCapture:
                 ),
                 stacklevel=1,
             )
+
+    def _save(self, place: RecordingPlace, recording: OpenRecording) -> None:
+        from pytest_chatprompt.items.usage import add_replayed  # noqa: PLC0415
+
+        add_replayed(self._item, recording)
+        place.save(recording, self.api.redactor, keeps_others=not self.has_passed)
 
     def _find_late_thread(self) -> threading.Thread | None:
         """A thread that was started since `start` and does not end by itself; `None` if there is none."""
@@ -110,7 +123,9 @@ class OwnCodeCapture:
             # The test may still go on without it; the next phase reports it.
             return ""
         text = ""
-        if self.api.unanswered:
+        if self.api.replay_errors:
+            text = str(self.api.replay_errors[0])
+        elif self.api.unanswered:
             text = unanswered_message(self.api.unanswered[0])
         elif self._attempts.blocked:
             target = self._attempts.blocked[0]
@@ -129,6 +144,7 @@ class OwnCodeCapture:
             # Not earlier: the tear-down of a fixture may have taken one.
             text = unused_replies_message(len(replies))
         self._reported_errors = len(self.api.children.errors)
+        self.api.replay_errors.clear()
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
         self._attempts.programs.clear()

@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
+from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.wording import shown_path
 
 # A case can be sent without running its setup if these fixtures are not overridden.
@@ -81,6 +82,16 @@ class PrefetchRules:
         if key not in self._verdicts:
             self._verdicts[key] = self._find_verdict(item)
         return self._verdicts[key]
+
+    def masks(self, item: EvalItem) -> Masks:
+        """The masks of an item that may be sent ahead: they come from a fixture with session scope.
+
+        Raises:
+            MaskError: they are invalid.
+        """
+        manager: Any = item.session._fixturemanager
+        cached = manager.getfixturedefs(MASKS_FIXTURE, item)[-1].cached_result
+        return Masks.from_mapping(cached[0] if cached else {})
 
     def mark_reason(self, item: EvalItem) -> str | None:
         """Why an item may not be sent ahead, by its marks; `None` if they do not matter."""

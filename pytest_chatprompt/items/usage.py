@@ -16,11 +16,15 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_reply import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
+_RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
+_SHOWN_TESTS: Final = 3
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
@@ -44,9 +48,45 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
-    # A case that is run again has the numbers of its last run.
-    others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX)]
-    item.user_properties[:] = [*others, *((f"{_PREFIX}{name}", value) for name, value in properties.items())]
+    _set_properties(item, properties)
+
+
+def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
+    """Put into the user properties of a test how many replies were replayed, and what that saved.
+
+    Args:
+        item: the test.
+        recording: its recording, when all was sent.
+    """
+    usages = [read_usage(exchange.reply.content) for exchange in recording.replayed if exchange.reply is not None]
+    _set_properties(
+        item,
+        {
+            "replayed": len(usages),
+            "sent": recording.sent_count,
+            "unused_recorded": len(recording.unused()),
+            "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
+            "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        },
+    )
+
+
+def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None:
+    """Put into the user properties of a case that its answer was replayed as a whole, as that of an agent is."""
+    usage = response.usage
+    saved = {"saved_input_tokens": usage.input_tokens or 0, "saved_output_tokens": usage.output_tokens or 0}
+    _set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
+
+
+def note_late_difference(item: pytest.Item) -> None:
+    """Note that a test sent something else than its snapshot shows, after a real reply, which it may hold."""
+    _set_properties(item, {"late_difference": True})
+
+
+def _set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
+    """Set user properties; a test that is run again has the numbers of its last run."""
+    named = {f"{_PREFIX}{name}": value for name, value in properties.items()}
+    item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
 
 
 def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
@@ -61,9 +101,17 @@ def note_early_answers(config: pytest.Config, count: int) -> None:
 
 @dataclass(eq=False)
 class UsageSummary:
-    """Adds up the usage of all cases of a run."""
+    """Adds up the usage of all tests of a run.
 
+    Args:
+        is_live: whether the run sends.
+        replays: whether it replays.
+    """
+
+    is_live: bool
+    replays: bool
     _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _recorded: list[Mapping[str, Any]] = field(default_factory=list)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Read the usage of a case from its report."""
@@ -72,8 +120,11 @@ class UsageSummary:
         usage = {
             name.removeprefix(_PREFIX): value for name, value in report.user_properties if name.startswith(_PREFIX)
         }
+        usage["nodeid"] = report.nodeid
         if "provider" in usage:
-            self._cases[str(usage["provider"])].append({**usage, "nodeid": report.nodeid})
+            self._cases[str(usage["provider"])].append(usage)
+        if "replayed" in usage or "late_difference" in usage:
+            self._recorded.append(usage)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -92,7 +143,7 @@ class UsageSummary:
         notes = list(self._notes(terminalreporter.config))
         if not rows and not notes:
             return
-        terminalreporter.write_sep("-", "usage of the live run")
+        terminalreporter.write_sep("-", "usage of the live run" if self.is_live else "recorded replies")
         table = (_HEAD, *rows) if rows else ()
         widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD) if rows else 0)]
         for row in table:
@@ -116,10 +167,29 @@ class UsageSummary:
             # One case alone does not make a run slow.
             if len(node_ids) > 1:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
+        yield from self._notes_of_recordings()
         count = config.stash.get(_early_answers_key, 0)
         if count:
             nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
             yield f"Recorded {count} more {nouns} did not run."
+
+    def _notes_of_recordings(self) -> Iterator[str]:
+        """How much was replayed, what that saved, and what nobody asked for."""
+        totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
+        if totals["replayed"] or (totals["sent"] and self.replays):
+            saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
+            sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
+            yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
+        if totals["unused_recorded"]:
+            nouns = _count(totals["unused_recorded"], "recorded reply", "recorded replies")
+            tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
+            yield f"{nouns} that no request asked for, in {_some(tests)}."
+        late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
+        if late:
+            yield (
+                f"After the first real reply, {_count(len(late), 'test', 'tests')} sent something other than the "
+                f"snapshot shows, which may hold that reply: {_some(late)}."
+            )
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for provider, cases in sorted(self._cases.items()):
@@ -134,6 +204,16 @@ class UsageSummary:
                 f"{statistics.median(latencies):.2f} s" if latencies else _UNKNOWN,
                 f"{max(latencies):.2f} s" if latencies else _UNKNOWN,
             )
+
+
+def _count(number: int, noun: str, nouns: str) -> str:
+    return f"{number} {noun if number == 1 else nouns}"
+
+
+def _some(node_ids: list[str]) -> str:
+    """The first few of a list."""
+    shown = ", ".join(node_ids[:_SHOWN_TESTS])
+    return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
 
 
 def _sum(counts: list[Any]) -> str:

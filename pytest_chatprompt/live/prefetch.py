@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -26,8 +28,11 @@ from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.payload import PreparedRequest
+from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.files import read_snapshot
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 
@@ -40,28 +45,49 @@ class UpcomingCase:
         node_id: its node id.
         order: its place in the run; requests of lower numbers are sent first.
         provider_name: the name by which its provider was asked for.
-        snapshot_path: the file of its snapshot; need not exist.
+        place: where its recording is, beside its snapshot.
         load: gives the case, or raises `EvalFileError`.
     """
 
     node_id: str
     order: int
     provider_name: str
-    snapshot_path: Path
+    place: RecordingPlace
     load: Callable[[], EvalCase]
 
+    @property
+    def snapshot_path(self) -> Path:
+        """The file of its snapshot; need not exist."""
+        return self.place.folder / f"{self.place.stem}.yaml"
 
-class Prefetched(NamedTuple):
-    """A response that was prefetched, and what was compared with the snapshot before it was sent."""
+
+class LiveResponse(NamedTuple):
+    """A response of a live run.
+
+    Args:
+        compared: what was compared with the snapshot before it was sent.
+        response: the response.
+        recording: what was replayed and recorded; `None` if the run does neither.
+        was_recorded: whether the response itself was recorded, as that of an agent is.
+    """
 
     compared: Exchange
     response: ProviderResponse
+    recording: OpenRecording | None
+    was_recorded: bool = False
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether it was recorded earlier, and nothing was sent for it."""
+        if self.recording is None:
+            return self.was_recorded
+        return bool(self.recording.replayed) and not self.recording.sent_count
 
 
 class _Entry(NamedTuple):
     provider: Provider
     # Its result is `None` where the case has to be sent when it runs.
-    future: RequestFuture[Prefetched | None]
+    future: RequestFuture[LiveResponse | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +116,7 @@ class SnapshotMatcher:
         try:
             request = build_request(case.load(), self.reader, project_system_prompt=self.system_prompt)
             exchange = capture(request)
-            data = snapshot_data(exchange, case.provider_name, self.root)
+            data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
             is_equal = read_snapshot(case.snapshot_path) == dump(data)
         except Exception:
             # Whatever is wrong with the case is reported when it runs.
@@ -121,9 +147,9 @@ class Prefetcher:
     def prefetch(self, case: UpcomingCase, provider: ChatProvider) -> None:
         """Prefetch a case whose provider prepares its requests; the comparison runs in the executor's thread too."""
 
-        def send() -> Prefetched | None:
+        def send() -> LiveResponse | None:
             compared = self._matcher.match(case, partial(preview_prepared, provider))
-            return None if compared is None else Prefetched(compared, self.send(provider, compared))
+            return None if compared is None else self.send(provider, compared, case.place)
 
         self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
 
@@ -147,10 +173,10 @@ class Prefetcher:
                 if compared is not None:
                     accepted.append((case, compared))
         for case, compared in accepted:
-            send = partial(self._send_compared, provider, compared)
+            send = partial(self.send, provider, compared, case.place)
             self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
 
-    def take(self, node_id: str, provider: Provider) -> RequestFuture[Prefetched | None] | None:
+    def take(self, node_id: str, provider: Provider) -> RequestFuture[LiveResponse | None] | None:
         """Hand over the future of the case that runs now; `None` if it was not prefetched through this provider."""
         entry = self._entries.pop(node_id, None)
         if entry is None or entry.provider is provider:
@@ -164,7 +190,7 @@ class Prefetcher:
         if entry is not None:
             entry.future.abandon()
 
-    def arrived(self, wait_seconds: float = 0) -> dict[str, Prefetched]:
+    def arrived(self, wait_seconds: float = 0) -> dict[str, LiveResponse]:
         """The responses that have arrived for cases that have not run, by node id.
 
         Args:
@@ -180,27 +206,44 @@ class Prefetcher:
         }
         return {node_id: result for node_id, result in results.items() if result is not None}
 
-    def send(self, provider: Provider, compared: Exchange, api: EvalAPI | None = None) -> ProviderResponse:
-        """Send the request that was compared with the snapshot, now and in the calling thread.
+    def send(
+        self, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI | None = None
+    ) -> LiveResponse:
+        """Send the request that was compared with the snapshot, now and in the calling thread, or replay its reply.
 
         Args:
             provider: the provider.
             compared: what was compared.
+            place: of the case's recording.
             api: the stand-in of the case, to whose server child processes send; `None` if it has none.
 
         Raises:
             ProviderError: there is no response.
             SnapshotError: what was sent is not what was compared.
+            ReplayError: the recording is unreadable.
         """
+        recorded = place.recorded_response(compared)
+        if recorded is not None:
+            return LiveResponse(compared, recorded, None, was_recorded=True)
+        recording = place.open(getattr(provider, "base_url", None))
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
-            return provider.send_prepared(compared.prepared)
-        exchange = capture_live(provider, compared.request, self._router, compared.replies, api)
-        if exchange.sent[:1] != compared.sent[:1] or exchange.invocation != compared.invocation:
+            return LiveResponse(compared, _send_prepared(provider, compared.prepared, recording), recording)
+        exchange = capture_live(
+            provider, compared.request, self._router, compared.replies, api=api, recording=recording
+        )
+        if not place.sends_the_same(exchange, compared):
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "
-                "the provider's requests change from call to call; remove what changes, such as a time or a random id"
+                "the provider's requests change from call to call; mask what changes, such as a time or a random id, "
+                "with the fixture eval_masks, or remove it"
             )
-        return exchange.response
+        return LiveResponse(compared, exchange.response, recording)
 
-    def _send_compared(self, provider: Provider, compared: Exchange) -> Prefetched:
-        return Prefetched(compared, self.send(provider, compared))
+
+def _send_prepared(
+    provider: ChatProvider, prepared: PreparedRequest, recording: OpenRecording | None
+) -> ProviderResponse:
+    if recording is None:
+        return provider.send_prepared(prepared)
+    with use_context(replace(current_context(), replay=partial(replay_or_post, recording))):
+        return with_recorded_latency(provider.send_prepared(prepared), recording)

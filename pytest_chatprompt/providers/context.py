@@ -17,6 +17,7 @@ import httpx
 from pytest_chatprompt.providers.cancellation import Cancellation
 
 Handler = Callable[[httpx.Request], httpx.Response]
+Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class SendContext:
             error is one that a test has asked for.
         handler: answers requests in place of the network; `None` for the network.
         cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.
+        replay: answers a request of a provider, or calls the function that sends it; `None` where nothing is replayed
+            or recorded.
         environ: environment variables for agents, which lead them to the server that captures what they send; `None`
             where nothing captures it.
     """
@@ -35,6 +38,7 @@ class SendContext:
     is_offline: bool = False
     handler: Handler | None = None
     cancellation: Cancellation | None = None
+    replay: Replay | None = None
     environ: Mapping[str, str] | None = None
 
 

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
+from pytest_chatprompt.snapshots.asserted_data import is_sent
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.late_requests import settle_late_requests
+from pytest_chatprompt.snapshots.stored_requests import stored_data
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -40,12 +43,14 @@ class AssertionContext:
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         describe_command: gives the command that writes the snapshots of the test.
         note_asserted: called with the path of each snapshot that the test compares with.
+        note_late_difference: called where requests made after a real reply are not those of the snapshot.
     """
 
     root: Path
     prepare: Callable[[Any], Any] = _unchanged
     describe_command: Callable[[], str] = str
-    note_asserted: Callable[[Path], None] = _unchanged
+    note_asserted: Callable[[Path], Any] = _unchanged
+    note_late_difference: Callable[[], Any] = list
 
 
 class EvalSnapshot(SnapshotAssertion):
@@ -95,12 +100,26 @@ class EvalSnapshot(SnapshotAssertion):
         super().__call__(**options)
         return self
 
+    def _settle_late(self, data: Any, value: Any) -> Any:
+        """The data to compare: requests made after a real reply are as the snapshot shows them, if there is one."""
+        is_late = [sent.is_late for sent in value] if is_sent(value) else []
+        if not any(is_late):
+            return data
+        location = self.extension.get_location(test_location=self.test_location, index=self.index)
+        stored = stored_data(Path(location)).get("requests")
+        if not isinstance(stored, list):
+            return data
+        requests = settle_late_requests(data["requests"], is_late, stored)
+        if requests != data["requests"]:
+            self.context.note_late_difference()
+        return {"requests": requests}
+
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: SerializableData) -> bool:
         """Compare a value with its snapshot; with `--snapshot-update` write it."""
         __tracebackhide__ = True
-        data = self.context.prepare(other)
+        data = self._settle_late(self.context.prepare(other), other)
         if isinstance(self.extension, ChatPromptSnapshotExtension):
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False

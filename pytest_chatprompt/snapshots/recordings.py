@@ -1,36 +1,50 @@
-"""Recordings: answers from a live run, kept in files beside the snapshots and replayed offline.
+"""Recordings: the files that keep what a test got from real APIs, beside its snapshot.
 
-A `ProviderResponse` and the hash of what was sent come in; one readable YAML file for each case and provider comes out,
-without headers and keys. Loading goes the other way. `items.case_runner` calls it.
+`RecordedExchange`s come in; a readable YAML file for each test comes out, without headers and keys. Loading goes the
+other way, and reads the format of earlier versions too. `recording_place` calls it.
 """
 
 from __future__ import annotations
 
-import hashlib
+import difflib
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.recording.recorded_reply import (
+    RecordedExchange,
+    RecordedRequest,
+    RecordedResponse,
+)
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.snapshot_data import payload_data
 from pytest_chatprompt.wording import shown_path
 
+_VERSION: Final = 1
 _HASH_PREFIX: Final = "sha256:"
-_COMMAND: Final = "pytest --chatprompt-live --chatprompt-record"
-_RECORD_AGAIN: Final = f"record it again: {_COMMAND}"
+RECORD_AGAIN: Final = "record it again: pytest --chatprompt-live --chatprompt-record"
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class RecordedResponse(BaseModel):
-    """The content of a recording's file: the answer, and the hash of the request that it belongs to."""
+class _RecordingFile(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1]
+    exchanges: tuple[RecordedExchange, ...]
+
+
+class _OldRecording(BaseModel):
+    """The file of earlier versions: one answer, and the hash of all that was sent for it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,68 +55,97 @@ class RecordedResponse(BaseModel):
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
 
+    def exchanges(self) -> tuple[RecordedExchange, ...]:
+        """The answer in the format of today."""
+        request = RecordedRequest(sha256=self.request.removeprefix(_HASH_PREFIX))
+        response = RecordedResponse(
+            text=self.text, finish_reason=self.finish_reason, usage=self.usage, tool_calls=self.tool_calls
+        )
+        return (RecordedExchange(request=request, response=response),)
 
-def request_sha256(exchange: Exchange, root: Path) -> str:
-    """The SHA-256 of what was sent, as hexadecimal digits: the same on every machine and for any order of keys.
+
+def recording_path(folder: Path, stem: str) -> Path:
+    """The file of a test's recording.
 
     Args:
-        exchange: what a provider sent, as captured.
-        root: pytest's root folder.
+        folder: of its snapshot.
+        stem: the file name of its snapshot, without extension.
     """
-    text = json.dumps(payload_data(exchange, root), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return folder / f"{stem}{RECORDING_SUFFIX}"
 
 
-def save_recording(path: Path, provider_name: str, sha256: str, response: ProviderResponse, redactor: Redactor) -> None:
-    """Write an answer to its file, with secrets redacted; an existing file is replaced as a whole.
+def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
+    """Write a recording, with secrets redacted; an existing file is replaced as a whole.
 
     Args:
         path: the recording's file; its folder is created if necessary.
-        provider_name: the name that the case, the file or the option gives.
-        sha256: hash of the request that was answered, from `request_sha256`.
-        response: the answer.
-        redactor: removes secrets from what the API sent.
+        exchanges: in the order of the requests.
+        redactor: removes secrets.
     """
-    usage = response.usage
-    data: dict[str, Any] = {
-        "provider": provider_name,
-        "request": f"{_HASH_PREFIX}{sha256}",
-        "finish_reason": response.finish_reason and redactor.redact(response.finish_reason),
-        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
-        "text": redactor.redact(response.text),
-    }
-    if response.tool_calls:
-        data["tool_calls"] = redactor.redact_data([call.model_dump() for call in response.tool_calls])
+    entries = [redactor.redact_data(exchange.model_dump(exclude_unset=True)) for exchange in exchanges]
+    data = {"version": _VERSION, "exchanges": entries}
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, dump(data))
+    _old_path(path).unlink(missing_ok=True)
 
 
-def load_recording(path: Path, root: Path, sha256: str) -> ProviderResponse:
-    """Read the answer that was recorded for a request.
+def load_recording(path: Path, root: Path) -> tuple[RecordedExchange, ...]:
+    """Read a recording; empty if there is none.
 
     Args:
         path: the recording's file.
         root: pytest's root folder; errors show the path relative to it.
-        sha256: hash of the request that is sent now, from `request_sha256`.
 
     Raises:
-        ReplayError: the file is missing or unreadable, or its answer belongs to another request.
+        ReplayError: the file is unreadable.
     """
-    try:
-        text = read_snapshot(path)
-        if text is None:
-            raise ReplayError(f"no recorded answer at {shown_path(path, root)}; record it: {_COMMAND}")
-        recorded = RecordedResponse.model_validate(yaml.safe_load(text))
-    except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError, ValidationError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition("\n")[0]
-        raise ReplayError(
-            f"cannot read the recorded answer {shown_path(path, root)} ({reason}); {_RECORD_AGAIN}"
-        ) from None
-    if recorded.request != f"{_HASH_PREFIX}{sha256}":
-        raise ReplayError(
-            f"the recorded answer {shown_path(path, root)} belongs to another request: "
-            f"what is sent has changed since it was recorded; {_RECORD_AGAIN}"
-        )
-    return ProviderResponse(
-        text=recorded.text, finish_reason=recorded.finish_reason, usage=recorded.usage, tool_calls=recorded.tool_calls
+    for file, model in ((path, _RecordingFile), (_old_path(path), _OldRecording)):
+        try:
+            text = read_snapshot(file)
+            if text is None:
+                continue
+            content = model.model_validate(yaml.load(text, _Loader))  # noqa: S506 - a safe loader
+        except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError) as error:
+            raise ReplayError(
+                f"cannot read the recording {shown_path(file, root)} ({_reason(error)}); {RECORD_AGAIN}"
+            ) from None
+        return content.exchanges() if isinstance(content, _OldRecording) else content.exchanges
+    return ()
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case ValidationError():
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return f"{place}: {first['msg']}" if place else "it is no mapping"
+    return str(error).partition("\n")[0]
+
+
+def _old_path(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(RECORDING_SUFFIX) + OLD_RECORDING_SUFFIX)
+
+
+def nearest_request(endpoint: str, body: Any, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
+    """The recorded request that is the most like another one; `None` if no body is recorded.
+
+    Args:
+        endpoint: of the request that has no recorded reply.
+        body: its masked body.
+        recorded: what is recorded.
+    """
+    text = _request_text(endpoint, body)
+    known = [exchange.request for exchange in recorded if exchange.request.has_body]
+    return max(
+        known, key=lambda request: _similarity(text, _request_text(request.endpoint or "", request.body)), default=None
     )
+
+
+def _request_text(endpoint: str, body: Any) -> list[str]:
+    return [endpoint, *json.dumps(body, indent=0, sort_keys=True).splitlines()]
+
+
+def _similarity(one: list[str], other: list[str]) -> float:
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()

@@ -323,7 +323,8 @@ def pytest_chatprompt_response(case, response):
     result = run("--chatprompt-live", "--chatprompt-record", "--junitxml=out.xml", *arguments)
     result.assert_outcomes(passed=1, failed=2, errors=2)
     result.stdout.fnmatch_lines(["*case 'c0': OpenAI answered 400 Bad Request: half \ufffd a character"])
-    assert "half \ufffd a character" in (run.path / "__snapshots__/a.eval/c1[openai].answer.yaml").read_text()
+    recorded = (run.path / "__snapshots__/a.eval/c1[openai].recording.yaml").read_text()
+    assert "half \\uD83D a character" in recorded
     ET.parse(run.path / "out.xml")
 
 

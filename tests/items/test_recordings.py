@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pytest_chatprompt.capture.recording.recorded_reply import data_sha256
 from tests.items.conftest import MakeLiveProject, Run, case_ids, eval_file
 from tests.items.test_responses import each_check
 from tests.server import Reply, Server
 
 
 def recording_path(run: Run, name: str = "c0") -> Path:
-    return run.path / f"__snapshots__/a.eval/{name}[openai].answer.yaml"
+    return run.path / f"__snapshots__/a.eval/{name}[openai].recording.yaml"
 
 
 def test_a_recording_is_a_readable_file(live_project: MakeLiveProject, server: Server) -> None:
@@ -23,20 +24,34 @@ def test_a_recording_is_a_readable_file(live_project: MakeLiveProject, server: S
     run = live_project(2)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
     text = recording_path(run).read_text()
-    sha256 = yaml.safe_load(text)["request"]
+    (exchange,) = yaml.safe_load(text)["exchanges"]
     assert text == (
-        "provider: openai\n"
-        f"request: {sha256}\n"
-        "finish_reason: stop\n"
-        "usage:\n"
-        "  input_tokens: null\n"
-        "  output_tokens: null\n"
-        "text: |-\n"
-        "  one\n"
-        "  two [secret]\n"
+        "version: 1\n"
+        "exchanges:\n"
+        "- request:\n"
+        "    endpoint: POST /chat/completions\n"
+        f"    sha256: {exchange['request']['sha256']}\n"
+        "    body:\n"
+        "      model: gpt-5.5\n"
+        "      messages:\n"
+        "      - role: system\n"
+        "        content: You are a careful assistant.\n"
+        "      - role: user\n"
+        "        content: c0\n"
+        "  reply:\n"
+        "    status: 200\n"
+        '    content_type: ""\n'
+        "    body:\n"
+        "      choices:\n"
+        "      - message:\n"
+        "          content: |-\n"
+        "            one\n"
+        "            two [secret]\n"
+        "        finish_reason: stop\n"
+        f"  latency_seconds: {exchange['latency_seconds']}\n"
     )
-    assert re.fullmatch("sha256:[0-9a-f]{64}", sha256)
-    assert not list(run.path.rglob(".*answer*"))
+    assert re.fullmatch("[0-9a-f]{64}", exchange["request"]["sha256"])
+    assert not list(run.path.rglob(".*recording*"))
     run().assert_outcomes(passed=2)
 
 
@@ -67,7 +82,8 @@ def pytest_chatprompt_response(response):
 
 
 RECORD_AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
-RECORDING_PATH = "__snapshots__/a.eval/c0[[]openai[]].answer.yaml"
+RECORD_CASE = "To record it: pytest a.eval.yaml::c0 --chatprompt-live --chatprompt-replay"
+RECORDING_PATH = "__snapshots__/a.eval/c0[[]openai[]].recording.yaml"
 
 
 def test_a_recording_of_another_request_is_an_error(live_project: MakeLiveProject) -> None:
@@ -79,8 +95,14 @@ def test_a_recording_of_another_request_is_an_error(live_project: MakeLiveProjec
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(
         [
-            f"a.eval.yaml:3:5: case 'c0': the recorded answer {RECORDING_PATH} belongs to another request: "
-            f"what is sent has changed since it was recorded; {RECORD_AGAIN}"
+            "a.eval.yaml:3:5: case 'c0': no reply is recorded for this request to POST /chat/completions: "
+            f"{RECORDING_PATH} has none of its hash",
+            "The nearest recorded request differs in:",
+            "@@ request.messages[[]1[]].content @@",
+            "    - role: user",
+            "-     content: c0",
+            "+     content: changed",
+            RECORD_CASE,
         ]
     )
 
@@ -89,30 +111,33 @@ def test_a_missing_recording_is_an_error(live_project: MakeLiveProject) -> None:
     result = live_project(1)("--chatprompt-replay")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        [f"*case 'c0': no recorded answer at {RECORDING_PATH}; {RECORD_AGAIN.replace('it again', 'it')}"]
+        [
+            f"*case 'c0': no reply is recorded for POST /chat/completions: there is no {RECORDING_PATH}",
+            RECORD_CASE,
+        ]
     )
 
 
 @pytest.mark.parametrize(
     "content",
-    ["<<<<<<< HEAD\n", "text: x\n", "[]", "\x00", "provider: openai\ntext: 5\n"],
-    ids=["a merge conflict", "missing keys", "a list", "a control character", "a text that is a number"],
+    ["<<<<<<< HEAD\n", "version: 1\n", "[]", "\x00", "version: 2\nexchanges: []\n", "version: 1\nexchanges: [5]\n"],
+    ids=["a merge conflict", "missing keys", "a list", "a control character", "a later version", "a number"],
 )
 def test_an_unreadable_recording_is_an_error(live_project: MakeLiveProject, content: str) -> None:
     run = live_project(1)
     recording_path(run).write_text(content)
     result = run("--chatprompt-replay")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*cannot read the recorded answer {RECORDING_PATH} (*); {RECORD_AGAIN}"])
+    result.stdout.fnmatch_lines([f"*cannot read the recording {RECORDING_PATH} (*); {RECORD_AGAIN}"])
 
 
 def test_a_recording_that_is_nested_too_deeply_is_an_error(live_project: MakeLiveProject) -> None:
     run = live_project(1)
-    recording_path(run).write_text("text: " + "[" * 20_000)
+    recording_path(run).write_text("text: " + "[" * 20_000 + "]" * 20_000)
     result = run("--chatprompt-replay")
     result.assert_outcomes(errors=1)
     reason = "it is nested too deeply"
-    result.stdout.fnmatch_lines([f"*cannot read the recorded answer {RECORDING_PATH} ({reason}); {RECORD_AGAIN}"])
+    result.stdout.fnmatch_lines([f"*cannot read the recording {RECORDING_PATH} ({reason}); {RECORD_AGAIN}"])
 
 
 def test_an_empty_answer_is_not_recorded(live_project: MakeLiveProject, server: Server) -> None:
@@ -134,12 +159,12 @@ def test_an_unused_recording_is_reported_and_removed(live_project: MakeLiveProje
     result.stdout.fnmatch_lines(
         [
             "2 eval snapshots unused: the case or the provider is no longer defined.",
-            "  __snapshots__/a.eval/c1[[]openai[]].answer.yaml",
+            "  __snapshots__/a.eval/c1[[]openai[]].recording.yaml",
             "  __snapshots__/a.eval/c1[[]openai[]].yaml",
         ]
     )
     run.update()
-    assert run.snapshots() == ["__snapshots__/a.eval/c0[openai].answer.yaml", "__snapshots__/a.eval/c0[openai].yaml"]
+    assert run.snapshots() == ["__snapshots__/a.eval/c0[openai].recording.yaml", "__snapshots__/a.eval/c0[openai].yaml"]
 
 
 @pytest.mark.parametrize(
@@ -149,11 +174,6 @@ def test_an_unused_recording_is_reported_and_removed(live_project: MakeLiveProje
             ["--chatprompt-record"],
             "--chatprompt-record keeps the answers of a live run; add --chatprompt-live",
             id="record without live",
-        ),
-        pytest.param(
-            ["--chatprompt-replay", "--chatprompt-live"],
-            "--chatprompt-replay is offline; leave out either it or --chatprompt-live",
-            id="replay with live",
         ),
     ],
 )
@@ -216,3 +236,120 @@ def pytest_chatprompt_response(case, response):
     run = live_project(2, conftest=function)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
     run("--chatprompt-replay").assert_outcomes(passed=2)
+
+
+OLD_RECORDING = """\
+provider: openai
+request: sha256:{sha256}
+finish_reason: stop
+usage:
+  input_tokens: 1
+  output_tokens: null
+text: an old answer
+"""
+
+
+def test_the_format_of_earlier_versions_is_read_and_replaced(live_project: MakeLiveProject) -> None:
+    check = "def pytest_chatprompt_response(response):\n    assert response.text == 'an old answer'\n"
+    run = live_project(1, conftest=check)
+    body = {
+        "model": "gpt-5.5",
+        "messages": [
+            {"role": "system", "content": "You are a careful assistant."},
+            {"role": "user", "content": "c0"},
+        ],
+    }
+    old = recording_path(run).with_name("c0[openai].answer.yaml")
+    old.write_text(OLD_RECORDING.format(sha256=data_sha256([["POST /chat/completions", body]])))
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(failed=1)
+    assert not old.exists()
+    assert recording_path(run).exists()
+
+
+def test_live_with_replay_pays_only_for_what_changed(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(4)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=4)
+    before = [recording_path(run, name).read_bytes() for name in case_ids(4)]
+    run.write({"a.eval.yaml": eval_file(case_ids(5)).replace("content: c2", "content: changed")})
+    run.update()
+    server.requests.clear()
+    result = run("--chatprompt-live", "--chatprompt-replay")
+    result.assert_outcomes(passed=5)
+    assert sorted(server.last_contents) == ["c4", "changed"]
+    result.stdout.fnmatch_lines(
+        ["3 replies were replayed, which saved 30 input and 9 output tokens, 2 requests were sent."]
+    )
+    result.stdout.fnmatch_lines(["openai *2 *20 *6 *"])
+    after = [recording_path(run, name).read_bytes() for name in case_ids(4)]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False, True]
+    server.requests.clear()
+    result = run("--chatprompt-replay")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(
+        [
+            "5 replies were replayed, which saved 50 input and 15 output tokens.",
+            "1 recorded reply that no request asked for, in a.eval.yaml::c2.",
+        ]
+    )
+    assert server.requests == []
+
+
+AGENT_LOOP = """
+import asyncio
+
+import httpx
+
+def ask(messages):
+    body = {"model": "m", "messages": messages}
+    return httpx.post("URL/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    def agent(request):
+        messages = [{"role": "user", "content": request.question}]
+        first = ask(messages)
+        return ask([*messages, {"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}])
+    return agent
+
+def pytest_chatprompt_response(case, response):
+    assert response.text == "a real answer"
+"""
+
+
+def test_a_loop_whose_second_request_holds_the_first_reply_is_replayed(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    run = live_project(2, conftest=AGENT_LOOP.replace("URL", server.url))
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    assert len(server.requests) == 4
+    exchanges = yaml.safe_load(recording_path(run).read_text())["exchanges"]
+    assert [len(exchange["request"]["body"]["messages"]) for exchange in exchanges] == [1, 3]
+    server.requests.clear()
+    run("--chatprompt-replay").assert_outcomes(passed=2)
+    run("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=2)
+    assert server.requests == []
+
+
+def test_masks_hold_for_snapshots_and_recordings_of_eval_files(live_project: MakeLiveProject, server: Server) -> None:
+    masks = """
+@pytest.fixture(scope="session")
+def eval_masks():
+    return {"c[0-9]": "<case>", "v[0-9]+": "<version>"}
+"""
+    run = live_project(3, conftest=masks)
+    assert "content: <case>" in (run.path / "__snapshots__/a.eval/c0[openai].yaml").read_text()
+    result = run("--chatprompt-live", "--chatprompt-record")
+    result.assert_outcomes(passed=3)
+    result.stdout.no_fnmatch_line("*one by one*")
+    assert sorted(server.last_contents) == case_ids(3)
+    run.write({"a.eval.yaml": eval_file(case_ids(3)).replace("content: c0", "content: c7")})
+    run("--chatprompt-replay").assert_outcomes(passed=3)
+
+
+def test_invalid_masks_are_an_error_of_the_case(live_project: MakeLiveProject) -> None:
+    run = live_project(1)
+    run.append("conftest.py", "\n@pytest.fixture\ndef eval_masks():\n    return {'(': 'x'}\n")
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*eval_masks: '(' is not a valid regular expression (*"])

@@ -232,7 +232,7 @@ def test_a_recording_holds_no_secret(live_project: MakeLiveProject, server: Serv
     server.reply_with({"choices": [{"message": answer, "finish_reason": live_key}]})
     run = live_project(1)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
-    recording = yaml.safe_load((run.path / "__snapshots__/a.eval/c0[openai].answer.yaml").read_text())
+    recording = yaml.safe_load((run.path / "__snapshots__/a.eval/c0[openai].recording.yaml").read_text())
     assert recording["text"] == "é [secret]\n[secret]"
     assert recording["finish_reason"] == "[secret]"
     (recorded,) = recording["tool_calls"]

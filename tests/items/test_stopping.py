@@ -188,7 +188,7 @@ def pytest_runtest_call(item):
 
 
 def recordings(run: Run) -> list[str]:
-    return [path.rpartition("/")[2] for path in run.snapshots() if path.endswith(".answer.yaml")]
+    return [path.rpartition("/")[2] for path in run.snapshots() if path.endswith(".recording.yaml")]
 
 
 # The server cannot know when the client has read what it has written.
@@ -217,7 +217,7 @@ def test_ctrl_c_records_the_answers_that_have_arrived(live_project: MakeLiveProj
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=50)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert recordings(run) == ["c1[openai].answer.yaml", "c2[openai].answer.yaml"]
+    assert recordings(run) == ["c1[openai].recording.yaml", "c2[openai].recording.yaml"]
     assert "Recorded 2 more answers, for cases that did not run." in output
     run("--chatprompt-replay").assert_outcomes(passed=2, errors=3)
 
@@ -242,7 +242,7 @@ def test_any_early_end_records_the_answers_that_have_arrived(live_project: MakeL
     run = live_project(2, conftest=FAIL_WHEN_TWO_ARE_ANSWERED)
     result = run("--chatprompt-live", "--chatprompt-record", "-x")
     result.assert_outcomes(failed=1)
-    assert recordings(run) == ["c0[openai].answer.yaml", "c1[openai].answer.yaml"]
+    assert recordings(run) == ["c0[openai].recording.yaml", "c1[openai].recording.yaml"]
     result.stdout.fnmatch_lines(["Recorded 1 more answer, for a case that did not run."])
 
 

@@ -69,5 +69,6 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
 
 
 def _is_json(content_type: str) -> bool:
+    """Whether a body may be JSON: if it says so, or says nothing."""
     media_type = content_type.partition(";")[0].strip().lower()
-    return media_type == "application/json" or media_type.endswith("+json")
+    return media_type in ("", "application/json") or media_type.endswith("+json")

@@ -22,6 +22,8 @@ from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 _LATENCY_DIGITS: Final = 3
+# The extension of an httpx response that comes from a recording.
+REPLAYED_EXTENSION: Final = "chatprompt_replayed"
 
 Mask = Callable[[Any], Any]
 
@@ -101,10 +103,14 @@ class RecordedReply(_Data):
         except ValueError as error:
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
         headers = {"content-type": self.content_type} if self.content_type else {}
-        if "events" not in self.model_fields_set and self.is_complete:
-            return httpx.Response(self.status, headers=headers, content=b"".join(chunks), request=request)
+        is_stream = "events" in self.model_fields_set or not self.is_complete
         return httpx.Response(
-            self.status, headers=headers, stream=ReplyStream(lambda: self._stream(chunks)), request=request
+            self.status,
+            headers=headers,
+            content=None if is_stream else b"".join(chunks),
+            stream=ReplyStream(lambda: self._stream(chunks)) if is_stream else None,
+            request=request,
+            extensions={REPLAYED_EXTENSION: True},
         )
 
     def _stream(self, chunks: list[bytes]) -> Any:
@@ -121,10 +127,18 @@ class RecordedResponse(_Data):
     usage: TokenUsage = TokenUsage()
     tool_calls: tuple[ToolCall, ...] = ()
 
-    def to_response(self) -> ProviderResponse:
-        """The response that was recorded."""
+    def to_response(self, latency_seconds: float | None) -> ProviderResponse:
+        """The response that was recorded.
+
+        Args:
+            latency_seconds: how long it took; `None` if that is not known.
+        """
         return ProviderResponse(
-            text=self.text, finish_reason=self.finish_reason, usage=self.usage, tool_calls=self.tool_calls
+            text=self.text,
+            finish_reason=self.finish_reason,
+            usage=self.usage,
+            tool_calls=self.tool_calls,
+            latency_seconds=latency_seconds,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 import httpx
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
+from pytest_chatprompt.providers.response import ProviderResponse
 
 # The body goes on decoded, and whoever frames it says how long it is.
 _DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
@@ -77,6 +78,14 @@ def replay_or_post(
     if response.status_code not in _RETRIED and response.status_code < _FIRST_SERVER_ERROR:
         pending.finish(response.status_code, response.headers.get("content-type", ""), response.content)
     return response
+
+
+def with_recorded_latency(response: ProviderResponse, recording: OpenRecording) -> ProviderResponse:
+    """A response with the latency that it had when it was recorded; unchanged if it was sent now."""
+    if not recording.replayed or recording.sent_count:
+        return response
+    latencies = [exchange.latency_seconds or 0.0 for exchange in recording.replayed]
+    return response.model_copy(update={"latency_seconds": sum(latencies)})
 
 
 def _forwarded(

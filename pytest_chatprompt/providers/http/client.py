@@ -99,6 +99,15 @@ class HTTPClient:
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
 
     def _post(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+        replay = current_context().replay
+        if replay is None:
+            return self._send(url, content, timeout_seconds, cancellation)
+        request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
+        response = replay(request, lambda: self._send(url, content, timeout_seconds, cancellation))
+        response.read()
+        return response
+
+    def _send(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
         context = current_context()
         client = self._open_client(context.handler)
         request = client.build_request(

@@ -1,7 +1,6 @@
-"""The accepting command: what to type to accept what a test sends now.
+"""The command of a test: what to type to accept what it sends now, or to record what it gets.
 
-A test comes in; the command line that writes its snapshots comes out. `case_runner` and `own_snapshots` show it in
-failures.
+A test comes in; a command line comes out, for the folder where pytest was started. Failures show it.
 """
 
 from __future__ import annotations
@@ -16,11 +15,16 @@ from pytest_chatprompt.options import options_key
 
 
 def accepting_command(item: pytest.Item) -> str:
-    """The command that writes the snapshots of a test, from the folder where pytest was started."""
+    """The command that writes the snapshots of a test."""
+    return command_for(item, "--snapshot-update")
+
+
+def command_for(item: pytest.Item, *further: str) -> str:
+    """The command that runs a test with further options, and with those of this run that choose what it sends."""
     options = item.config.stash[options_key]
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
     overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
     words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
     words += [word for override in overrides for word in ("-o", override)]
     words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
-    return shlex.join([*words, "--snapshot-update"])
+    return shlex.join([*words, *further])

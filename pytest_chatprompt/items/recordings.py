@@ -1,0 +1,115 @@
+"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
+
+A test and the run's options come in; a `RecordingPlace` comes out. `case_runner`, `look_ahead`, `live_run` and
+`own_code` call it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.recorder import capture_replayed
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
+from pytest_chatprompt.items.commands import command_for
+from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.live.prefetch import LiveResponse
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
+
+
+def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
+    """Where the recording of a test is, and what this run does with it.
+
+    Args:
+        item: the test.
+        folder: of its snapshot.
+        stem: the file name of its snapshot, without extension.
+        masks: the fixture `eval_masks`.
+    """
+    options = item.config.stash[options_key]
+    # A run that replays and sends records what it sends, so that the next one pays nothing.
+    mode = RecordingMode(options.replay, options.live, options.record or (options.live and options.replay))
+    command = command_for(item, "--chatprompt-live", "--chatprompt-replay")
+    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, command)
+
+
+def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
+    """Where the recording of an ordinary test is.
+
+    Args:
+        item: the test.
+        masks: the fixture `eval_masks`.
+
+    Raises:
+        MaskError: they are invalid.
+    """
+    stem = SnapshotStems.of(item.session).find(item)
+    return recording_place(item, snapshot_folder(item), stem, Masks.from_mapping(masks))
+
+
+def raise_if_unusable(response: ProviderResponse) -> None:
+    """Raise if a response is no answer.
+
+    Raises:
+        BlockedResponseError: the API withheld it.
+        EmptyResponseError: it has neither text nor a tool call.
+    """
+    if response.blocked is not None:
+        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+    if not response.text.strip() and not response.tool_calls:
+        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+
+
+def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
+    """The recorded answer to what was compared with the snapshot; nothing is sent.
+
+    Args:
+        place: of the case's recording.
+        provider: its provider, which reads the recorded replies as it reads those of the API.
+        compared: what was compared.
+        api: its stand-in of the APIs.
+
+    Raises:
+        ReplayError: nothing is recorded for it.
+        ProviderError: the recorded reply is an error.
+    """
+    __tracebackhide__ = True
+    recorded = place.recorded_response(compared)
+    if recorded is not None:
+        return LiveResponse(compared, recorded, None, was_recorded=True)
+    recording = place.open(getattr(provider, "base_url", None))
+    if recording is None or compared.invocation is not None or not compared.sent:
+        raise ReplayError(place.describe_missing_answer())
+    api.queue_again(compared.replies)
+    exchange = capture_replayed(provider, compared.request, api, recording)
+    return LiveResponse(compared, exchange.response, recording)
+
+
+def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
+    """Write what the API replied beside the case's snapshot, if this run records and anything was sent.
+
+    Args:
+        place: of the case's recording.
+        live: what was sent, and the answer.
+        redactor: removes secrets.
+
+    Returns:
+        Whether something was recorded.
+
+    Raises:
+        BlockedResponseError, EmptyResponseError: the answer is none that may be recorded.
+    """
+    raise_if_unusable(live.response)
+    if live.recording is None or not place.mode.records:
+        return False
+    if live.recording.exchanges():
+        return place.save(live.recording, redactor, keeps_others=False)
+    place.save_response(live.compared, live.response, redactor)
+    return True

@@ -1,0 +1,187 @@
+"""The recording of a test: opened when the test begins to send, saved when it has ended.
+
+A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
+each test that may reach a real API, `live` for each upcoming case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_reply import (
+    RecordedExchange,
+    RecordedRequest,
+    RecordedResponse,
+    data_sha256,
+    rounded,
+)
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recordings import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.snapshot_data import payload_data
+from pytest_chatprompt.wording import shown_path
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingMode:
+    """What a run does with recordings.
+
+    Args:
+        replays: whether recorded replies are given.
+        sends: whether requests reach the real APIs.
+        records: whether what the real APIs reply is recorded.
+    """
+
+    replays: bool
+    sends: bool
+    records: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingPlace:
+    """Where the recording of a test is, and what is done with it.
+
+    Args:
+        folder: of the test's snapshots.
+        stem: the file name of its snapshot, without extension.
+        root: pytest's root folder.
+        mode: what the run does with recordings.
+        masks: mask what is hashed.
+        command: what to type to record what is missing.
+    """
+
+    folder: Path
+    stem: str
+    root: Path
+    mode: RecordingMode
+    masks: Masks
+    command: str
+
+    @property
+    def path(self) -> Path:
+        """The file of the recording; need not exist."""
+        return recording_path(self.folder, self.stem)
+
+    def load(self) -> tuple[RecordedExchange, ...]:
+        """What is recorded.
+
+        Raises:
+            ReplayError: the file is unreadable.
+        """
+        return load_recording(self.path, self.root)
+
+    def open(self, base_url: Any = None) -> OpenRecording | None:
+        """Open the recording for the test; `None` if the run neither replays nor records.
+
+        Args:
+            base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
+
+        Raises:
+            ReplayError: the file is unreadable.
+        """
+        if not (self.mode.replays or self.mode.records):
+            return None
+        recorded = self.load() if self.mode.replays else ()
+        return OpenRecording(
+            recorded,
+            sends=self.mode.sends,
+            mask=self.masks.apply,
+            base_url=base_url,
+            describe_missing=lambda sent: self.describe_missing(sent, recorded),
+        )
+
+    def recorded_response(self, exchange: Exchange) -> ProviderResponse | None:
+        """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.
+
+        Args:
+            exchange: what was sent.
+
+        Raises:
+            ReplayError: the file is unreadable.
+        """
+        if not self.mode.replays:
+            return None
+        sha256 = self.exchange_sha256(exchange)
+        for recorded in self.load():
+            if recorded.response is not None and recorded.request.sha256 == sha256:
+                return recorded.response.to_response(recorded.latency_seconds)
+        return None
+
+    def exchange_sha256(self, exchange: Exchange) -> str:
+        """The hash of all that was sent, masked."""
+        return data_sha256(self.masks.apply(payload_data(exchange, self.root)))
+
+    def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
+        """Whether an exchange begins as another one: a later request may hold the reply to the first."""
+        first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
+        return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
+
+    def save_response(self, exchange: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
+        """Write the answer of an agent or a plain function.
+
+        Args:
+            exchange: what was sent.
+            response: the answer.
+            redactor: removes secrets.
+        """
+        request = RecordedRequest(sha256=self.exchange_sha256(exchange))
+        recorded = RecordedResponse(
+            text=response.text,
+            finish_reason=response.finish_reason,
+            usage=response.usage,
+            tool_calls=response.tool_calls,
+        )
+        latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
+        entry = RecordedExchange(request=request, response=recorded, latency_seconds=latency)
+        save_recording(self.path, [entry], redactor)
+
+    def save(self, recording: OpenRecording, redactor: Redactor, *, keeps_others: bool) -> bool:
+        """Write what was sent and answered; gives whether anything was.
+
+        Args:
+            recording: of the test that has ended.
+            redactor: removes secrets.
+            keeps_others: whether what is recorded for other requests stays.
+        """
+        exchanges = recording.exchanges()
+        if not self.mode.records or len(exchanges) == len(recording.replayed):
+            return False
+        if self.mode.replays:
+            exchanges += recording.unused()
+        elif keeps_others:
+            answered = {exchange.request.sha256 for exchange in exchanges}
+            exchanges += tuple(other for other in self.load() if other.request.sha256 not in answered)
+        save_recording(self.path, exchanges, redactor)
+        return True
+
+    def describe_missing_answer(self) -> str:
+        """The error text for what an agent or a plain function was given, and no answer is recorded for."""
+        path = shown_path(self.path, self.root)
+        reason = "another answer is recorded there" if self.load() else "there is none"
+        return f"no answer to what is sent now is recorded at {path}: {reason}\n\nTo record it: {self.command}"
+
+    def describe_missing(self, sent: SentRequest, recorded: tuple[RecordedExchange, ...]) -> str:
+        """The error text for a request that nothing is recorded for, with the diff to the nearest that is."""
+        path = shown_path(self.path, self.root)
+        if not recorded:
+            return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\nTo record it: {self.command}"
+        body = self.masks.apply(sent.body)
+        nearest = nearest_request(sent.endpoint, body, recorded)
+        text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"
+        if nearest is not None:
+            stored = dump({"endpoint": nearest.endpoint, "request": nearest.body})
+            changes = diff_snapshots(stored, dump({"endpoint": sent.endpoint, "request": body}))
+            text += (
+                f"\n\nThe nearest recorded request differs in:\n{changes}"
+                if changes
+                else "\n\nThis very request is recorded, and its replies were given already; it is sent once more now"
+            )
+        return f"{text}\n\nTo record it: {self.command}"

@@ -1,0 +1,47 @@
+"""Stored requests: the HTTP requests that a snapshot on disk shows.
+
+The file of a snapshot comes in; its data comes out, or the endpoint and body of its requests. `assertion` and `items`
+call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
+from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
+
+_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def stored_data(path: Path) -> Mapping[str, Any]:
+    """The data of a snapshot; empty if there is none, or if it cannot be read.
+
+    Args:
+        path: the snapshot's file.
+    """
+    try:
+        data = yaml.load(read_snapshot(path) or "", _Loader)  # noqa: S506 - a safe loader
+    except (SnapshotFileError, yaml.YAMLError, RecursionError, ValueError):
+        return {}
+    return data if isinstance(data, Mapping) else {}
+
+
+def stored_requests(path: Path) -> list[tuple[str, Any]]:
+    """The HTTP requests that a snapshot shows: endpoint and body of each."""
+    data = stored_data(path)
+    entries = data["requests"] if isinstance(data.get("requests"), list) else [data]
+    return [
+        (entry["endpoint"], entry["request"])
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
+    ]
+
+
+def request_hashes(requests: Iterable[tuple[str, Any]]) -> frozenset[str]:
+    """The hashes of requests, by which recordings know them."""
+    return frozenset(request_sha256(endpoint, body) for endpoint, body in requests)

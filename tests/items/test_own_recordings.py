@@ -1,0 +1,372 @@
+"""Recordings of ordinary tests: what is recorded, replayed, sent again, and what a difference says."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.items.conftest import Run
+from tests.server import CHAT_REPLY, Reply, Server
+
+APP = """
+import os
+
+import aiohttp
+import httpx
+import requests
+
+URL = os.environ["APP_URL"] + "/v1/chat/completions"
+
+def body(text, **settings):
+    return {"model": "m", "messages": [{"role": "user", "content": text}], **settings}
+
+def ask(text):
+    return httpx.post(URL, json=body(text)).json()["choices"][0]["message"]["content"]
+
+def ask_by_requests(text):
+    return requests.post(URL, json=body(text)).json()["choices"][0]["message"]["content"]
+
+async def ask_async(text):
+    async with aiohttp.ClientSession() as session, session.post(URL, json=body(text)) as reply:
+        return (await reply.json())["choices"][0]["message"]["content"]
+
+def stream(text):
+    with httpx.stream("POST", URL, json=body(text, stream=True)) as reply:
+        return [line for line in reply.iter_lines() if line]
+
+async def stream_async(text):
+    async with aiohttp.ClientSession() as session, session.post(URL, json=body(text, stream=True)) as reply:
+        return [line.decode().strip() async for line in reply.content if line.strip()]
+
+def loop(text):
+    first = ask(text)
+    return ask(f"{text}, {first}")
+"""
+
+STREAM = b'data: {"delta": "a"}\n\n: ping\n\nevent: x\ndata: {"delta": "b"}\n\ndata: [DONE]\n\n'
+LINES = ['data: {"delta":"a"}', ": ping", "event: x", 'data: {"delta":"b"}', "data: [DONE]"]
+
+TESTS = """
+import asyncio
+
+import app
+
+def test_ask(eval_api, eval_snapshot):
+    assert app.ask("one") == "a real answer"
+    assert eval_api.sent == eval_snapshot
+
+def test_clients(eval_api):
+    assert app.ask_by_requests("two") == "a real answer"
+    assert asyncio.run(app.ask_async("three")) == "a real answer"
+
+def test_streams(eval_api):
+    assert [line.replace(": ", ":") for line in app.stream("four")] == LINES
+    assert [line.replace(": ", ":") for line in asyncio.run(app.stream_async("five"))] == LINES
+""".replace("LINES", repr([line.replace(": ", ":") for line in LINES]))
+
+LIVE = ("--chatprompt-live",)
+RECORD = (*LIVE, "--chatprompt-record")
+REPLAY = ("--chatprompt-replay",)
+BOTH = (*LIVE, *REPLAY)
+
+
+def script(_: int, body: Any) -> Reply:
+    if body.get("stream"):
+        return Reply(STREAM, headers={"content-type": "text/event-stream"})
+    return Reply(CHAT_REPLY, headers={"content-type": "application/json"})
+
+
+@pytest.fixture
+def own(run: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A project whose application sends to the test server, with the snapshot of its first test."""
+    monkeypatch.setenv("APP_URL", server.url)
+    server.script = script
+    first = "import app\n\ndef test_ask(eval_api, eval_snapshot):\n    app.ask('one')\n    assert eval_api.sent == eval_snapshot\n"
+    run.write({"app.py": APP, "pytest.ini": "[pytest]\nfilterwarnings = error\npythonpath = .\n", "test_it.py": first})
+    run.update()
+    run.write({"test_it.py": TESTS})
+    return run
+
+
+def recording(run: Run, name: str) -> list[dict[str, Any]]:
+    exchanges: list[dict[str, Any]] = yaml.safe_load(recording_path(run, name).read_text())["exchanges"]
+    return exchanges
+
+
+def recording_path(run: Run, name: str) -> Path:
+    return run.path / f"__snapshots__/test_it/{name}.recording.yaml"
+
+
+def test_all_clients_and_streams_are_recorded_and_replayed(own: Run, server: Server) -> None:
+    own(*RECORD).assert_outcomes(passed=3)
+    assert len(server.requests) == 5
+    assert [exchange["request"]["body"]["messages"][0]["content"] for exchange in recording(own, "test_clients")] == [
+        "two",
+        "three",
+    ]
+    stream, _ = recording(own, "test_streams")
+    assert stream["reply"] == {
+        "status": 200,
+        "content_type": "text/event-stream",
+        "events": [
+            {"data": {"delta": "a"}},
+            {"comment": "ping"},
+            {"event": "x", "data": {"delta": "b"}},
+            {"data": "[DONE]"},
+        ],
+    }
+    assert set(stream) == {"request", "reply", "latency_seconds"}
+    before = own.snapshots(), [recording_path(own, name).read_bytes() for name in ("test_ask", "test_streams")]
+    server.requests.clear()
+    result = own(*REPLAY)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["5 replies were replayed, which saved 30 input and 9 output tokens."])
+    own(*BOTH).assert_outcomes(passed=3)
+    assert server.requests == []
+    assert before == (
+        own.snapshots(),
+        [recording_path(own, name).read_bytes() for name in ("test_ask", "test_streams")],
+    )
+
+
+def test_a_request_that_is_not_recorded_is_an_error_with_the_diff(own: Run, server: Server) -> None:
+    own(*RECORD).assert_outcomes(passed=3)
+    own.write({"test_it.py": TESTS.replace('"two"', '"changed"')})
+    server.requests.clear()
+    result = own(*REPLAY)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "no reply is recorded for this request to POST /v1/chat/completions: "
+            "__snapshots__/test_it/test_clients.recording.yaml has none of its hash",
+            "The nearest recorded request differs in:",
+            "@@ request.messages[[]0[]].content @@",
+            "-     content: two",
+            "+     content: changed",
+            "To record it: pytest test_it.py::test_clients --chatprompt-live --chatprompt-replay",
+        ]
+    )
+    assert server.requests == []
+    result = own(*BOTH)
+    result.assert_outcomes(passed=3)
+    assert server.last_contents == ["changed"]
+    result.stdout.fnmatch_lines(
+        [
+            "4 replies were replayed, which saved 20 input and 6 output tokens, 1 request was sent.",
+            "1 recorded reply that no request asked for, in test_it.py::test_clients.",
+        ]
+    )
+    own(*REPLAY).assert_outcomes(passed=3)
+    assert [exchange["request"]["body"]["messages"][0]["content"] for exchange in recording(own, "test_clients")] == [
+        "changed",
+        "three",
+        "two",
+    ]
+
+
+def test_a_request_without_any_recording_fails_even_if_the_code_swallows_it(own: Run) -> None:
+    own.write(
+        {"test_it.py": "import app\n\ndef test_it(eval_api):\n    try: app.ask('one')\n    except KeyError: pass\n"}
+    )
+    result = own(*REPLAY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["no reply is recorded for POST /v1/chat/completions: there is no __snapshots__/test_it/test_it.recording.yaml"]
+    )
+
+
+LOOP = """
+import app
+
+def test_loop(eval_api, eval_snapshot):
+    app.loop("one")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+def test_a_request_after_the_first_real_reply_may_differ(own: Run, server: Server) -> None:
+    own.write({"test_it.py": LOOP})
+    own.update()
+    for options in (LIVE, RECORD, REPLAY, BOTH):
+        result = own(*options)
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "After the first real reply, 1 test sent something other than the snapshot shows, "
+                "which may hold that reply: test_it.py::test_loop."
+            ]
+        )
+    assert server.last_contents == ["one", "one, a real answer"] * 2
+    own().assert_outcomes(passed=1)
+    own.write({"test_it.py": LOOP.replace('"one"', '"two"')})
+    result = own(*LIVE)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E         -*content: one", "E         +*content: two"])
+
+
+def test_an_update_in_a_live_run_keeps_what_a_real_reply_may_have_changed(own: Run) -> None:
+    own.write({"test_it.py": LOOP})
+    own.update()
+    before = (own.path / "__snapshots__/test_it/test_loop.yaml").read_bytes()
+    own.update(*LIVE)
+    assert (own.path / "__snapshots__/test_it/test_loop.yaml").read_bytes() == before
+
+
+def test_equal_requests_are_replayed_in_their_order_and_one_more_is_an_error(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": "import app\n\ndef test_it(eval_api):\n    print([app.ask('same') for _ in range(2)])\n    1 / 0\n"
+        }
+    )
+    server.script = lambda number, _: Reply({"choices": [{"message": {"content": f"answer {number}"}}]})
+    own(*RECORD).stdout.fnmatch_lines(["*'answer 0', 'answer 1'*"])
+    own(*REPLAY).stdout.fnmatch_lines(["*'answer 0', 'answer 1'*"])
+    own.write({"test_it.py": "import app\n\ndef test_it(eval_api):\n    print([app.ask('same') for _ in range(3)])\n"})
+    result = own(*REPLAY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["This very request is recorded, and its replies were given already; *"])
+
+
+def test_queued_replies_are_neither_sent_nor_recorded(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app
+
+def test_it(eval_api):
+    eval_api.reply("queued")
+    assert [app.ask("one"), app.ask("two")] == ["queued", "a real answer"]
+    assert [sent.answered_by for sent in eval_api.sent] == ["reply", WAY]
+"""
+        }
+    )
+    text = (own.path / "test_it.py").read_text()
+    for options, way in ((RECORD, "network"), (REPLAY, "recording"), (BOTH, "recording")):
+        own.write({"test_it.py": text.replace("WAY", repr(way))})
+        own(*options).assert_outcomes(passed=1)
+    assert server.last_contents == ["two"]
+    assert len(recording(own, "test_it")) == 1
+
+
+def test_a_test_that_fails_keeps_the_recorded_replies_it_did_not_come_to(own: Run) -> None:
+    own(*RECORD).assert_outcomes(passed=3)
+    own.write({"test_it.py": TESTS.replace('"two") == "a real answer"', '"two") == "wrong"')})
+    own(*RECORD).assert_outcomes(passed=2, failed=1)
+    assert len(recording(own, "test_clients")) == 2
+
+
+def test_an_error_of_the_api_is_recorded_with_its_status(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": "import app, httpx\n\ndef test_it(eval_api):\n    assert httpx.post(app.URL, json={}).status_code == 429\n"
+        }
+    )
+    server.script = lambda *_: Reply({"error": "slow down"}, 429, {"content-type": "application/json"})
+    own(*RECORD).assert_outcomes(passed=1)
+    assert recording(own, "test_it")[0]["reply"]["status"] == 429
+    own(*REPLAY).assert_outcomes(passed=1)
+
+
+def test_a_stream_that_the_client_does_not_read_on_is_recorded_as_far_as_it_was_read(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app, httpx
+
+def test_it(eval_api):
+    with httpx.stream("POST", app.URL, json=app.body("x", stream=True)) as reply:
+        assert next(reply.iter_lines()).startswith("data")
+"""
+        }
+    )
+    server.script = lambda *_: Reply(STREAM * 40_000, headers={"content-type": "text/event-stream"})
+    own(*RECORD).assert_outcomes(passed=1)
+    assert recording(own, "test_it")[0]["reply"]["is_complete"] is False
+    own(*REPLAY).assert_outcomes(passed=1)
+
+
+def test_secrets_are_not_recorded(own: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-live-0123456789abcdef")
+    own.write(
+        {
+            "test_it.py": "import app, httpx\n\ndef test_it(eval_api):\n    httpx.post(app.URL, json={'n': 1}, headers={'authorization': 'Bearer sk-live-0123456789abcdef'})\n"
+        }
+    )
+    server.script = lambda *_: Reply({"echo": "sk-live-0123456789abcdef"}, headers={"content-type": "application/json"})
+    own(*RECORD).assert_outcomes(passed=1)
+    text = recording_path(own, "test_it").read_text()
+    assert "sk-live" not in text
+    assert recording(own, "test_it")[0]["reply"]["body"] == {"echo": "[secret]"}
+
+
+def test_what_a_child_process_sends_is_recorded_too(own: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-live-0123456789abcdef")
+    own.write(
+        {
+            "child.py": "import os, httpx; print(httpx.post(os.environ['OPENAI_BASE_URL'] + '/chat/completions', json={'model': 'm'}).json()['choices'][0]['message']['content'])",
+            "test_it.py": """
+import os, subprocess, sys
+
+def test_it(eval_api):
+    environment = {**os.environ, **eval_api.environ}
+    output = subprocess.run([sys.executable, "child.py"], env=environment, check=True, capture_output=True, text=True)
+    assert output.stdout == "a real answer\\n"
+""",
+        }
+    )
+    own(*RECORD).assert_outcomes(passed=1)
+    assert len(server.requests) == 1
+    own(*REPLAY).assert_outcomes(passed=1)
+    assert len(server.requests) == 1
+    assert len(recording(own, "test_it")) == 1
+
+
+MANY = """
+import pytest
+
+import app
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_it(eval_api, number):
+    app.ask(f"{number} {VERSION if number % 3 == 0 else 0}")
+"""
+
+
+def test_only_what_changed_is_sent_again_whoever_runs_it(own: Run, server: Server) -> None:
+    text = MANY.replace("COUNT", "24")
+    own.write({"test_it.py": text.replace("VERSION", "1")})
+    own(*RECORD, "-n", "2").assert_outcomes(passed=24)
+    assert len(server.requests) == 24
+    own.write({"test_it.py": text.replace("VERSION", "2")})
+    server.requests.clear()
+    result = own(*BOTH, "-n", "2")
+    result.assert_outcomes(passed=24)
+    assert sorted(server.last_contents) == sorted(f"{number} 2" for number in range(0, 24, 3))
+    result.stdout.fnmatch_lines(["16 replies were replayed, *, 8 requests were sent."])
+    own(*REPLAY).assert_outcomes(passed=24)
+
+
+def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(own: Run, server: Server) -> None:
+    own.write({"test_it.py": MANY.replace("COUNT", "40").replace("VERSION", "1")})
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *BOTH]
+    for count in (5, 17):
+        process = subprocess.Popen(command, cwd=own.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(server.requests) < count and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        for path in (own.path / "__snapshots__/test_it").glob("test_it*.recording.yaml"):
+            assert len(yaml.safe_load(path.read_text())["exchanges"]) == 1
+    own(*BOTH).assert_outcomes(passed=40)
+    # What was in flight when a run was killed is sent again, and nothing else.
+    assert 40 <= len(server.requests) <= 42
+    own(*REPLAY).assert_outcomes(passed=40)
