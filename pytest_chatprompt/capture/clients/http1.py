@@ -67,13 +67,17 @@ def read_reply(reply: Reply, method: str) -> http.client.HTTPResponse:
         reply: the reply.
         method: of the request.
     """
-    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
+    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)
     response.begin()
     return response
 
 
 def reply_file(reply: Reply) -> io.BufferedReader:
     """A file to read a reply from, as it would come from a socket."""
+    if reply.body is not None:
+        # There is nothing to wait for, and bytes are read faster.
+        reply.close()
+        return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
     return io.BufferedReader(_ReplyFile(reply))
 
 
