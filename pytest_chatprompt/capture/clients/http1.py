@@ -67,7 +67,7 @@ def read_reply(reply: Reply, method: str) -> http.client.HTTPResponse:
         reply: the reply.
         method: of the request.
     """
-    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)
+    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
     response.begin()
     return response
 
