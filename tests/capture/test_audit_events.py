@@ -23,7 +23,7 @@ THIS_MACHINE = [
     "127.1", "127.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1",
 ]  # fmt: skip
 ELSEWHERE = [
-    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "mylocalhost",
+    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "a:1", "mylocalhost",
     "localhost.example", "127.0.0.1.example", "127.1.example", "", ".", "99999999999", "1.2.3.4.5", "127.0.0.1 ",
 ]  # fmt: skip
 
