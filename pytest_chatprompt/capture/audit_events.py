@@ -95,7 +95,9 @@ def _c_function(_: Any, name: Any) -> Attempt | None:
 
 def _attempt(kind: Literal["connection", "lookup"], host: Any, port: Any) -> Attempt:
     name = _text(host)
-    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", is_loopback(name), host=name)
+    # A server that listens on all interfaces looks up the name of its own machine (`socket.getfqdn`).
+    is_own = is_loopback(name) or (kind == "lookup" and name == socket.gethostname())
+    return Attempt(kind, name if port is None else f"{name}:{_text(port)}", is_own, host=name)
 
 
 def _text(value: Any) -> str:

@@ -13,12 +13,13 @@ from functools import cache
 from typing import Final
 
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
+from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 
-# What httpx reads when a client is made (https://www.python-httpx.org/environment_variables/).
-_PROXY_VARIABLES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_REMOVED_VARIABLES: Final = (*_PROXY_VARIABLES, *(name.lower() for name in _PROXY_VARIABLES))
+# What clients read when they are made (https://www.python-httpx.org/environment_variables/).
+_CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
+_REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 
 
 @contextmanager

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import io
 import json
+import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
+from unittest import mock
 
 import httpx
 
@@ -73,21 +77,42 @@ def _send_boto3(is_mocked: bool, count: int) -> None:
     client = _module("boto3").client(
         "bedrock-runtime", region_name="us-east-1", aws_access_key_id="a-key-id", aws_secret_access_key="a-key"
     )
-    if is_mocked:
-        # botocore's own way to answer a request that is ready to be sent.
-        client.meta.events.register("before-send.bedrock-runtime", _answer_botocore)
-    for _ in range(count):
-        assert client.converse(modelId="anthropic.claude-v2:1", messages=_BEDROCK_MESSAGES)["output"]
+    # Neither botocore nor urllib3 has a mock of its transport. botocore's hook `before-send` leaves out urllib3 and
+    # `http.client`, which a request needs as httpx needs its client; so only the socket is replaced.
+    with _socket_mock() if is_mocked else nullcontext():
+        for _ in range(count):
+            assert client.converse(modelId="anthropic.claude-v2:1", messages=_BEDROCK_MESSAGES)["output"]
 
 
-class _RawBody:
-    def stream(self) -> Iterator[bytes]:
-        yield json.dumps(BEDROCK.reply).encode()
+@contextmanager
+def _socket_mock() -> Iterator[None]:
+    """Have urllib3's connections read replies from memory."""
+    ours, theirs = socket.socketpair()
 
+    class Socket:
+        def sendall(self, data: bytes) -> None:
+            """Forget it."""
 
-def _answer_botocore(request: Any, **_: Any) -> Any:
-    headers = {"Content-Type": "application/json"}
-    return _module("botocore.awsrequest").AWSResponse(request.url, 200, headers, _RawBody())
+        def makefile(self, *_: Any) -> io.BytesIO:
+            body = json.dumps(BEDROCK.reply).encode()
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            return io.BytesIO(head.encode() + body)
+
+        def fileno(self) -> int:
+            # urllib3 asks whether a kept connection was closed: this one is open, and there is nothing to read.
+            return ours.fileno()
+
+        def settimeout(self, _: Any) -> None:
+            """Nothing takes time."""
+
+        def close(self) -> None:
+            """There is nothing to close."""
+
+    def connect(connection: Any) -> None:
+        connection.sock, connection.is_verified = Socket(), True
+
+    with ours, theirs, mock.patch.object(_module("urllib3.connection").HTTPSConnection, "connect", connect):
+        yield
 
 
 _REPLIES: Final = {OPENAI.url: OPENAI.reply, ANTHROPIC.url: ANTHROPIC.reply, PLAIN.url: PLAIN.reply}
@@ -116,11 +141,14 @@ class _CountingInterceptor:
 
 def main(client: str, answered_by: str, count: int) -> None:
     """Send requests, and print how many were answered."""
-    interceptor = _CountingInterceptor()
-    with intercept_clients(interceptor):
-        CLIENTS[client](answered_by == "mock", count)
-    if interceptor.count != (0 if answered_by == "mock" else count):
-        raise RuntimeError(f"{interceptor.count} requests were captured")
+    if answered_by == "mock":
+        CLIENTS[client](True, count)
+    else:
+        interceptor = _CountingInterceptor()
+        with intercept_clients(interceptor):
+            CLIENTS[client](False, count)
+        if interceptor.count != count:
+            raise RuntimeError(f"{interceptor.count} requests were captured")
     print(f"{count} passed")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.audit_events import is_address, is_loopback
+from pytest_chatprompt.capture.audit_events import is_address, is_loopback, read_audit_event
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.offline import offline
 from tests.capture.clients.echo_server import EchoServer
@@ -21,7 +23,7 @@ THIS_MACHINE = [
     "127.1", "127.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1",
 ]  # fmt: skip
 ELSEWHERE = [
-    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "mylocalhost",
+    "api.openai.com", "10.0.0.1", "10.1", "169.254.169.254", "fe80::1%eth0", "::ffff:10.0.0.1", "a:1", "mylocalhost",
     "localhost.example", "127.0.0.1.example", "127.1.example", "", ".", "99999999999", "1.2.3.4.5", "127.0.0.1 ",
 ]  # fmt: skip
 
@@ -66,3 +68,13 @@ def test_a_request_to_them_passes(host: str) -> None:
     api = EvalAPI()
     assert api.handle(httpx.Request("POST", f"http://{host}:8000/mine", json={})) is None
     assert api.sent == ()
+
+
+def test_the_name_of_this_machine_may_be_looked_up_and_no_more() -> None:
+    # `http.server` does, for a server that listens on all interfaces (`socket.getfqdn`).
+    name = socket.gethostname()
+    lookup = read_audit_event("socket.gethostbyaddr", (name,))
+    connection = read_audit_event("socket.connect", (None, (name, 80)))
+    assert lookup is not None
+    assert connection is not None
+    assert (lookup.is_loopback, connection.is_loopback) == (True, is_loopback(name))

@@ -40,7 +40,7 @@ class ModelRequest:
         body = decode_body(request.content, request.headers)
         seed = f"{request.url.path}\n{json_text(body)}"
         digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:40]
-        return cls(request.url.path, dict(request.url.params), as_mapping(body), digest)
+        return cls(request.url.path, dict(request.url.params) if request.url.query else {}, as_mapping(body), digest)
 
     @property
     def model(self) -> str:

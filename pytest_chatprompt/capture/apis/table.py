@@ -6,6 +6,7 @@ call it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from pytest_chatprompt.capture.apis.anthropic import AnthropicMessages
@@ -37,6 +38,8 @@ MODEL_APIS: Final[tuple[ModelAPI, ...]] = (
 )
 
 
+# Nine patterns take as long as the rest of a search, and a client sends to the same few paths.
+@lru_cache(maxsize=256)
 def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
     """Find the API that a request is for; `None` if it is none of the table.
 

@@ -74,6 +74,10 @@ def read_reply(reply: Reply, method: str) -> http.client.HTTPResponse:
 
 def reply_file(reply: Reply) -> io.BufferedReader:
     """A file to read a reply from, as it would come from a socket."""
+    if reply.body is not None:
+        # There is nothing to wait for, and bytes are read faster.
+        reply.close()
+        return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
     return io.BufferedReader(_ReplyFile(reply))
 
 

@@ -1,7 +1,7 @@
 """The reply to a client: an `httpx.Response` as the bytes that a server would send.
 
 A response of the interceptor comes in; status, headers and the encoded body come out, whole or lazily, also with the
-framing of HTTP/1.1. Seams call it.
+framing of HTTP/1.1. Seams call it, and so does the server, whose framing is h11's.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Reply:
         reason: the reason phrase.
         headers: with the length that the body really has.
         body: the whole body; `None` if it is a stream.
+        closes_connection: whether the client is asked to send its next request on a connection of its own.
     """
 
     def __init__(self, response: httpx.Response, method: str) -> None:
@@ -36,6 +37,7 @@ class Reply:
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
         self.headers: _Headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
         self.body: bytes | None = None
+        self.closes_connection = False
         self._response = response
         if method == "HEAD" or self.status in _NO_BODY:
             self.body = b""
@@ -91,12 +93,13 @@ class Reply:
 
     def close_connection(self) -> None:
         """Ask the client to send its next request on a connection of its own."""
-        self._drop_headers(b"connection")
-        self.headers.append((b"Connection", b"close"))
+        self.closes_connection = True
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
         headers = self.headers
+        if self.closes_connection:
+            headers = [*(each for each in headers if each[0].lower() != b"connection"), (b"Connection", b"close")]
         if self._is_chunked:
             headers = [*headers, (b"Transfer-Encoding", b"chunked")]
         lines = [b"HTTP/1.1 %d %s" % (self.status, self.reason), *(b"%s: %s" % header for header in headers)]

@@ -114,10 +114,10 @@ class _Call:
             content: the body.
         """
         url = join_url(self.pool.scheme, self.pool.host, self.pool.port, self.url)
-        given = {_bytes(name).lower() for name in self.sent_headers}
-        headers = [
-            (_bytes(name), _bytes(value)) for name, value in self.sent_headers.items() if value != _SKIPPED_HEADER
-        ]
+        # The mapping of botocore looks each value up, so it is read once.
+        all_headers = [(_bytes(name), value) for name, value in self.sent_headers.items()]
+        given = {name.lower() for name, _ in all_headers}
+        headers = [(name, _bytes(value)) for name, value in all_headers if value != _SKIPPED_HEADER]
         # What urllib3 adds when it sends.
         if b"host" not in given:
             headers.insert(0, (b"Host", parse_url(url).netloc))

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 import h11
 import httpx
 
+from pytest_chatprompt.capture.clients.reply import Reply
 from pytest_chatprompt.capture.server.error_reply import error_reply
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
 HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
-_WITHOUT_BODY: Final = (204, 304)
 _MAX_HEADER_BYTES: Final = 256 * 1024
 _READ_BYTES: Final = 256 * 1024
 # How long a refused body is read on, so that its client sees the reply and no reset of the connection.
@@ -97,7 +97,7 @@ class ServerConnection:
             return False
         response = self._answer(request)
         try:
-            self._write(response, has_body=request.method != "HEAD")
+            self._write(Reply(response, request.method))
         except _HungUpError:
             return False
         except Exception as error:
@@ -161,11 +161,12 @@ class ServerConnection:
 
     # --- writing
 
-    def _write(self, response: httpx.Response, *more: tuple[bytes, bytes], has_body: bool = True) -> None:
-        headers, chunks = _head_and_body(response)
-        reason = response.reason_phrase.encode("ascii", "ignore")
-        self._send(h11.Response(status_code=response.status_code, headers=[*headers, *more], reason=reason))
-        for chunk in chunks if has_body else ():
+    def _write(self, reply: Reply) -> None:
+        headers = [(name, value) for name, value in reply.headers if name.lower() not in HOP_BY_HOP]
+        if reply.closes_connection:
+            headers.append((b"Connection", b"close"))
+        self._send(h11.Response(status_code=reply.status, headers=headers, reason=reply.reason))
+        for chunk in reply.chunks() if reply.body is None else (reply.body,):
             if chunk:
                 self._send(h11.Data(data=chunk))
         self._send(h11.EndOfMessage())
@@ -182,28 +183,12 @@ class ServerConnection:
         """Answer a request that was not read to its end, and close the connection."""
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
-            self._write(error_reply(status, text), (b"connection", b"close"))
+            reply = Reply(error_reply(status, text), "")
+            reply.close_connection()
+            self._write(reply)
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _DRAIN_SECONDS
         self._client.settimeout(_DRAIN_SECONDS)
         while time.monotonic() < deadline and self._client.recv(_READ_BYTES):
             pass
         return False
-
-
-def _head_and_body(response: httpx.Response) -> tuple[list[tuple[bytes, bytes]], Iterator[bytes]]:
-    """The headers and the bytes of a response, as they are to be written."""
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in HOP_BY_HOP]
-    if isinstance(response.stream, httpx.ByteStream):
-        content = b"".join(response.stream)
-    elif response.is_stream_consumed:
-        # Somebody has read it before. Its bytes are decompressed, and the original ones are gone.
-        content = response.content
-        stale = (b"content-encoding", b"content-length")
-        headers = [(name, value) for name, value in headers if name.lower() not in stale]
-    else:
-        return headers, response.iter_raw()
-    has_length = any(name.lower() == b"content-length" for name, _ in headers)
-    if not has_length and response.status_code not in _WITHOUT_BODY:
-        headers.append((b"Content-Length", b"%d" % len(content)))
-    return headers, iter((content,))

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 
-# Clients read either case (https://docs.python.org/3/library/urllib.request.html#urllib.request.getproxies, curl(1)).
-_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
-_NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
@@ -37,7 +35,7 @@ def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
         environ: made by `build_environ`.
         server_url: `http://127.0.0.1:PORT`.
     """
-    return {**environ, **dict.fromkeys(_PROXIES, server_url), **dict.fromkeys(_NO_PROXY, ",".join(_LOOPBACK))}
+    return {**environ, **dict.fromkeys(PROXIES, server_url), **dict.fromkeys(NO_PROXY, ",".join(_LOOPBACK))}
 
 
 def build_environ(
@@ -59,6 +57,6 @@ def build_environ(
         variables |= {key: placeholder for key in api.keys if is_needed.get(key) or environment.get(key)}
         variables |= {} if is_live else api.offline
     # Empty: variables can be set here, not removed. Every client takes an empty one for none.
-    variables |= {} if is_live else {name: "" for name in _PROXIES if name in environment}
-    hosts = [host for name in _NO_PROXY for host in environment.get(name, "").split(",") if host.strip()]
-    return variables | dict.fromkeys(_NO_PROXY, ",".join(dict.fromkeys((*_LOOPBACK, *hosts))))
+    variables |= {} if is_live else {name: "" for name in PROXIES if name in environment}
+    hosts = [host for name in NO_PROXY for host in environment.get(name, "").split(",") if host.strip()]
+    return variables | dict.fromkeys(NO_PROXY, ",".join(dict.fromkeys((*_LOOPBACK, *hosts))))

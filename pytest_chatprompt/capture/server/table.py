@@ -25,11 +25,13 @@ class RedirectedAPI:
 
     Args:
         name: the first segment of the path on the server.
-        base_url: the API's URL; `""` if each user has a URL of their own.
+        base_url: the API's URL, with `{region}` where it has regions; `""` if each user has a URL of their own.
         urls: the path that the URL in each variable ends with, below the API's own. If one of them is set outside the
             server, its URL is the real API's.
         keys: the variables of the key. The first one is always set, unless there is an `offline`.
         offline: what is set in place of the keys where nothing is forwarded.
+        regions: the variables of the region, the first that is set counts.
+        default_region: where none is set; captures show this one.
     """
 
     name: str
@@ -37,6 +39,13 @@ class RedirectedAPI:
     urls: Mapping[str, str]
     keys: tuple[str, ...]
     offline: Mapping[str, str] = field(default_factory=dict)
+    regions: tuple[str, ...] = ()
+    default_region: str = ""
+
+    def find_base_url(self, environment: Mapping[str, str]) -> str:
+        """The API's URL in the region that variables say; `""` if each user has a URL of their own."""
+        region = next((environment[name] for name in self.regions if environment.get(name)), self.default_region)
+        return self.base_url.replace("{region}", region)
 
 
 REDIRECTED_APIS: Final = (
@@ -73,7 +82,7 @@ REDIRECTED_APIS: Final = (
     ),
     RedirectedAPI(
         "bedrock",
-        "https://bedrock-runtime.us-east-1.amazonaws.com",
+        "https://bedrock-runtime.{region}.amazonaws.com",
         # All SDKs of AWS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), botocore 1.44;
         # anthropic 2.12 `lib/bedrock/_client.py`; litellm `llms/bedrock/common_utils.py`.
         {
@@ -89,6 +98,8 @@ REDIRECTED_APIS: Final = (
             "AWS_REGION": "us-east-1",
             "AWS_DEFAULT_REGION": "us-east-1",
         },
+        ("AWS_REGION", "AWS_DEFAULT_REGION"),
+        "us-east-1",
     ),
     RedirectedAPI(
         "ollama",

@@ -16,8 +16,6 @@ from pytest_chatprompt.capture.server.table import REDIRECTED_APIS, RedirectedAP
 _BY_NAME: Final = {api.name: api for api in REDIRECTED_APIS}
 # Every user has an endpoint of their own at Azure, and this is the one that is captured.
 _UNKNOWN_HOST: Final = "https://{name}-openai.invalid"
-_REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
-_BEDROCK: Final = "https://bedrock-runtime.{region}.amazonaws.com"
 
 
 class Target(NamedTuple):
@@ -52,7 +50,7 @@ def find_target(target: str, server_url: str) -> Target:
     if api is None:
         return Target(None, path, _join(server_url, path))
     path = f"/{rest}" if separator and not question_mark else f"/{question_mark}{query}{separator}{rest}"
-    return Target(api, path, _join(api.base_url or _UNKNOWN_HOST.format(name=name), path))
+    return Target(api, path, _join(api.find_base_url({}) or _UNKNOWN_HOST.format(name=name), path))
 
 
 def find_real_url(target: Target, environment: Mapping[str, str], server_url: str) -> httpx.URL | None:
@@ -74,10 +72,7 @@ def find_real_url(target: Target, environment: Mapping[str, str], server_url: st
             return _join(url, target.path.removeprefix(path))
         if url.endswith(path):
             return _join(url.removesuffix(path), target.path)
-    base_url = api.base_url
-    if api.name == "bedrock":
-        region = next((environment[name] for name in _REGIONS if environment.get(name)), "us-east-1")
-        base_url = _BEDROCK.format(region=region)
+    base_url = api.find_base_url(environment)
     return _join(base_url, target.path) if base_url else None
 
 

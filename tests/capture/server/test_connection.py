@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.capture.clients.client import Parts
 from tests.capture.server.conftest import StartServer, connect, receive, receive_all
 
 
@@ -173,8 +174,17 @@ def test_a_reply_that_was_read_before_is_written_too(start_server: StartServer) 
 
 
 def test_a_reply_that_is_no_http_is_an_error_and_closes_the_connection(start_server: StartServer) -> None:
-    server = start_server(lambda _: httpx.Response(200, headers={"content-length": "1"}, content=b"too long"))
+    stream = Parts([b"too long"])
+    server = start_server(lambda _: httpx.Response(200, headers={"content-length": "1"}, stream=stream))
     with connect(server) as client:
         client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
         receive_all(client)
     assert "Too much data" in str(server.errors[0])
+
+
+def test_a_whole_reply_has_its_own_length_as_in_this_process(start_server: StartServer) -> None:
+    server = start_server(lambda _: httpx.Response(200, headers={"content-length": "1"}, content=b"too long"))
+    with connect(server) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        assert receive_all(client).endswith(b"too long")
+    assert server.errors == []
