@@ -286,7 +286,7 @@ def test_it(eval_api):
 """
         }
     )
-    server.script = lambda *_: Reply(STREAM * 40_000, headers={"content-type": "text/event-stream"})
+    server.script = lambda *_: Reply(STREAM * 4_000, headers={"content-type": "text/event-stream"})
     own(*RECORD).assert_outcomes(passed=1)
     assert recording(own, "test_it")[0]["reply"]["is_complete"] is False
     own(*REPLAY).assert_outcomes(passed=1)
