@@ -12,6 +12,7 @@ def refusal(text: str) -> tuple[int, int, str]:
     with pytest.raises(YamlError) as caught:
         parse_yaml(text)
     position, reason = caught.value.problem
+    assert str(caught.value) == reason
     return position.line, position.column, reason
 
 
@@ -148,6 +149,16 @@ def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
     assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+
+
+def test_what_all_aliases_together_repeat_is_limited() -> None:
+    thousand = f"a: &a [{', '.join(['x'] * 999)}]\n"
+    assert parse_yaml(f"{thousand}b: [{', '.join(['*a'] * 100)}]")[1] == []
+    assert refusal(f"{thousand}b: [{', '.join(['*a'] * 101)}]") == (
+        2,
+        405,
+        "the aliases up to here expand to more than 100,000 values",
+    )
 
 
 @pytest.mark.parametrize("text", ["=", "<<", "a = b"])
