@@ -7,7 +7,8 @@ import yaml
 
 from pytest_chatprompt.evalfile import yaml_parser
 from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 
 TAB = "indent with spaces, not a tab"
 COLON = "text that contains ': ' must be in quotes"

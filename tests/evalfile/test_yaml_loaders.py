@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 
 from pytest_chatprompt.evalfile import yaml_parser
 from pytest_chatprompt.evalfile.yaml_loaders import hide_former_line_breaks
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 from pytest_chatprompt.evalfile.yaml_tree import Node
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "example_project").rglob("*.eval.yaml"))
@@ -49,6 +50,7 @@ def parse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
         pytest.param("a: x\n  y\n\n\n  z\nb: c\n", {"a": "x y\n\nz", "b": "c"}, id="text over several lines"),
         pytest.param("a: x\n  \ty\n", {"a": "x y"}, id="a tab behind the indentation of a text's second line"),
         pytest.param("a: x\r\n  y\r\n", {"a": "x y"}, id="CRLF"),
+        pytest.param("a: ! [x]\nb: ! {c: d}\n", {"a": ["x"], "b": {"c": "d"}}, id="tags without a name"),
         pytest.param("a\n...\n", "a", id="the end of a document below text"),
         pytest.param("a\n---b \n", "a ---b", id="a line of text that begins like a new document"),
         pytest.param("a\n---X\n", "a ---X", id="a line of text that begins like a new document, with a capital letter"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 from pytest_chatprompt.evalfile.yaml_tree import Position
 
 
@@ -29,6 +30,13 @@ def test_values_are_read_as_yaml_defines_them() -> None:
     assert data["d"] == "5"
 
 
+@pytest.mark.parametrize("text", ['a: "12"\n', "a: '12'\n", "a: ! 12\n", "a: !!str 12\n"])
+def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
+    root, problems = parse_yaml(text)
+    assert problems == []
+    assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
+
+
 def test_the_value_of_an_empty_text_is_none() -> None:
     assert parse_yaml("")[0].data() is None
     assert parse_yaml("# only a comment\n")[0].data() is None
@@ -45,6 +53,7 @@ def test_every_value_has_its_position() -> None:
 def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:
     root, _ = parse_yaml("a: [x]\n")
     assert root.find(("string", "a", "parts", 0, 3, "b")).data() == "x"
+    assert root.find(("a", 1)).data() == ["x"]
 
 
 def test_columns_count_characters() -> None:
@@ -122,7 +131,8 @@ def test_invalid_yaml_is_reported_at_its_position() -> None:
 
 
 def test_a_character_that_yaml_does_not_allow_is_reported_at_its_position() -> None:
-    assert refusal("ä: x\nb: y\x00z\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+    assert refusal("ä: x\nb: y\x00z\x01\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+    assert refusal("ä: x\n\nb: y\x7fz\n") == (3, 5, "not valid YAML: the character U+007F is not allowed")
 
 
 def test_a_second_document_is_refused() -> None:
