@@ -81,7 +81,7 @@ def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except yaml.reader.ReaderError as error:
         # Both loaders refuse the same characters, but one counts bytes and one characters, so look for it again.
-        before = yaml.reader.Reader.NON_PRINTABLE.split(text, maxsplit=1)[0]
+        before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
         position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
         reason = f"not valid YAML: the character U+{ord(text[len(before)]):04X} is not allowed"
         raise YamlError(position, reason) from error

@@ -38,7 +38,7 @@ def parse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
     [
         pytest.param("{role: user, content: vert ?}", {"role": "user", "content": "vert ?"}, id="? ends flow text"),
         pytest.param("{aX: X:X, b: a X}", {"aX": "X:X", "b": "a X"}, id="capital letters in flow text"),
-        pytest.param("aX: X:X X\n  X y\n", {"aX": "X:X X X y"}, id="capital letters in text over several lines"),
+        pytest.param("aX: X:X  X\n  X y\n", {"aX": "X:X  X X y"}, id="capital letters in text over several lines"),
         pytest.param("[a ? b, what?, c?d]", ["a ? b", "what?", "c?d"], id="? within flow text"),
         pytest.param("{url: http://x, b: c:d}", {"url": "http://x", "b": "c:d"}, id=": within flow text"),
         pytest.param("a: x#y # z\nb: x  y\n", {"a": "x#y", "b": "x  y"}, id="# within text and before a comment"),
