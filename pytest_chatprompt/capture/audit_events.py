@@ -144,7 +144,7 @@ def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
         return None
 
 
-# `fork` is missing on purpose: the child is this very program, guard included. The child of `forkpty` is there to become
+# `fork` is missing on purpose: the child is this very program, guard included. That of `forkpty` is there to become
 # another program, and a refusal in the child would reach nobody.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.connect": _connection,

@@ -92,15 +92,13 @@ def test_no_report_shows_a_secret(
         "allure-pytest": "\n".join(read_all(pytester.path / "allure")),
     }
     assert fragments_in(result.stdout.str() + result.stderr.str()) == []
-    assert {name: fragments_in(report) for name, report in reports.items()} == dict.fromkeys(reports, [])
+    assert [name for name, report in reports.items() if fragments_in(report)] == []
     # What would have leaked is in each report, without the key.
     tests = ("error in a fixture", "xfails", "skipped", "test_skips_itself", "test_fails_in_teardown")
     words = ("refused with", "no provider for", "not with", "printed", "logged", "teardown")
     expected = [*tests, *(f"{each} [secret]" for each in words)]
     assert "because of [secret]" in reports["allure-pytest"]  # the others do not write the reasons of xfails
-    assert {name: [text for text in expected if text not in report] for name, report in reports.items()} == (
-        dict.fromkeys(reports, [])
-    )
+    assert [(name, text) for name, report in reports.items() for text in expected if text not in report] == []
 
 
 def read_all(folder: Path) -> list[str]:
