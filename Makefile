@@ -53,8 +53,9 @@ bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it c
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants
-	nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)
-	$(BIN)/mutmut results
+	rm -rf mutants # mutmut would keep its verdicts of survivors, whatever tests were added
+	ulimit -v 6000000 2>/dev/null; nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)
+	$(BIN)/mutmut results | grep -v ': not checked$$' || true
 
 peers:  ## install what `make bench` measures beside this plugin; needs npm
 	$(PYTHON) -m venv $(PEERS)

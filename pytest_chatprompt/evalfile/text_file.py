@@ -14,6 +14,8 @@ from typing import Final
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
+# Opening a pipe waits until somebody writes to it. Windows has no such flag.
+_WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 
 
 class TextFileError(Exception):
@@ -51,8 +53,8 @@ def read_text(path: Path, root: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
         raise TextFileError(f"is not valid UTF-8 (byte 0x{content[error.start]:02X})", line, column) from error
 
 
@@ -67,8 +69,7 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
         TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
     """
     try:
-        # Opening a pipe blocks until somebody writes to it, so open without waiting and look at the kind of file first.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
     try:
@@ -77,7 +78,7 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
             content = file.read(size + 1)
             if len(content) > size:
                 # The file is growing, or reports no size, as the files in /proc do.
-                content += file.read(max_bytes - size)
+                content += file.read(max_bytes)
     finally:
         os.close(descriptor)
     if len(content) > max_bytes:

@@ -37,6 +37,7 @@ def test_a_case_that_was_not_read_from_a_file_has_no_position() -> None:
         pytest.param("provider:\n  - y\n  - x", "", (3, 5), id="one of a list"),
         pytest.param("execution: {target: x}", "", (1, 21), id="AgentV's execution.target"),
         pytest.param("target: x", "note: 1", (1, 9), id="AgentV's target"),
+        pytest.param("execution: {evaluators: []}\ntarget: x", "", (2, 9), id="AgentV's target beside an execution"),
         pytest.param("description: x", "note: x", None, id="nowhere"),
     ],
 )
