@@ -45,7 +45,7 @@ lock-clients:  ## pin the newest versions of these clients
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/secrets/test_redaction.py $(ARGS)
 
-soak: $(READY)  ## the long forms of tests: many kills, thousands of requests, all examples
+soak: $(READY)  ## the long forms of tests: many kills, many requests
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)
 
 check: $(READY)  ## lint, format, types, direction of imports

@@ -270,7 +270,7 @@ def pytest_chatprompt_response(response):
     live_project(2, conftest=hook)("--chatprompt-live").assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize("count", [63, pytest.param(2100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [63, pytest.param(420, marks=pytest.mark.soak)])
 def test_with_a_faulty_api_every_case_passes_or_is_an_error(
     live_project: MakeLiveProject, server: Server, count: int
 ) -> None:
