@@ -43,7 +43,7 @@ settings:
     }
     assert type(settings["temperature"]) is int
     with pytest.raises(TypeError, match="a case cannot be changed"):
-        settings["openai"]["seed"] = 3  # type: ignore[index]
+        settings["openai"]["seed"] = 3
 
 
 def test_a_case_without_settings_has_none(project: Project) -> None:

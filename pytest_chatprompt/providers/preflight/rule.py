@@ -14,8 +14,10 @@ from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 
-# One place that breaks a rule: the message (`None` if it is not one message), and the finding's text.
-Violation = tuple[ChatMessage | None, str]
+# The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.
+RuleLocation = tuple[str | int, ...]
+# One place that breaks a rule: the message or the location (`None` if it is neither), and the finding's text.
+Violation = tuple[ChatMessage | RuleLocation | None, str]
 RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
 
 
@@ -26,8 +28,8 @@ class Rule:
     Args:
         name: a short name, which warning filters can match.
         source: the URL of the vendor's document that says so.
-        find_violations: gives each message that breaks the rule (`None` if it is not one message), with a text that
-            says what the API will do and what to change.
+        find_violations: gives each message that breaks the rule, or the location of one of the settings, a tool or a
+            format (`None` if it is neither), with a text that says what the API will do and what to change.
     """
 
     name: str
@@ -36,8 +38,11 @@ class Rule:
 
     def findings(self, request: PreflightInput) -> Iterator[Finding]:
         """Find the places where a request breaks the rule, in the order of the messages."""
-        for message, text in self.find_violations(request):
-            yield Finding(self.name, text, self.source, None if message is None else message.number)
+        for place, text in self.find_violations(request):
+            if isinstance(place, ChatMessage):
+                yield Finding(self.name, text, self.source, place.number)
+            else:
+                yield Finding(self.name, text, self.source, location=place or ())
 
 
 def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:
