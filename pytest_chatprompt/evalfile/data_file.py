@@ -7,7 +7,6 @@ In: the text of a file. Out: its data, or the problems in it with their position
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -59,7 +58,7 @@ def parse_data_file(text: str, shown_path: str, key: str, model: type[BaseModel]
         if not problems:
             return getattr(model.model_validate({key: data}), key)
     except ValidationError as error:
-        problems = list(_explain(error, key, _tree(text)))
+        problems = _explain(error, key, text)
     except YamlError as error:
         problems = [error.problem]
     raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
@@ -89,14 +88,14 @@ def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
     return data, parse_yaml(_as_yaml(text))[1] if repeated else []
 
 
-def _explain(error: ValidationError, key: str, document: Node) -> Iterator[YamlProblem]:
+def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
+    try:
+        document, _ = parse_yaml(_as_yaml(text))
+    except YamlError as yaml_error:
+        # Only JSON can be nested deeper than YAML may be here.
+        return [yaml_error.problem]
     wrapper = Node(document.mark, {key: Entry(document, document)})
-    for position, text in explain_validation_error(error, wrapper, StrictModel):
-        yield YamlProblem(position, text)
-
-
-def _tree(text: str) -> Node:
-    return parse_yaml(_as_yaml(text))[0]
+    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper, StrictModel)]
 
 
 def _as_yaml(text: str) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from pydantic import PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Location = tuple[str | int, ...]
+# As deep as YAML may be nested; JSON in a file of its own could be deeper.
+MAX_DEPTH: Final = 100
 
 
 def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
@@ -65,7 +67,9 @@ def check_json(value: Any) -> Any:
 
 
 def _not_json(value: Any, location: Location) -> Iterator[tuple[Location, PydanticCustomError]]:
-    if isinstance(value, Mapping):
+    if len(location) > MAX_DEPTH:
+        yield location, invalid(f"nested more than {MAX_DEPTH} levels deep")
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
             # The parser has reported a key that is not a string.
             yield from _not_json(inner, (*location, key))

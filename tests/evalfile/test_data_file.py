@@ -136,6 +136,11 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
             '[{"type": "function", "name": "a",\n "name": "b"}]',
             ["evals/tools.json:2:2: the key 'name' appears twice, first on line 1"],
         ),
+        (
+            "tools.json",
+            '[{"type": "custom", "x": ' + "[" * 200 + "]" * 200 + "}]",
+            ["evals/tools.json:1:124: nested more than 100 levels deep"],
+        ),
         ("tools.json", "null", ["evals/tools.json:1:1: 'tools' must be a list of tools, but is null (null)"]),
         ("tools.json", '"other.json"', ["evals/tools.json:1:1: 'tools' must be a list of tools, but is 'other.json'"]),
         (
