@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
 from pytest_chatprompt.evalfile.json_data import (
     check_json,
+    error_at,
     invalid,
     require_json_mapping,
     unexpected,
@@ -70,10 +71,10 @@ class FlatTool(FunctionDefinition):
     type: Literal["function"]
 
 
-class OtherTool(BaseModel):
+class OtherTool(StrictModel):
     """A tool of another type, which only some of OpenAI's APIs have: custom, or hosted by the vendor."""
 
-    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     type: NonEmptyString
 
@@ -115,12 +116,15 @@ def read_tools(data: Any) -> tuple[FrozenDict, ...]:
         raise unexpected("a list of tools")
     _Tools.model_validate({"<tools>": data})
     check_json(data)
+    for index, tool in enumerate(data):
+        if tool["type"] == "custom" and not _has_name(tool.get("custom", tool)):
+            raise error_at((index,), invalid("missing key 'name'; a custom tool has one"))
     return tuple(freeze(_without_extensions(tool)) for tool in data)
 
 
 def _without_extensions(tool: Mapping[str, Any]) -> dict[str, Any]:
     own = without_extensions(tool)
-    return own | {"function": without_extensions(own["function"])} if "function" in own else own
+    return own | {"function": without_extensions(own["function"])} if _tool_shape(tool) == "<chat>" else own
 
 
 def read_tool_choice(data: Any) -> str | FrozenDict | None:
@@ -148,7 +152,7 @@ def read_tool_choice(data: Any) -> str | FrozenDict | None:
 def _is_choice(choice: Mapping[str, Any]) -> bool:
     kind = choice.get("type")
     if kind in ("function", "custom"):
-        return _has_name(choice) or _has_name(choice.get(kind))
+        return _has_name(choice.get(kind, choice))
     if kind == "allowed_tools":
         allowed = choice.get("allowed_tools", choice)
         return (

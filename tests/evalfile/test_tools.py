@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt import EvalFileError
 from tests.conftest import Project
 from tests.evalfile.test_diagnostics import case_problems
 
@@ -19,7 +20,7 @@ tools:
   - {{type: function, x-why: a note, function: {{name: a, x-why: a note, parameters: {{x-kept: [1]}}}}}}
   - {{type: function, name: b, description: B, strict: true}}
   - {{type: custom, name: c, format: {{type: text}}}}
-  - {{type: web_search}}
+  - {{type: web_search, function: 1}}
 tool_choice: {{type: function, name: b, x-why: a note}}
 {HI}"""
     )
@@ -27,7 +28,7 @@ tool_choice: {{type: function, name: b, x-why: a note}}
         {"type": "function", "function": {"name": "a", "parameters": {"x-kept": (1,)}}},
         {"type": "function", "name": "b", "description": "B", "strict": True},
         {"type": "custom", "name": "c", "format": {"type": "text"}},
-        {"type": "web_search"},
+        {"type": "web_search", "function": 1},
     )
     assert case.tool_choice == {"type": "function", "name": "b"}
     with pytest.raises(TypeError, match="a case cannot be changed"):
@@ -76,6 +77,9 @@ tool_choice: {{type: function, name: b, x-why: a note}}
             "[{type: function, name: a, parameters: {default: 2020-01-01}}]",
             "3:61: case 'a': JSON has no date; put 2020-01-01 in quotes",
         ),
+        ("[{type: custom}]", "3:13: case 'a': missing key 'name'; a custom tool has one"),
+        ("[{type: custom, custom: c}]", "3:13: case 'a': missing key 'name'; a custom tool has one"),
+        ("[{type: [function], name: a}]", "3:20: case 'a': 'tools[0].type' must be a string, but is a list"),
         ("[{type: custom, a: 2020-01-01}]", "3:31: case 'a': JSON has no date; put 2020-01-01 in quotes"),
     ],
 )
@@ -128,6 +132,8 @@ def test_every_shape_of_a_tool_choice_is_kept(project: Project, choice: Any) -> 
                 ("{name: a}", "a mapping"),
                 ("{type: function}", "a mapping"),
                 ("{type: function, function: a}", "a mapping"),
+                ("{type: function, name: a, function: a}", "a mapping"),
+                ("{type: [function]}", "a mapping"),
                 ("{type: function, name: ''}", "a mapping"),
                 ("{type: allowed_tools, mode: none, tools: []}", "a mapping"),
                 ("{type: allowed_tools, mode: auto}", "a mapping"),
@@ -160,3 +166,23 @@ def test_a_cases_tools_replace_the_files(project: Project, case: str, tools: int
     merged = project.case(f"{case}\n{HI}", f"tools: [{TOOL}]\ntool_choice: required")
     assert merged.tools is not None
     assert (len(merged.tools), merged.tool_choice) == (tools, choice)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "tools: [{type: function, name: a, 3: b}]",
+        "tools: [{type: web_search, 3: b}]",
+        "tool_choice: {type: function, name: a, 3: b}",
+        "settings: {seed: 1, 3: b}",
+        "settings: {openai: {3: b}}",
+        "response_format: {type: text, 3: b}",
+        "response_format: {type: json_schema, json_schema: {name: a, schema: {}, 3: b}}",
+    ],
+)
+def test_a_key_that_is_not_a_string_is_told_once(project: Project, head: str) -> None:
+    with pytest.raises(EvalFileError) as caught:
+        project.case(HI, head)
+    assert str(caught.value) == (
+        f"evals/a.eval.yaml:1:{head.index('3:') + 1}: the key 3 is not a string; put it in quotes"
+    )

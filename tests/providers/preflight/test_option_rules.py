@@ -14,8 +14,10 @@ from pytest_chatprompt import (
     GeminiProvider,
     ModelLimits,
     OpenAIProvider,
+    PreflightInput,
     ProviderRequest,
 )
+from pytest_chatprompt.providers.preflight.definition_rules import names_defined_twice
 from tests.providers.chat.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
@@ -250,6 +252,11 @@ def test_a_tool_choice_without_its_tool(provider: ChatProvider, names: list[str]
     assert findings_of(provider, tools=[tool(name) for name in names], tool_choice=choice) == [
         ("tool-choice", ("tool_choice",), text.format(provider.vendor))
     ]
+
+
+def test_a_tool_without_a_name_has_none_to_check() -> None:
+    request = PreflightInput("Any", "m", (HI,), tools=({"type": "web_search"},))
+    assert list(names_defined_twice(request)) == []
 
 
 def test_each_allowed_tool_has_to_be_defined() -> None:
