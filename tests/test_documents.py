@@ -14,7 +14,7 @@ from unittest.mock import MagicMock
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt import AgentError, AnthropicProvider, GeminiProvider, OpenAIProvider, ProcessResult
+from pytest_chatprompt import AgentError, ProcessResult
 from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
@@ -194,8 +194,10 @@ def test_the_tables_of_settings_are_the_code() -> None:
     documented = [name for row in table("docs/eval-files.md", after="| setting | value |") for name in quoted(row[0])]
     assert documented == list(RequestSettings.model_fields)
     for names, *cells in table("docs/eval-files.md", after="Where each API has the settings"):
-        for provider, cell in zip((OpenAIProvider, AnthropicProvider, GeminiProvider), cells, strict=True):
-            fields = [provider.setting_fields.get(name) for name in quoted(names)]
+        for name, cell in zip(("openai", "anthropic", "gemini"), cells, strict=True):
+            provider = PROVIDERS[name]
+            assert issubclass(provider, ChatProvider)
+            fields = [provider.setting_fields.get(setting) for setting in quoted(names)]
             paths = [".".join(field.path).removeprefix("generationConfig.") for field in fields if field is not None]
             assert paths == (quoted(names) if cell == "the same" else quoted(cell))
 

@@ -7,6 +7,7 @@ model is data in `models`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from pytest_chatprompt.providers.preflight import (
@@ -48,23 +49,26 @@ _OPENAI_SAMPLING: Final = (
     *("logprobs", "top_logprobs", "logit_bias"),
 )
 
+_of_calls: Final = partial(Rule, topic="tool calls")
+_of_definitions: Final = partial(Rule, topic="definitions")
+
 OPENAI_RULES: Final = (
-    Rule("tool-call-id", _OPENAI, tool_rules.results_without_id),
-    Rule("tool-result-content", _OPENAI, tool_rules.results_without_content),
-    Rule("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
-    Rule("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
-    Rule("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
-    Rule("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
-    Rule("tool-name", _OPENAI, definition_rules.tool_names(*_OPENAI_NAME)),
-    Rule("tool-name-twice", _OPENAI_TOOLS, definition_rules.names_defined_twice),
-    Rule("tool-choice", _OPENAI, definition_rules.choices_without_tools),
-    Rule("schema-name", _OPENAI, definition_rules.schema_name),
-    Rule("strict-additional-properties", _OPENAI_SCHEMAS, schema_rules.objects_with_more_properties),
-    Rule("strict-required", _OPENAI_SCHEMAS, schema_rules.properties_not_required),
-    Rule("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),
-    Rule("strict-root", _OPENAI_SCHEMAS, schema_rules.root_not_an_object),
-    Rule("strict-size", _OPENAI_SCHEMAS, schema_rules.schemas_too_large),
+    _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
+    _of_calls("tool-result-content", _OPENAI, tool_rules.results_without_content),
+    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
+    _of_calls("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name", _OPENAI, definition_rules.tool_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name-twice", _OPENAI_TOOLS, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
+    _of_definitions("schema-name", _OPENAI, definition_rules.schema_name),
+    _of_definitions("strict-additional-properties", _OPENAI_SCHEMAS, schema_rules.objects_with_more_properties),
+    _of_definitions("strict-required", _OPENAI_SCHEMAS, schema_rules.properties_not_required),
+    _of_definitions("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),
+    _of_definitions("strict-root", _OPENAI_SCHEMAS, schema_rules.root_not_an_object),
+    _of_definitions("strict-size", _OPENAI_SCHEMAS, schema_rules.schemas_too_large),
     Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
     Rule(
         "prefill",
@@ -82,18 +86,18 @@ OPENAI_RULES: Final = (
 )
 
 ANTHROPIC_RULES: Final = (
-    Rule("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
-    Rule("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
-    Rule(
+    _of_calls("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
+    _of_calls(
         "function-name",
         _ANTHROPIC_TOOL_NAMES,
         tool_rules.function_names(*_ANTHROPIC_NAME),
     ),
-    Rule("tool-call-id-twice", _ANTHROPIC_TOOLS, tool_rules.call_ids_used_twice),
-    Rule("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
-    Rule("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
-    Rule("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
+    _of_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, tool_rules.call_ids_used_twice),
+    _of_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
+    _of_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
     Rule("first-turn", _ANTHROPIC_ERRORS, turn_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, turn_rules.merged_turns),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
@@ -107,19 +111,19 @@ ANTHROPIC_RULES: Final = (
 )
 
 GEMINI_RULES: Final = (
-    Rule("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
-    Rule("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
-    Rule("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
-    Rule("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
-    Rule(
+    _of_calls("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
+    _of_calls("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
+    _of_calls("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
+    _of_calls(
         "function-name",
         _GEMINI,
         tool_rules.function_names(*_GEMINI_NAME),
     ),
-    Rule("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
-    Rule("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
-    Rule("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
+    _of_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
+    _of_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
     Rule(
         "last-turn",
         _GEMINI,
