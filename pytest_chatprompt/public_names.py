@@ -116,6 +116,9 @@ from pytest_chatprompt.providers.chat.payload import (
     Payload as Payload,
     PreparedRequest as PreparedRequest,
 )
+from pytest_chatprompt.providers.chat.setting_fields import (
+    SettingField as SettingField,
+)
 from pytest_chatprompt.providers.chat.settings import (
     ChatProviderArguments as ChatProviderArguments,
     ChatSettings as ChatSettings,

@@ -55,6 +55,25 @@ class Origin(NamedTuple):
         """
         return self.source.root.find(("evalcases", self.case_index, *location)).position
 
+    def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
+        """The position of one of the settings, of a tool or of a format, in the case or else in the file.
+
+        Args:
+            location: the keys and indexes that lead to it, such as `"settings", "seed"` or `"tools", 0`.
+            provider_name: the name by which the provider was asked for; its own settings win.
+        """
+        root = self.source.root
+        levels = (root.find(("evalcases", self.case_index)), root)
+        if location[0] == "settings":
+            locations = (("settings", provider_name, *location[1:]), location)
+            known = [level.find_entry(wanted) for wanted in locations for level in levels]
+            return next((entry.key.position for entry in known if entry is not None), self.position)
+        for level in levels:
+            entry = level.find_entry(location[:1])
+            if entry is not None and entry.node.value is not None:
+                return entry.node.find(location[1:]).position
+        return self.position
+
     def position_of_provider(self, name: str) -> Position | None:
         """The position at which the case, else the file, names a provider; `None` if neither does.
 
@@ -119,6 +138,21 @@ class EvalCase(SharedKeys):
         """The author's `metadata.systemPrompt`: `""` to send none, `None` if it is not set."""
         prompt: str | None = self.metadata.get("systemPrompt")
         return prompt
+
+
+def option_diagnostic(
+    case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
+) -> Diagnostic:
+    """Report a problem at the position of one of the settings, a tool or a format of a case, or of its file.
+
+    Args:
+        case: a case that was read from a file.
+        text: what is wrong and what to write instead.
+        location: the keys and indexes that lead to it, such as `"settings", "seed"`.
+        provider_name: the name by which the provider was asked for; its own settings win.
+    """
+    position = case.origin.position_of_option(location, provider_name)
+    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:

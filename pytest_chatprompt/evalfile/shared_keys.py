@@ -10,10 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.data_file import check_data_path
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
+from pytest_chatprompt.evalfile.response_format import read_response_format
+from pytest_chatprompt.evalfile.settings import read_settings
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -41,6 +46,18 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
     return names
 
 
+def _read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
+    if data is None or isinstance(data, str):
+        return data and check_data_path(data, "a list of tools")
+    return read_tools(data)
+
+
+def _read_format_or_path(data: Any) -> str | FrozenDict | None:
+    if isinstance(data, str):
+        return check_data_path(data, "a mapping with the key 'type'")
+    return read_response_format(data)
+
+
 class Execution(BaseModel):
     """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored."""
 
@@ -55,7 +72,15 @@ class Execution(BaseModel):
 
 
 class SharedKeys(StrictModel):
-    """The keys that an eval file and a case may both have."""
+    """The keys that an eval file and a case may both have.
+
+    Attributes:
+        settings: the parameters of the request, and mappings of them for single providers; `None` for none.
+        tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
+        tool_choice: which of the tools the model has to call; `None` if it is not set.
+        response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
+            is not set.
+    """
 
     description: str | None = None
     provider: Annotated[
@@ -68,6 +93,10 @@ class SharedKeys(StrictModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = None
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
+    settings: Annotated[Mapping[str, Any] | None, PlainValidator(read_settings)] = None
+    tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
+    tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
+    response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

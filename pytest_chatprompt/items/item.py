@@ -77,7 +77,7 @@ class EvalItem(pytest.Function):
         return self.case
 
     def warn(self, warning: Warning) -> None:
-        """Issue a warning at the line of the message that it is about, else at that of the case."""
+        """Issue a warning at the line of the message or option that it is about, else at that of the case."""
         position = self._position_of(warning)
         warnings.warn_explicit(
             warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
@@ -112,6 +112,9 @@ class EvalItem(pytest.Function):
         origin = self.case.origin
         if isinstance(error, UnknownProviderError):
             return origin.position_of_provider(self.provider_name) or origin.position
+        location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
+        if location:
+            return origin.position_of_option(location, self.provider_name)
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
 

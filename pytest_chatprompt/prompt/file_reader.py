@@ -7,10 +7,10 @@ One reader serves a whole run and reads each file once. `attachments` calls it; 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
 from pytest_chatprompt.wording import shown_path
@@ -44,6 +44,7 @@ class FileReader:
     _texts: dict[Path, str] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
     _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
+    _parsed: dict[Hashable, Any] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
         """Find a file that a case names.
@@ -86,6 +87,17 @@ class FileReader:
                 raise AttachmentError(f"file {name} {error}") from error
             self._texts[path] = text.replace("\r\n", "\n").rstrip("\n")
         return self._texts[path]
+
+    def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:
+        """What a file holds as data, which is parsed on first use.
+
+        Args:
+            key: the file, and what it is read for.
+            parse: parses its text; raises an error each time that it is called if the text is invalid.
+        """
+        if key not in self._parsed:
+            self._parsed[key] = parse()
+        return self._parsed[key]
 
     def _start_folders(self, name: str, folder: Path) -> Iterator[Path]:
         if name.startswith("/"):
