@@ -25,7 +25,8 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         file: the keys of the file.
 
     Returns:
-        The merged values by attribute: tags add up, metadata is merged key by key, otherwise the case's own value wins.
+        The merged values by attribute: tags add up, `metadata` and `vars` are merged key by key, otherwise the case's
+        own value wins.
         `guideline_patterns` is `None` if neither sets any.
     """
     # A system prompt of null is not set, so the file's shows through.
@@ -37,7 +38,16 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
+        **_variables(case, file),
     }
+
+
+def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`vars` and `parametrize`; empty if neither is set, so that a case without variables costs nothing more."""
+    parametrize = file.parametrize if case.parametrize is None else case.parametrize
+    if case.vars is None and file.vars is None and parametrize is None:
+        return {}
+    return {"vars": freeze({**(file.vars or {}), **(case.vars or {})}), "parametrize": parametrize}
 
 
 def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:

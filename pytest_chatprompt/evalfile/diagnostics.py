@@ -69,8 +69,8 @@ def explain_validation_error(
             # Raised by the validators of our models: the message is already written for the author.
             case "invalid_value":
                 yield value.position, detail["msg"]
-            case "invalid_metadata":
-                yield value.find(("metadata", detail["ctx"]["key"])).position, detail["msg"]
+            case "invalid_metadata" | "invalid_variable":
+                yield _position_of_entry(value, **detail["ctx"]), detail["msg"]
             case error_type if error_type in _EXPECTED:
                 description = describe_value(value, with_hint=error_type == "string_type")
                 yield value.position, f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
@@ -81,6 +81,13 @@ def explain_validation_error(
 def _details(error: ValidationError) -> list[ErrorDetails]:
     # The parser has reported the keys that are not strings.
     return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
+    """The position of an entry of `vars`, of its key if that is what is wrong; or of one of a case's `metadata`."""
+    if is_name is None:
+        return mapping.find(("metadata", key)).position
+    return mapping.key_position(key) if is_name else mapping.find((key,)).position
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.evalfile.variables import describe_data, find_problem
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -39,6 +40,21 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
         if repeated is not None:
             raise PydanticCustomError("invalid_value", "'provider' names {name} twice", {"name": repr(repeated)})
     return names
+
+
+def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    problem = find_problem(variables or {})
+    if problem is not None:
+        context = {"key": problem.key, "is_name": problem.is_name}
+        raise PydanticCustomError("invalid_variable", "{text}", {**context, "text": problem.text})
+    return variables
+
+
+def _check_parametrize(rows: Any) -> Any:
+    if rows is not None and not isinstance(rows, str | list):
+        text = "'parametrize' must be a list of rows or the path of a dataset, but is {description}"
+        raise PydanticCustomError("invalid_value", text, {"description": describe_data(rows)})
+    return rows
 
 
 class Execution(BaseModel):
@@ -68,6 +84,14 @@ class SharedKeys(StrictModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = None
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
+    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
+    parametrize: Annotated[
+        Annotated[NonEmptyString, Tag("string")]
+        | Annotated[NonEmptyTupleOf[Any], Tag("list")]
+        | Annotated[None, Tag("null")],
+        Discriminator(value_kind),
+        BeforeValidator(_check_parametrize),
+    ] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

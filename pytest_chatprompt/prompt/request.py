@@ -32,7 +32,8 @@ class ProviderRequest(BaseModel):
         input_files: absolute paths of all files that the case names, guidelines included, each once.
         guideline_files: those of `input_files` that are guidelines.
         metadata: the case's metadata; `systemPrompt` is the system prompt.
-        eval_case_id: the id of the case; `None` if the request was not built from a case.
+        eval_case_id: the id of the case, with its row if it has one: `qa[eiffel]`; `None` if the request was not built
+            from a case.
         adjustments: how the chat prompt differs from the messages that the author wrote.
         question_adjustments: those of `adjustments` that apply to the question too.
     """
@@ -81,7 +82,7 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
         input_files=tuple(dict.fromkeys(attachment.path for attachment in attachments.values())),
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
-        eval_case_id=case.id,
+        eval_case_id=case.full_id,
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )
