@@ -226,8 +226,10 @@ class _Composer:
 
 
 def _not_a_string(key: Node) -> str:
-    if isinstance(key.value, dict | tuple):
-        return f"the key is a {'mapping' if isinstance(key.value, dict) else 'list'}; a key must be a string"
+    if isinstance(key.value, dict):
+        return "the key is a mapping; a key must be a string, and text that begins with { must be in quotes"
+    if isinstance(key.value, tuple):
+        return "the key is a list; a key must be a string"
     return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
 
 
