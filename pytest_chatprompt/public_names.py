@@ -59,7 +59,10 @@ from pytest_chatprompt.evalfile.message import (
     TextPart as TextPart,
     ToolCall as ToolCall,
 )
-from pytest_chatprompt.evalfile.yaml_parser import (
+from pytest_chatprompt.evalfile.rows import (
+    Row as Row,
+)
+from pytest_chatprompt.evalfile.yaml_source import (
     YamlSource as YamlSource,
 )
 from pytest_chatprompt.evalfile.yaml_tree import (

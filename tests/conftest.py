@@ -17,7 +17,8 @@ from hypothesis import settings
 
 import pytest_chatprompt
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.loader import load_eval_file
+from pytest_chatprompt.evalfile.case_template import CaseTemplate
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 
@@ -53,12 +54,13 @@ class Project:
         return path
 
     def cases(self, text: str, name: str = "evals/a.eval.yaml") -> tuple[EvalCase, ...]:
-        """Load the cases of an eval file; an invalid case raises its error."""
-        cases = load_eval_file(self.write(name, text), self.root)
-        for case in cases:
-            if not isinstance(case, EvalCase):
+        """Load the cases of an eval file, with their variables filled in; an invalid case raises its error."""
+        cases: list[EvalCase] = []
+        for case in load_eval_file(self.write(name, text), self.root):
+            if isinstance(case, InvalidCase):
                 raise case.error
-        return tuple(case for case in cases if isinstance(case, EvalCase))
+            cases.append(case.render() if isinstance(case, CaseTemplate) else case)
+        return tuple(cases)
 
     def case(self, body: str, head: str = "") -> EvalCase:
         """Load an eval file with one case.

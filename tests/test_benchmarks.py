@@ -16,7 +16,16 @@ from tests.benchmarks.project import Project
 MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
 
 
-@pytest.mark.parametrize("name", ["compare 100", "update 100", "collect 5,000", "compare 1,250 through four providers"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compare 100",
+        "update 100",
+        "collect 5,000",
+        "compare 1,250 through four providers",
+        "compare 5,000 rows, against as many cases",
+    ],
+)
 def test_a_comparison_runs_both_sides(name: str) -> None:
     (comparison,) = (each for each in COMPARISONS if each.name == name)
     result = measure(replace(comparison, project=replace(comparison.project, cases=4)), runs=1)
@@ -75,3 +84,9 @@ def test_a_project_has_the_size_that_it_was_given(tmp_path: Path) -> None:
     text = (tmp_path / "f0.eval.yaml").read_text(encoding="utf-8")
     assert (text.count('"id"'), text.count('"role"'), text.count('"half"'), project.items) == (3, 12, 2, 10)
     assert Project(0).items == 1
+
+
+def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
+    project = Project(3, has_rows=True)
+    project.write(tmp_path)
+    assert len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()) == project.items == 3

@@ -20,6 +20,7 @@ from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.dataset import READERS
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
@@ -114,14 +115,14 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=22)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=27)
 
 
 def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(example: Run) -> None:
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=19, failed=3)
+    result.assert_outcomes(passed=24, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",
@@ -200,6 +201,24 @@ def test_the_tables_of_settings_are_the_code() -> None:
             fields = [provider.setting_fields.get(setting) for setting in quoted(names)]
             paths = [".".join(field.path).removeprefix("generationConfig.") for field in fields if field is not None]
             assert paths == (quoted(names) if cell == "the same" else quoted(cell))
+
+
+def test_the_rows_of_the_page_on_eval_files_are_what_happens(run: Run) -> None:
+    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## Variables and rows")
+    (rows,) = blocks("docs/eval-files.md", "json")
+    names, error, _ = blocks("docs/eval-files.md", "", after="## Variables and rows")
+    # A dataset and an attached file are looked for in the folders above too.
+    run.write({"qa.eval.yaml": eval_file, "sights.jsonl": rows, "evals/sights.jsonl": rows})
+    run.write({f"programmes/{name}.txt": name for name in ("old", "new")})
+    run.update().assert_outcomes(passed=8)
+    assert sorted(run("--collect-only", "-q").outlines[:8]) == sorted(names.splitlines())
+    run.write({"evals/qa.eval.yaml": eval_file.replace("{{ name }}?", "{{ nmae }}?")})
+    assert error.strip() in run("evals", "-k", "openai-louvre").outlines
+
+
+def test_the_table_of_datasets_is_the_table_of_readers() -> None:
+    rows = table("docs/eval-files.md", after="| dataset |")
+    assert {name for row in rows for name in quoted(row[0])} == set(READERS)
 
 
 def test_the_errors_of_an_eval_file_are_what_happens(run: Run) -> None:
@@ -406,6 +425,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/agents.md", "yaml"): 1,
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 3,
+        ("docs/eval-files.md", "json"): 1,
         ("docs/live.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/security.md", "ini"): 1,
@@ -495,7 +515,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 29
+    assert len(keys) == 31
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 
@@ -596,7 +616,7 @@ def _rules() -> list[str]:
 def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:
     rules = _rules()
     assert rules == sorted(rules)
-    assert len(rules) == len(set(rules)) == 28
+    assert len(rules) == len(set(rules)) == 29
     sources = [
         path.read_text(encoding="utf-8")
         for room in ("pytest_chatprompt", "tests")

@@ -16,7 +16,8 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.json_data import unexpected
 from pytest_chatprompt.evalfile.strict_model import StrictModel
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, YamlProblem, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")

@@ -26,8 +26,8 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         file: the keys of the file.
 
     Returns:
-        The merged values by attribute: tags add up, metadata and settings are merged key by key, otherwise the case's
-        own value wins. `guideline_patterns` is `None` if neither sets any.
+        The merged values by attribute: tags add up, `metadata`, `settings` and `vars` are merged key by key, otherwise
+        the case's own value wins. `guideline_patterns` is `None` if neither sets any.
     """
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
@@ -39,6 +39,7 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
         **_request_options(case, file),
+        **_variables(case, file),
     }
 
 
@@ -55,6 +56,14 @@ def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     if file.response_format is not None and case.response_format is None:
         merged["response_format"] = file.response_format
     return merged
+
+
+def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`vars` and `parametrize`; empty if neither is set, so that a case without variables costs nothing more."""
+    parametrize = file.parametrize if case.parametrize is None else case.parametrize
+    if case.vars is None and file.vars is None and parametrize is None:
+        return {}
+    return {"vars": freeze({**(file.vars or {}), **(case.vars or {})}), "parametrize": parametrize}
 
 
 def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:

@@ -69,8 +69,8 @@ def explain_validation_error(
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "invalid_metadata":
-                yield value.find(("metadata", detail["ctx"]["key"])).position, detail["msg"]
+            case "invalid_metadata" | "invalid_variable":
+                yield _position_of_entry(value, **detail["ctx"]), detail["msg"]
             case _:
                 yield value.position, _explain_value(detail, value)
 
@@ -100,6 +100,13 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _details(error: ValidationError) -> list[ErrorDetails]:
     # The parser has reported the keys that are not strings.
     return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
+    """The position of an entry of `vars`, of its key if that is what is wrong; or of one of a case's `metadata`."""
+    if is_name is None:
+        return mapping.find(("metadata", key)).position
+    return mapping.key_position(key) if is_name else mapping.find((key,)).position
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:

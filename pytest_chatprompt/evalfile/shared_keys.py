@@ -10,7 +10,17 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.evalfile.data_file import check_data_path
@@ -19,6 +29,7 @@ from pytest_chatprompt.evalfile.response_format import read_response_format
 from pytest_chatprompt.evalfile.settings import read_settings
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
 from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
+from pytest_chatprompt.evalfile.variables import describe_data, find_problem
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -56,6 +67,21 @@ def _read_format_or_path(data: Any) -> str | FrozenDict | None:
     if isinstance(data, str):
         return check_data_path(data, "a mapping with the key 'type'")
     return read_response_format(data)
+
+
+def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    problem = find_problem(variables or {})
+    if problem is not None:
+        context = {"key": problem.key, "is_name": problem.is_name}
+        raise PydanticCustomError("invalid_variable", "{text}", {**context, "text": problem.text})
+    return variables
+
+
+def _check_parametrize(rows: Any) -> Any:
+    if rows is not None and not isinstance(rows, str | list):
+        text = "'parametrize' must be a list of rows or the path of a dataset, but is {description}"
+        raise PydanticCustomError("invalid_value", text, {"description": describe_data(rows)})
+    return rows
 
 
 class Execution(BaseModel):
@@ -97,6 +123,14 @@ class SharedKeys(StrictModel):
     tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
     tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
     response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
+    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
+    parametrize: Annotated[
+        Annotated[NonEmptyString, Tag("string")]
+        | Annotated[NonEmptyTupleOf[Any], Tag("list")]
+        | Annotated[None, Tag("null")],
+        Discriminator(value_kind),
+        BeforeValidator(_check_parametrize),
+    ] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

@@ -18,9 +18,9 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
+from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
-from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
 from pytest_chatprompt.items.snapshot_uses import TestSnapshotUses
@@ -125,15 +125,17 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Put the provider of a case with several into the ids of its items, in front of all other parameters."""
-        name = getattr(metafunc.function, "provider_in_id", None)
-        if name is not None and isinstance(metafunc.definition.parent, EvalFile):
-            metafunc.parametrize(PROVIDER_PARAMETER, [name])
+        """Put the provider of a case with several, and its row, into the ids of its items, before other parameters."""
+        parameters = getattr(metafunc.function, "parameters_in_front", None)
+        if parameters and isinstance(metafunc.definition.parent, EvalFile):
+            for name, value in parameters.items():
+                metafunc.parametrize(name, [value])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which items were selected, and warn about tags that look mistyped."""
+        """Note which items were selected, and warn about what is probably a mistake in an eval file."""
         # Each worker of pytest-xdist collects all files; the first one warns.
         if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+            FileWarnings.of(self.config).warn()
             TagUses.of(self.config).warn()
         # No test has run yet, so a failure is a file that could not be collected.
         self.is_incomplete = session.testsfailed > 0

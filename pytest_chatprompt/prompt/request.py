@@ -41,7 +41,8 @@ class ProviderRequest(BaseModel):
         tools: what the model may call, in the shape of OpenAI's chat completions or Responses.
         tool_choice: which of the tools the model has to call, in the same shape; `None` if it is not set.
         response_format: the shape of the answer, in the same shape; `None` if it is not set.
-        eval_case_id: the id of the case; `None` if the request was not built from a case.
+        eval_case_id: the id of the case, with its row if it has one: `qa[eiffel]`; `None` if the request was not built
+            from a case.
         adjustments: how the chat prompt differs from the messages that the author wrote.
         question_adjustments: those of `adjustments` that apply to the question too.
     """
@@ -101,7 +102,7 @@ def build_request(
         input_files=tuple(dict.fromkeys(attachment.path for attachment in attachments.values())),
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
-        eval_case_id=case.id,
+        eval_case_id=case.full_id,
         **request_options(case, reader, provider_name),
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
