@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -215,12 +216,14 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         return api
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
-    options, place = request.config.stash[options_key], None
-    if options.record or options.replay:
+    options, place, note_sent = request.config.stash[options_key], None, None
+    updates = request.config.getoption("update_snapshots", False)
+    if options.record or options.replay or updates:
         from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-    capture = OwnCodeCapture(request.node, session.redactor, place)
+        note_sent = partial(session.test_snapshots().note_sent, place) if updates else None
+    capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api

@@ -370,3 +370,15 @@ def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(own:
     # What was in flight when a run was killed is sent again, and nothing else.
     assert 40 <= len(server.requests) <= 42
     own(*REPLAY).assert_outcomes(passed=40)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]], ids=["one process", "workers"])
+def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, arguments: list[str]) -> None:
+    own(*RECORD).assert_outcomes(passed=3)
+    # The first compares with a snapshot, the second only sends.
+    own.write({"test_it.py": TESTS.replace("test_ask", "test_renamed").replace("test_clients", "test_others")})
+    result = own.update(*arguments)
+    result.stdout.fnmatch_lines(["*moved *test_ask.recording.yaml to *test_renamed.recording.yaml"])
+    server.requests.clear()
+    own(*BOTH).assert_outcomes(passed=3)
+    assert server.requests == []
