@@ -69,7 +69,9 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
     reader = EvalSession.get(request.config).reader()
     name = _provider_name(request)
     if eval_case.settings is not None:
-        _check_names_in_settings(request, eval_case, name)
+        from pytest_chatprompt.items.setting_names import check_setting_names  # noqa: PLC0415
+
+        check_setting_names(eval_case, name, lambda: _existing_providers(request))
     return build_request(eval_case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 
@@ -102,35 +104,15 @@ def _provider_name(request: pytest.FixtureRequest) -> str:
     return getattr(request.node, "provider_name", None) or options.provider or options.default_provider
 
 
-def _check_names_in_settings(request: pytest.FixtureRequest, case: EvalCase, used_name: str) -> None:
-    """Refuse settings under a name that is no provider's."""
-    __tracebackhide__ = True
-    from pytest_chatprompt.evalfile.settings import provider_names  # noqa: PLC0415
-    from pytest_chatprompt.providers.registry import PROVIDERS  # noqa: PLC0415
-
-    names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
-    if not names:
-        return
+def _existing_providers(request: pytest.FixtureRequest) -> set[str]:
+    """The names of all providers that exist here."""
+    names: set[str] = set()
     try:
         # There is no such fixture: the error lists those that there are.
         request.getfixturevalue(_SUFFIX)
     except pytest.FixtureLookupError as error:
-        known = sorted(_available_providers(error))
-    unknown = sorted(names - {*known})
-    if unknown:
-        from pytest_chatprompt.errors import EvalFileError  # noqa: PLC0415
-        from pytest_chatprompt.evalfile.case import option_diagnostic  # noqa: PLC0415
-        from pytest_chatprompt.wording import did_you_mean  # noqa: PLC0415
-
-        raise EvalFileError(
-            option_diagnostic(
-                case,
-                f"settings for an unknown provider {name!r}; "
-                + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
-                ("settings", name),
-            )
-            for name in unknown
-        ) from None
+        names = _available_providers(error)
+    return names
 
 
 def _available_providers(error: pytest.FixtureLookupError) -> set[str]:

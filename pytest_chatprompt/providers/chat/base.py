@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, Unpack
 
@@ -22,6 +21,7 @@ from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
 from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.chat.findings import findings_of
 from pytest_chatprompt.providers.chat.json_body import encode_json
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
@@ -39,9 +39,7 @@ from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
 from pytest_chatprompt.providers.preflight.finding import Finding
-from pytest_chatprompt.providers.preflight.models import ModelLimits, find_limits
-from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput, number_or_none
-from pytest_chatprompt.providers.preflight.rule import apply_rules
+from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -135,24 +133,7 @@ class ChatProvider(VendorAPI):
         prompt = self.build_chat_prompt(request)
         payload = add_options(self, request, self.build_payload(prompt))
         body = deep_merge(payload.body, self.extra_body)
-        return body, payload.adjustments, self._findings(request, prompt, body)
-
-    def _findings(self, request: ProviderRequest, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
-        parameters = self.model_parameters(body)
-        preflight_input = PreflightInput(
-            vendor=self.vendor,
-            model=parameters.model,
-            prompt=prompt,
-            limits=find_limits(parameters.model, self.known_models).updated_with(self.model_limits),
-            api_version=self.api_version,
-            temperature=number_or_none(parameters.temperature),
-            max_output_tokens=number_or_none(parameters.max_output_tokens),
-            tools=request.tools,
-            tool_choice=request.tool_choice,
-            response_format=request.response_format,
-            body=body,
-        )
-        return apply_rules(preflight_input, self.rules)
+        return body, payload.adjustments, findings_of(self, self.model_limits, request, prompt, body)
 
     def prepare(self, request: ProviderRequest) -> PreparedRequest:
         """Make the HTTP request; nothing is sent.
