@@ -1,7 +1,7 @@
 """Moved recordings: which test sends now what a recording without a test was made for.
 
-The unused recordings of a run and the snapshots and requests of its tests come in; for each recording the place where it
-belongs now comes out, or that it has to stay, or that nobody needs it. Nothing is moved. `items.session` calls it.
+The unused recordings of a run and the snapshots and requests of its tests come in; for each recording the place where
+it belongs now comes out, or that it has to stay, or that nobody needs it. Nothing is moved. `items.session` calls it.
 """
 
 from __future__ import annotations

@@ -372,13 +372,27 @@ def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(own:
     own(*REPLAY).assert_outcomes(passed=40)
 
 
+RENAMED = """
+import app
+
+def test_ask(eval_api, eval_snapshot):
+    app.ask("one")
+    assert eval_api.sent == eval_snapshot
+
+def test_sends(eval_api):
+    app.ask("two")
+"""
+
+
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]], ids=["one process", "workers"])
 def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, arguments: list[str]) -> None:
-    own(*RECORD).assert_outcomes(passed=3)
+    own.write({"test_it.py": RENAMED})
+    own(*RECORD).assert_outcomes(passed=2)
     # The first compares with a snapshot, the second only sends.
-    own.write({"test_it.py": TESTS.replace("test_ask", "test_renamed").replace("test_clients", "test_others")})
+    own.write({"test_it.py": RENAMED.replace("test_ask", "test_renamed").replace("test_sends", "test_others")})
     result = own.update(*arguments)
     result.stdout.fnmatch_lines(["*moved *test_ask.recording.yaml to *test_renamed.recording.yaml"])
+    result.stdout.fnmatch_lines(["*moved *test_sends.recording.yaml to *test_others.recording.yaml"])
     server.requests.clear()
-    own(*BOTH).assert_outcomes(passed=3)
+    own(*BOTH).assert_outcomes(passed=2)
     assert server.requests == []
