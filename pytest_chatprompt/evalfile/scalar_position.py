@@ -52,7 +52,7 @@ def _fragments(text: str, offset: int) -> Iterator[tuple[int, str]]:
     line_end = len(text) if line_end < 0 else line_end
     if line_end > line_start:
         yield line_start, text[line_start:line_end]
-        yield offset, text[offset:line_end]
         word = _WORDS.match(text, offset, line_end)
         if word is not None:
+            yield offset, text[offset:line_end]
             yield offset, word[0]

@@ -46,3 +46,9 @@ def test_an_empty_line_has_the_position_of_its_text() -> None:
     source = YamlSource("a: |\n  x\n\n  y\n")
     node = source.root.find(("a",))
     assert position_in_scalar(source, node, node.value, 2) == (1, 4)
+
+
+def test_the_end_of_a_line_that_the_file_escapes_has_the_position_of_its_text() -> None:
+    source = YamlSource('a: "\\u0078" # x')
+    node = source.root.find(("a",))
+    assert position_in_scalar(source, node, node.value, 1) == (1, 4)
