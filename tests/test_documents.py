@@ -185,7 +185,7 @@ def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
 
 
 def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
-    after, before = "## Settings, tools and formats", "## Names on the command line"
+    after, before = "## Settings, tools and formats", "## Variables and rows"
     (eval_file,) = blocks("docs/eval-files.md", "yaml", after=after, before=before)
     run.write({"a.eval.yaml": eval_file})
     run.update().assert_outcomes(passed=6)
@@ -424,7 +424,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 3,
+        ("docs/eval-files.md", "yaml"): 4,
         ("docs/eval-files.md", "json"): 1,
         ("docs/live.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
