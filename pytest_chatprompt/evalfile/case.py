@@ -55,6 +55,11 @@ class Origin(NamedTuple):
         """
         return self.source.root.find(("evalcases", self.case_index, *location)).position
 
+    def diagnostic(self, text: str, location: tuple[str | int, ...], case_id: str) -> Diagnostic:
+        """Report a problem at the position of a value in the case; see `case_diagnostic`."""
+        position = self.position_of(*location)
+        return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
+
     def position_of_provider(self, name: str) -> Position | None:
         """The position at which the case, else the file, names a provider; `None` if neither does.
 
@@ -94,6 +99,11 @@ class EvalCase(SharedKeys):
     _origin: Origin | None = PrivateAttr(default=None)
 
     @property
+    def has_origin(self) -> bool:
+        """Whether the case was read from a file; one that is made in code was not."""
+        return self._origin is not None
+
+    @property
     def origin(self) -> Origin:
         """The file and the position that the case was read from.
 
@@ -125,9 +135,8 @@ def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnost
     """Report a problem at the position of a value in a case.
 
     Args:
-        case: a case that was read from a file.
+        case: a case that has an origin.
         text: what is wrong and what to write instead.
         location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
     """
-    position = case.origin.position_of(*location)
-    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)
+    return case.origin.diagnostic(text, location, case.id)

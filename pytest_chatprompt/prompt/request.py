@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.prompt.attachments import read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert
@@ -50,12 +51,23 @@ class ProviderRequest(BaseModel):
     question_adjustments: tuple[str, ...] = ()
 
 
-def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: str | None = None) -> ProviderRequest:
+def build_request(
+    case: EvalCase,
+    reader: FileReader | None = None,
+    *,
+    folder: Path | None = None,
+    root: Path | None = None,
+    project_system_prompt: str | None = None,
+) -> ProviderRequest:
     """Build the request of a case; this is where its files are read.
 
     Args:
-        case: a case that was read from an eval file.
-        reader: the run's file reader.
+        case: a case of an eval file, or one made in code.
+        reader: the run's file reader; by default a new one.
+        folder: where the files of a case made in code are looked for; by default beside the module of the test that
+            runs, else in the working folder.
+        root: the folder that the files must be inside, if there is no `reader`; by default pytest's root folder while a
+            test runs, else the working folder.
         project_system_prompt: the project's default system prompt; `""` for none at all, `None` if it is not set.
 
     Returns:
@@ -64,6 +76,11 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
     Raises:
         EvalFileError: a file that the case names cannot be used, or every message is empty.
     """
+    __tracebackhide__ = True
+    if reader is None or not case.has_origin:
+        test = find_running_test()
+        case = case_in_test(case, test if folder is None else test._replace(folder=folder.absolute()))
+        reader = reader or FileReader(root.absolute() if root else test.root)
     attachments = read_attachments(case, reader)
     rendered = render_messages(case.input_messages, attachments)
     if all(message.drop_reason for message in rendered):
