@@ -48,7 +48,8 @@ class CodeOrigin(Origin):
     def diagnostic(self, text: str, location: tuple[str | int, ...], case_id: str) -> Diagnostic:
         """Report a problem by the name of the test, and the place in the case."""
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
-        return Diagnostic(self.shown_path, 0, 0, f"{steps.removeprefix('.')}: {text}", case_id=case_id)
+        place = f"{steps.removeprefix('.')}: " if steps else ""
+        return Diagnostic(self.shown_path, 0, 0, f"{place}{text}", case_id=case_id)
 
 
 def find_running_test() -> CaseTest:
