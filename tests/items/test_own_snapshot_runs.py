@@ -209,7 +209,7 @@ def test_snapshots_of_syrupy_in_the_same_folder_are_untouched(own: Run) -> None:
         "__snapshots__/test_it/test_theirs.2.json",
         "__snapshots__/test_it/test_theirs.3.yaml",
     ]
-    selections = ([], ["-k", "ours"], ["-k", "theirs"], ["test_it.py::test_both"])
+    selections: tuple[list[str], ...] = ([], ["-k", "ours"], ["-k", "theirs"], ["test_it.py::test_both"])
     for arguments in selections:
         own.update(*arguments).stdout.no_fnmatch_line("*unused*")
         assert {name: (own.path / name).read_bytes() for name in own.snapshots()} == before
