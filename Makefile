@@ -11,16 +11,19 @@ BENCH := .venv-bench
 CLIENTS := .venv-clients
 WORKERS ?= 2
 
-.PHONY: ci example test test-clients lock-clients fuzz check mutants bench peers clean
+# Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
+export PYTHONDONTWRITEBYTECODE :=
 
-ci: example check test test-clients  ## the gate: what CI runs
+.PHONY: ci example test test-clients lock-clients fuzz soak check mutants bench peers clean
+
+ci: example check test soak test-clients  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
 
 test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
@@ -41,6 +44,9 @@ lock-clients:  ## pin the newest versions of these clients
 
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/secrets/test_redaction.py $(ARGS)
+
+soak: $(READY)  ## the long forms of tests: many kills, many requests
+	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)
 
 check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .

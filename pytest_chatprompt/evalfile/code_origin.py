@@ -11,9 +11,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_chatprompt.errors import Diagnostic
-from pytest_chatprompt.evalfile.case import EvalCase, Origin
-from pytest_chatprompt.evalfile.yaml_parser import YamlSource
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.evalfile.case import EvalCase, Origin, case_diagnostic
+from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Position
 
 _NO_POSITION = Position(0, 0)
@@ -45,11 +45,15 @@ class CodeOrigin(Origin):
     def position_of_provider(self, _: str) -> None:
         """No position."""
 
-    def diagnostic(self, text: str, location: tuple[str | int, ...], case_id: str) -> Diagnostic:
+    def position_of_option(self, *_: object) -> Position:
+        """No position."""
+        return _NO_POSITION
+
+    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
         """Report a problem by the name of the test, and the place in the case."""
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
         place = f"{steps.removeprefix('.')}: " if steps else ""
-        return Diagnostic(self.shown_path, 0, 0, f"{place}{text}", case_id=case_id)
+        return Diagnostic(self.shown_path, *position, f"{place}{text}", case_id=case_id)
 
 
 def find_running_test() -> CaseTest:
@@ -76,10 +80,17 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
     Args:
         case: a case; the same comes back if it has an origin.
         test: the test that it is made in.
+
+    Raises:
+        EvalFileError: it has variables or rows, which only eval files have.
     """
     if case.has_origin:
         return case
     copy = case.model_copy()
     module = Path(test.node_id.partition("::")[0]).name or "code"
     copy._origin = CodeOrigin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
+    unused = [name for name in ("vars", "parametrize") if getattr(case, name) is not None]
+    if unused:
+        text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
+        raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)
     return copy

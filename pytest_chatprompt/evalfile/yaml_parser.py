@@ -2,7 +2,7 @@
 
 In: the text of a YAML file. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a
 key that is not a string, a tag).
-`yaml_file` parses files with it; a case keeps a `YamlSource` to look up positions later.
+`yaml_file` parses files with it; a case keeps a `yaml_source.YamlSource` to look up positions later.
 
 It builds the tree from PyYAML's events without recursion; `yaml_loaders` makes them. An alias shares its target instead
 of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.
@@ -11,7 +11,6 @@ of copying it, and depth and size are limited while parsing, so a hostile file i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 
 import yaml
@@ -41,24 +40,6 @@ class _OpenCollection:
     is_mapping: bool
     anchor: str | None
     nodes: list[Node] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class YamlSource:
-    """A YAML text that is parsed again when somebody needs a position in it.
-
-    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
-
-    Args:
-        text: a text that `parse_yaml` has parsed without `YamlError`.
-    """
-
-    text: str
-
-    @cached_property
-    def root(self) -> Node:
-        """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)[0]
 
 
 def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
@@ -219,8 +200,10 @@ class _Composer:
 
 
 def _not_a_string(key: Node) -> str:
-    if isinstance(key.value, dict | tuple):
-        return f"the key is a {'mapping' if isinstance(key.value, dict) else 'list'}; a key must be a string"
+    if isinstance(key.value, dict):
+        return "the key is a mapping; a key must be a string, and text that begins with { must be in quotes"
+    if isinstance(key.value, tuple):
+        return "the key is a list; a key must be a string"
     return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
 
 

@@ -6,6 +6,7 @@ calls these functions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
@@ -35,13 +36,20 @@ def fail_without_case(item: pytest.Item) -> NoReturn:
     )
 
 
-def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderRequest:
+def request_of_case(
+    request: pytest.FixtureRequest,
+    case: EvalCase,
+    provider_name: Callable[[pytest.FixtureRequest], str],
+    existing_providers: Callable[[pytest.FixtureRequest], set[str]],
+) -> ProviderRequest:
     """The request that is built from the fixture `eval_case`.
 
     Args:
         request: of the fixture `eval_request`.
         case: read from an eval file, or made in code: then its files are looked for beside the module of the test, and
             the guideline patterns of the ini value count, if it has none of its own.
+        provider_name: finds the name of the provider, whose own settings count; called if the case has settings.
+        existing_providers: finds the names of all providers.
 
     Raises:
         EvalFileError: see `build_request`.
@@ -58,7 +66,14 @@ def request_of_case(request: pytest.FixtureRequest, case: EvalCase) -> ProviderR
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
         item: Any = request.node
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))
-    return build_request(case, EvalSession.get(config).reader(), project_system_prompt=options.system_prompt)
+    name = None
+    if case.settings is not None:
+        from pytest_chatprompt.items.setting_names import check_setting_names  # noqa: PLC0415
+
+        name = provider_name(request)
+        check_setting_names(case, name, lambda: existing_providers(request))
+    reader = EvalSession.get(config).reader()
+    return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 
 def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test, find_running_test
 from tests.conftest import Project
@@ -35,6 +36,17 @@ def test_without_a_test_its_problems_name_the_case_only() -> None:
     case = case_in_test(CASE, CaseTest("", Path("/project"), Path("/project")))
     assert str(case_diagnostic(case, "empty", "id")) == "case 'a': id: empty"
     assert case.path == Path("/project/code")
+
+
+def test_variables_and_rows_are_of_eval_files_only() -> None:
+    case = EvalCase.model_validate({**CASE.model_dump(), "vars": {"x": 1}, "parametrize": [{"y": 2}]})
+    with pytest.raises(EvalFileError) as error:
+        case_in_test(case, TEST)
+    hint = "has no effect in a case made in code; use f-strings, and parameters of pytest"
+    assert str(error.value).splitlines() == [
+        f"{TEST.node_id}: case 'a': vars: {hint}",
+        f"{TEST.node_id}: case 'a': parametrize: {hint}",
+    ]
 
 
 def test_a_case_of_a_file_keeps_its_origin(project: Project) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_regular_file, read_text
+from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_lines, read_regular_file, read_text
 
 
 def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> None:
@@ -123,3 +123,29 @@ def test_a_root_folder_that_is_a_link_contains_its_files(tmp_path: Path) -> None
     assert read_text(root / "x", root) == "x"
     with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
         read_text(root / "out", root)
+
+
+def test_lines_are_read_without_the_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffä\r\n\n\u2028b".encode())
+    assert list(read_lines(path, Path("/"), 100)) == ["ä\r\n".encode(), b"\n", "\u2028b".encode()]
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_chatprompt.evalfile.text_file.MAX_BYTES", 3)
+    (tmp_path / "x").write_bytes(b"abc\nabcd\n")
+    with pytest.raises(TextFileError, match="has a line that is larger than") as caught:
+        list(read_lines(tmp_path / "x", Path("/"), 100))
+    assert caught.value.line == 1
+    (tmp_path / "x").write_bytes(b"ab\nabc")
+    assert list(read_lines(tmp_path / "x", Path("/"), 100)) == [b"ab\n", b"abc"]
+
+
+def test_lines_of_a_file_that_is_too_large_or_outside_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abcd")
+    with pytest.raises(TextFileError, match="is larger than"):
+        list(read_lines(tmp_path / "x", Path("/"), 3))
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/link").symlink_to(tmp_path / "x")
+    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
+        list(read_lines(tmp_path / "root/link", tmp_path / "root", 100))

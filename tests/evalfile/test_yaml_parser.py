@@ -90,7 +90,11 @@ def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
         pytest.param("2024-01-02: 1", "the key 2024-01-02 is not a string; put it in quotes", id="a date"),
         pytest.param("? \n: 1", "the key is empty", id="empty"),
         pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
-        pytest.param("? {a: b}\n: 1", "the key is a mapping; a key must be a string", id="a mapping"),
+        pytest.param(
+            "x: {{ name }}",
+            "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
+            id="a mapping, which is mostly a template",
+        ),
     ],
 )
 def test_a_key_that_is_not_a_string_is_a_problem(text: str, reason: str) -> None:

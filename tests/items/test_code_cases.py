@@ -320,3 +320,54 @@ def test_an_error_of_a_provider_of_the_project_shows_the_code_of_the_project(run
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(['>       raise ProviderError("my own error")', "E       *ProviderError: my own error"])
     assert "recorder.py" not in result.stdout.str()
+
+
+SETTINGS = (
+    CASE
+    + """
+@pytest.fixture
+def eval_case(request):
+    return make(**request.function.keys)
+
+def keys(**values):
+    def mark(function):
+        function.keys = values
+        return function
+    return mark
+
+@keys(provider="openai", settings={"temperature": 0, "openai": {"model": "mine"}}, tools="./tools.json")
+def test_sent(eval_response, eval_api):
+    (sent,) = eval_api.sent
+    assert (sent.body["model"], sent.body["temperature"]) == ("mine", 0)
+    assert [tool["function"]["name"] for tool in sent.body["tools"]] == ["weather"]
+
+@keys(provider=["openai", "anthropic"], tools="./tools.json")
+def test_request_of_several(eval_request, eval_snapshot):
+    assert eval_request == eval_snapshot
+
+@keys(provider="openai", settings={"opnai": {"seed": 1}})
+def test_unknown(eval_request):
+    pass
+
+@keys(tools="./nowhere.json")
+def test_missing(eval_request):
+    pass
+"""
+)
+
+
+def test_settings_and_tools_of_a_case_in_code_count(run: Run) -> None:
+    tool = '[{"type": "function", "function": {"name": "weather"}}]'
+    run.write({"tests/x.py": "print(1)\n", "tests/tools.json": tool, "tests/test_it.py": SETTINGS})
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=2, errors=2)
+    place = "tests/test_it.py::"
+    result.stdout.fnmatch_lines(
+        [
+            f"{place}test_unknown: case 'review': settings.opnai: settings for an unknown provider 'opnai'; "
+            "did you mean 'openai'?",
+            f"{place}test_missing: case 'review': tools: file ./nowhere.json not found; *",
+        ]
+    )
+    snapshot = run.snapshot("tests/__snapshots__/test_it/test_request_of_several.yaml")
+    assert snapshot["tools"] == [{"type": "function", "function": {"name": "weather"}}]
