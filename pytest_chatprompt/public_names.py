@@ -80,6 +80,7 @@ from pytest_chatprompt.prompt.conversion import (
 )
 from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
+    build_request as build_request,
 )
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,
