@@ -11,16 +11,19 @@ BENCH := .venv-bench
 CLIENTS := .venv-clients
 WORKERS ?= 2
 
-.PHONY: ci example test test-clients lock-clients fuzz check mutants bench peers clean
+# Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
+export PYTHONDONTWRITEBYTECODE :=
 
-ci: example check test test-clients  ## the gate: what CI runs
+.PHONY: ci example test test-clients lock-clients fuzz soak check mutants bench peers clean
+
+ci: example check test soak test-clients  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
 
 test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
@@ -42,6 +45,9 @@ lock-clients:  ## pin the newest versions of these clients
 fuzz: $(READY)  ## many more eval files than `make test` tries
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/test_fuzz.py tests/snapshots/test_serializer.py tests/snapshots/test_names.py tests/capture/secrets/test_redaction.py $(ARGS)
 
+soak: $(READY)  ## the long forms of tests: many kills, many requests
+	$(BIN)/python -m pytest -n $(WORKERS) -m soak $(ARGS)
+
 check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,8 +59,9 @@ bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it c
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants
-	nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)
-	$(BIN)/mutmut results
+	rm -rf mutants # mutmut would keep its verdicts of survivors, whatever tests were added
+	ulimit -v 6000000 2>/dev/null; nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)
+	$(BIN)/mutmut results | grep -v ': not checked$$' || true
 
 peers:  ## install what `make bench` measures beside this plugin; needs npm
 	$(PYTHON) -m venv $(PEERS)

@@ -105,16 +105,19 @@ class UnknownProviderError(ProviderError):
 
 
 class PayloadError(ProviderError):
-    """The API cannot express the messages; nothing was sent.
+    """The API cannot express the messages, a setting or a tool; nothing was sent.
 
     Args:
         reason: what does not fit, and what to change.
         message_number: 1-based number of the message among the case's `input_messages`; `None` if it is not about one.
+        location: the keys and indexes that lead to one of the settings, a tool or a format, such as
+            `"settings", "seed"`; empty if it is not about one.
     """
 
-    def __init__(self, reason: str, *, message_number: int | None = None) -> None:
+    def __init__(self, reason: str, *, message_number: int | None = None, location: tuple[str | int, ...] = ()) -> None:
         self.reason = reason
         self.message_number = message_number
+        self.location = location
         super().__init__(about_message(message_number, reason))
 
 
@@ -249,10 +252,20 @@ class PayloadWarning(UserWarning):
         text: what will happen, what to change, the rule and its source.
         rule: the name of the preflight rule.
         message_number: 1-based number of the message among the case's `input_messages`; `None` if it is not about one.
+        location: the keys and indexes that lead to one of the settings, a tool or a format; empty if it is not about
+            one.
     """
 
     # With defaults, since pytest-xdist makes the warning again from its text alone.
-    def __init__(self, text: str, *, rule: str = "", message_number: int | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        rule: str = "",
+        message_number: int | None = None,
+        location: tuple[str | int, ...] = (),
+    ) -> None:
         self.rule = rule
         self.message_number = message_number
+        self.location = location
         super().__init__(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -66,7 +67,12 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
 
     options = request.config.stash[options_key]
     reader = EvalSession.get(request.config).reader()
-    return build_request(eval_case, reader, project_system_prompt=options.system_prompt)
+    name = _provider_name(request)
+    if eval_case.settings is not None:
+        from pytest_chatprompt.items.setting_names import check_setting_names  # noqa: PLC0415
+
+        check_setting_names(eval_case, name, lambda: _existing_providers(request))
+    return build_request(eval_case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 
 @pytest.fixture
@@ -96,6 +102,17 @@ def _provider_name(request: pytest.FixtureRequest) -> str:
     """The name of the provider that the case, the command line or the ini asks for."""
     options = request.config.stash[options_key]
     return getattr(request.node, "provider_name", None) or options.provider or options.default_provider
+
+
+def _existing_providers(request: pytest.FixtureRequest) -> set[str]:
+    """The names of all providers that exist here."""
+    names: set[str] = set()
+    try:
+        # There is no such fixture: the error lists those that there are.
+        request.getfixturevalue(_SUFFIX)
+    except pytest.FixtureLookupError as error:
+        names = _available_providers(error)
+    return names
 
 
 def _available_providers(error: pytest.FixtureLookupError) -> set[str]:
@@ -181,12 +198,14 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         return api
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
-    options, place = request.config.stash[options_key], None
-    if options.record or options.replay:
+    options, place, note_sent = request.config.stash[options_key], None, None
+    updates = request.config.getoption("update_snapshots", False)
+    if options.record or options.replay or updates:
         from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-    capture = OwnCodeCapture(request.node, session.redactor, place)
+        note_sent = partial(session.test_snapshots().note_sent, place) if updates else None
+    capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api

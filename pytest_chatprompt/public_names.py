@@ -59,7 +59,10 @@ from pytest_chatprompt.evalfile.message import (
     TextPart as TextPart,
     ToolCall as ToolCall,
 )
-from pytest_chatprompt.evalfile.yaml_parser import (
+from pytest_chatprompt.evalfile.rows import (
+    Row as Row,
+)
+from pytest_chatprompt.evalfile.yaml_source import (
     YamlSource as YamlSource,
 )
 from pytest_chatprompt.evalfile.yaml_tree import (
@@ -115,6 +118,9 @@ from pytest_chatprompt.providers.chat.openai import (
 from pytest_chatprompt.providers.chat.payload import (
     Payload as Payload,
     PreparedRequest as PreparedRequest,
+)
+from pytest_chatprompt.providers.chat.setting_fields import (
+    SettingField as SettingField,
 )
 from pytest_chatprompt.providers.chat.settings import (
     ChatProviderArguments as ChatProviderArguments,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import signal
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
+import certifi
 import pytest
 from hypothesis import settings
 
+import pytest_chatprompt
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.loader import load_eval_file
+from pytest_chatprompt.evalfile.case_template import CaseTemplate
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 
@@ -48,12 +54,13 @@ class Project:
         return path
 
     def cases(self, text: str, name: str = "evals/a.eval.yaml") -> tuple[EvalCase, ...]:
-        """Load the cases of an eval file; an invalid case raises its error."""
-        cases = load_eval_file(self.write(name, text), self.root)
-        for case in cases:
-            if not isinstance(case, EvalCase):
+        """Load the cases of an eval file, with their variables filled in; an invalid case raises its error."""
+        cases: list[EvalCase] = []
+        for case in load_eval_file(self.write(name, text), self.root):
+            if isinstance(case, InvalidCase):
                 raise case.error
-        return tuple(case for case in cases if isinstance(case, EvalCase))
+            cases.append(case.render() if isinstance(case, CaseTemplate) else case)
+        return tuple(cases)
 
     def case(self, body: str, head: str = "") -> EvalCase:
         """Load an eval file with one case.
@@ -74,6 +81,40 @@ class Project:
 def project(tmp_path: Path) -> Project:
     """An empty root folder."""
     return Project(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def _imported_package() -> None:
+    """Imports every module of the package: pytester drops after each run in this process what that run imported first."""
+    for module in pkgutil.walk_packages(pytest_chatprompt.__path__, "pytest_chatprompt."):
+        import_module(module.name)
+
+
+@pytest.fixture
+def pytester(_imported_package: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Runs pytest in projects, with no more plugins than the tests need, which each process of a run has to import."""
+    # Files of a project may change between two runs of one second: bytecode of them would be taken for the new one.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")
+    return pytester
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets every HTTP client load one certificate: all of them take 40 ms a client, and no test needs any."""
+    end = "-----END CERTIFICATE-----\n"
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def unmeasured_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measures the coverage of processes only in tests with the mark `measures_processes`: it doubles their time."""
+    if request.node.get_closest_marker("measures_processes") is None:
+        monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.fixture

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks.__main__ import Result, growth, main, measure
-from tests.benchmarks.comparisons import COMPARE_BY_SIZE, COMPARISONS, Comparison
+from tests.benchmarks.comparisons import COMPARE_BY_SIZE, COMPARISONS, Comparison, Side
 from tests.benchmarks.process import Measurement, measure_process
 from tests.benchmarks.project import Project
 
 MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
 
 
-@pytest.mark.parametrize("name", ["compare 100", "update 100", "collect 5,000", "compare 1,250 through four providers"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compare 100",
+        "update 100",
+        "collect 5,000",
+        "compare 1,250 through four providers",
+        "compare 5,000 rows, against as many cases",
+    ],
+)
 def test_a_comparison_runs_both_sides(name: str) -> None:
     (comparison,) = (each for each in COMPARISONS if each.name == name)
     result = measure(replace(comparison, project=replace(comparison.project, cases=4)), runs=1)
@@ -25,14 +35,12 @@ def test_a_comparison_runs_both_sides(name: str) -> None:
 
 
 def test_a_run_without_the_expected_output_is_an_error() -> None:
-    for expected_output in ("5 passed", "4 passed"):
-        baseline = replace(COMPARE_BY_SIZE[100].baseline, expected_output=expected_output)
-        comparison = replace(COMPARE_BY_SIZE[100], project=Project(4), baseline=baseline)
-        if expected_output == "4 passed":
-            assert measure(comparison, runs=1).ratio > 0
-        else:
-            with pytest.raises(RuntimeError, match="ended with 0"):
-                measure(comparison, runs=1)
+    subject = Side((sys.executable, "-S", "-c", "print('4 passed')"))
+    comparison = Comparison("greet", Project(4), subject, replace(subject, expected_output="4 passed"))
+    assert measure(comparison, runs=1).ratio > 0
+    comparison = replace(comparison, baseline=replace(subject, expected_output="5 passed"))
+    with pytest.raises(RuntimeError, match="ended with 0"):
+        measure(comparison, runs=1)
 
 
 def test_a_process_that_fails_is_an_error(tmp_path: Path) -> None:
@@ -76,3 +84,9 @@ def test_a_project_has_the_size_that_it_was_given(tmp_path: Path) -> None:
     text = (tmp_path / "f0.eval.yaml").read_text(encoding="utf-8")
     assert (text.count('"id"'), text.count('"role"'), text.count('"half"'), project.items) == (3, 12, 2, 10)
     assert Project(0).items == 1
+
+
+def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
+    project = Project(3, has_rows=True)
+    project.write(tmp_path)
+    assert len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()) == project.items == 3

@@ -21,8 +21,10 @@ from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.dataset import READERS
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.message import EvalMessage
+from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
@@ -114,14 +116,14 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=18)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=27)
 
 
 def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(example: Run) -> None:
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=15, failed=3)
+    result.assert_outcomes(passed=24, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",
@@ -178,9 +180,46 @@ def test_the_eval_file_of_the_readme_sends_what_the_conversion_shows(run: Run) -
 
 
 def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
-    (eval_file,) = blocks("docs/eval-files.md", "yaml", before="## Errors")
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", before="## Settings, tools and formats")
     run.write({"a.eval.yaml": f"provider: [azure, openai, anthropic, gemini]\n{eval_file}"})
     run.update().assert_outcomes(passed=4)
+
+
+def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
+    after, before = "## Settings, tools and formats", "## Names on the command line"
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", after=after, before=before)
+    run.write({"a.eval.yaml": eval_file})
+    run.update().assert_outcomes(passed=6)
+
+
+def test_the_tables_of_settings_are_the_code() -> None:
+    documented = [name for row in table("docs/eval-files.md", after="| setting | value |") for name in quoted(row[0])]
+    assert documented == list(RequestSettings.model_fields)
+    for names, *cells in table("docs/eval-files.md", after="Where each API has the settings"):
+        for name, cell in zip(("openai", "anthropic", "gemini"), cells, strict=True):
+            provider = PROVIDERS[name]
+            assert issubclass(provider, ChatProvider)
+            fields = [provider.setting_fields.get(setting) for setting in quoted(names)]
+            paths = [".".join(field.path).removeprefix("generationConfig.") for field in fields if field is not None]
+            assert paths == (quoted(names) if cell == "the same" else quoted(cell))
+
+
+def test_the_rows_of_the_page_on_eval_files_are_what_happens(run: Run) -> None:
+    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## Variables and rows")
+    (rows,) = blocks("docs/eval-files.md", "json")
+    names, error, _ = blocks("docs/eval-files.md", "", after="## Variables and rows")
+    # A dataset and an attached file are looked for in the folders above too.
+    run.write({"qa.eval.yaml": eval_file, "sights.jsonl": rows, "evals/sights.jsonl": rows})
+    run.write({f"programmes/{name}.txt": name for name in ("old", "new")})
+    run.update().assert_outcomes(passed=8)
+    assert sorted(run("--collect-only", "-q").outlines[:8]) == sorted(names.splitlines())
+    run.write({"evals/qa.eval.yaml": eval_file.replace("{{ name }}?", "{{ nmae }}?")})
+    assert error.strip() in run("evals", "-k", "openai-louvre").outlines
+
+
+def test_the_table_of_datasets_is_the_table_of_readers() -> None:
+    rows = table("docs/eval-files.md", after="| dataset |")
+    assert {name for row in rows for name in quoted(row[0])} == set(READERS)
 
 
 def test_the_errors_of_an_eval_file_are_what_happens(run: Run) -> None:
@@ -266,7 +305,7 @@ def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
     application = own_code(run)
     run.update("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
     run.write({"assistant.py": application.replace("Greet the customer.", "Greet the customer warmly.")})
-    assert error.splitlines() == failure_lines(run("--chatprompt-replay"), error)
+    assert error in run("--chatprompt-replay").stdout.str()
     own_recordings = (ROOT / "tests/items/test_own_recordings.py").read_text(encoding="utf-8")
     assert summary.strip() in own_recordings
     assert late.partition(", which may")[0] in own_recordings
@@ -326,6 +365,18 @@ evalcases:
           - {id: b, function: {name: f, arguments: "{}"}}
       - {role: tool, tool_call_id: a, content: null}
       - {role: tool, tool_call_id: b, content: "1"}
+  - id: format
+    provider: gemini
+    tools: [{type: function, name: f, strict: true, parameters: &schema {type: object, additionalProperties: false}}]
+    response_format: {type: json_schema, name: n, strict: true, schema: *schema}
+    input_messages:
+      - {role: user, content: hi}
+  - id: agent
+    provider: codex
+    settings: {seed: 1}
+    tools: [{type: function, name: f}]
+    input_messages:
+      - {role: user, content: hi}
   - id: blank-calls
     input_messages:
       - {role: user, content: hi}
@@ -422,7 +473,8 @@ def test_no_snippet_is_without_a_test() -> None:
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 2,
+        ("docs/eval-files.md", "yaml"): 3,
+        ("docs/eval-files.md", "json"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/recordings.md", "yaml"): 1,
@@ -513,7 +565,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 25
+    assert len(keys) == 31
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 
@@ -614,7 +666,7 @@ def _rules() -> list[str]:
 def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:
     rules = _rules()
     assert rules == sorted(rules)
-    assert len(rules) == len(set(rules)) == 28
+    assert len(rules) == len(set(rules)) == 29
     sources = [
         path.read_text(encoding="utf-8")
         for room in ("pytest_chatprompt", "tests")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from anthropic import Anthropic
@@ -14,25 +16,19 @@ MODEL = "claude-sonnet-5-5"
 SYSTEM_PROMPT = """\
 You answer the customers of Blue Kettle, a small shop for tea and kettles.
 Look up the stock before you say that something is available."""
-STOCK_TOOL: ToolParam = {
-    "name": "count_in_stock",
-    "description": "How many pieces of an article are in stock.",
-    "input_schema": {
-        "type": "object",
-        "properties": {"article": {"type": "string", "description": "For example: 'steel kettle'."}},
-        "required": ["article"],
-    },
-}
 _MOST_LOOKUPS = 5
+# The tools have OpenAI's shape there, for other models and for the evals.
+_TOOLS_FILE = Path(__file__).with_name("tools.json")
 
 
 def answer(question: str) -> Iterator[str]:
     """Answer a question, piece by piece, as the model writes it."""
     client = Anthropic()
+    tools = _read_tools()
     messages: list[MessageParam] = [{"role": "user", "content": question}]
     for _ in range(_MOST_LOOKUPS):
         with client.messages.stream(
-            model=MODEL, max_tokens=1024, system=SYSTEM_PROMPT, tools=[STOCK_TOOL], messages=messages
+            model=MODEL, max_tokens=1024, system=SYSTEM_PROMPT, tools=tools, messages=messages
         ) as stream:
             yield from stream.text_stream
             message = stream.get_final_message()
@@ -41,6 +37,15 @@ def answer(question: str) -> Iterator[str]:
             return
         messages.append({"role": "assistant", "content": message.content})
         messages.append({"role": "user", "content": [_look_up(call) for call in calls]})
+
+
+def _read_tools() -> list[ToolParam]:
+    """The assistant's tools, as Claude wants them."""
+    functions = [tool["function"] for tool in json.loads(_TOOLS_FILE.read_text(encoding="utf-8"))]
+    return [
+        {"name": function["name"], "description": function["description"], "input_schema": function["parameters"]}
+        for function in functions
+    ]
 
 
 def _look_up(call: ToolUseBlock) -> ToolResultBlockParam:

@@ -18,9 +18,11 @@ from typing import Any, Final, Literal, NamedTuple
 # Functions of the C library that reach for the network or start a program; `ctypes` looks them up by name.
 _C_FUNCTIONS: Final = frozenset(
     {
-        "connect", "sendto", "sendmsg", "sendmmsg", "getaddrinfo", "gethostbyname", "gethostbyname2", "gethostbyaddr",
-        "getnameinfo", "system", "popen", "posix_spawn", "posix_spawnp", "execl", "execle", "execlp", "execv", "execve",
-        "execvp", "execvpe", "syscall",
+        "connect", "__connect", "sendto", "sendmsg", "sendmmsg", "__sendmmsg", "getaddrinfo", "getaddrinfo_a",
+        "gethostbyname", "gethostbyname_r", "gethostbyname2", "gethostbyname2_r", "gethostbyaddr", "gethostbyaddr_r",
+        "getnameinfo", "res_query", "res_nquery", "res_search", "res_send", "res_nsend", "rcmd", "rexec",
+        "system", "__libc_system", "popen", "posix_spawn", "posix_spawnp", "execl", "execle", "execlp", "execv",
+        "execve", "execveat", "execvp", "execvpe", "fexecve", "syscall",
     }
 )  # fmt: skip
 
@@ -142,7 +144,8 @@ def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
         return None
 
 
-# `fork` is missing on purpose: the child is this very program, guard included.
+# `fork` is missing on purpose: the child is this very program, guard included. That of `forkpty` is there to become
+# another program, and a refusal in the child would reach nobody.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.connect": _connection,
     "socket.sendto": _connection,
@@ -155,7 +158,10 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "os.system": _program,
     "os.posix_spawn": _posix_spawn,
     "os.exec": _program,
+    "os.forkpty": lambda: _program("in a terminal of its own (os.forkpty)"),
     "os.spawn": lambda _, program, *__: _program(program),
     "os.startfile": _program,
     "ctypes.dlsym": _c_function,
+    # Audit hooks see nothing of what happens in another interpreter.
+    "cpython.PyInterpreterState_New": lambda: _program("python (a subinterpreter)"),
 }

@@ -51,6 +51,7 @@ class EvalAPI(respx.MockRouter):
         children: gets what child processes send.
         unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
+        reply_queue: the replies that the test has queued.
         replay_errors: why requests could not be replayed, in order.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
     """
@@ -73,7 +74,7 @@ class EvalAPI(respx.MockRouter):
         self.replay_errors: list[ReplayError] = []
         self.was_used = False
         self.log = RequestLog()
-        self._replies = ReplyQueue()
+        self.reply_queue = ReplyQueue()
         self.children = ChildProcesses(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
         # Whether a request got a reply that may differ from run to run.
@@ -108,7 +109,7 @@ class EvalAPI(respx.MockRouter):
             ValueError, TypeError: an argument is invalid, or two of them exclude each other.
         """
         self.was_used = True
-        self._replies.add(Reply(text, tool_calls, json, usage, finish_reason, error))
+        self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error))
 
     @property
     def url(self) -> str:
@@ -135,12 +136,12 @@ class EvalAPI(respx.MockRouter):
     @property
     def taken_replies(self) -> tuple[Reply, ...]:
         """The queued replies that requests were answered with, in order."""
-        return self._replies.taken()
+        return self.reply_queue.taken()
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:
         """The queued replies that no request has taken."""
-        return self._replies.unused()
+        return self.reply_queue.unused()
 
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
@@ -149,11 +150,6 @@ class EvalAPI(respx.MockRouter):
         self.replay_errors.clear()
         self.recording = None
         self._has_real_reply = False
-
-    def queue_again(self, replies: Sequence[Reply]) -> None:
-        """Queue replies that requests took before, for a provider that sends once more."""
-        for reply in replies:
-            self._replies.add(reply)
 
     @contextmanager
     def intercept(self) -> Iterator[None]:
@@ -263,7 +259,7 @@ class EvalAPI(respx.MockRouter):
         entry.answered_by = "nothing"
         if api is None:
             return None
-        reply = self._replies.take(api.accepts)
+        reply = self.reply_queue.take(api.accepts)
         if reply is None and (self.is_live or self.recording is not None):
             return None
         entry.answered_by = "default" if reply is None else "reply"

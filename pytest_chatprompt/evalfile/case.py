@@ -13,9 +13,10 @@ from pydantic import PrivateAttr
 
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.evalfile.message import EvalMessage
+from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
-from pytest_chatprompt.evalfile.yaml_parser import YamlSource
+from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
 
@@ -29,6 +30,7 @@ class Origin(NamedTuple):
         column: the 1-based column at which it begins.
         source: the text of the file, for the positions of everything in it.
         case_index: 0-based index of the case in `evalcases`.
+        row: the row whose variables are filled in; `None` for none.
     """
 
     path: Path
@@ -38,6 +40,7 @@ class Origin(NamedTuple):
     column: int
     source: YamlSource
     case_index: int
+    row: Row | None = None
 
     @property
     def position(self) -> Position:
@@ -54,6 +57,25 @@ class Origin(NamedTuple):
             Its position, or that of the innermost value around it if there is no such value.
         """
         return self.source.root.find(("evalcases", self.case_index, *location)).position
+
+    def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
+        """The position of one of the settings, of a tool or of a format, in the case or else in the file.
+
+        Args:
+            location: the keys and indexes that lead to it, such as `"settings", "seed"` or `"tools", 0`.
+            provider_name: the name by which the provider was asked for; its own settings win.
+        """
+        root = self.source.root
+        levels = (root.find(("evalcases", self.case_index)), root)
+        if location[0] == "settings":
+            locations = (("settings", provider_name, *location[1:]), location)
+            known = [level.find_entry(wanted) for wanted in locations for level in levels]
+            return next((entry.key.position for entry in known if entry is not None), self.position)
+        for level in levels:
+            entry = level.find_entry(location[:1])
+            if entry is not None and entry.node.value is not None:
+                return entry.node.find(location[1:]).position
+        return self.position
 
     def position_of_provider(self, name: str) -> Position | None:
         """The position at which the case, else the file, names a provider; `None` if neither does.
@@ -84,6 +106,8 @@ class EvalCase(SharedKeys):
         tags: the file's tags, then the case's own, each once.
         input_messages: the messages to send, at least one.
         expected_messages: a reference answer, never sent.
+        vars: the variables by name, those of the row included; `None` if neither the case nor its file has any.
+        parametrize: the rows as the author wrote them, or the path of their dataset; `None` for none.
     """
 
     id: NonEmptyString
@@ -115,10 +139,36 @@ class EvalCase(SharedKeys):
         return self.origin.line
 
     @property
+    def row_id(self) -> str | None:
+        """The id of the row that the case was rendered with; `None` for none."""
+        row = None if self._origin is None else self._origin.row
+        return None if row is None else row.id
+
+    @property
+    def full_id(self) -> str:
+        """The id with its row, as in the node id: `qa[eiffel]`; the id alone without one."""
+        return self.id if self.row_id is None else f"{self.id}[{self.row_id}]"
+
+    @property
     def system_prompt(self) -> str | None:
         """The author's `metadata.systemPrompt`: `""` to send none, `None` if it is not set."""
         prompt: str | None = self.metadata.get("systemPrompt")
         return prompt
+
+
+def option_diagnostic(
+    case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
+) -> Diagnostic:
+    """Report a problem at the position of one of the settings, a tool or a format of a case, or of its file.
+
+    Args:
+        case: a case that was read from a file.
+        text: what is wrong and what to write instead.
+        location: the keys and indexes that lead to it, such as `"settings", "seed"`.
+        provider_name: the name by which the provider was asked for; its own settings win.
+    """
+    position = case.origin.position_of_option(location, provider_name)
+    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
@@ -129,5 +179,11 @@ def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnost
         text: what is wrong and what to write instead.
         location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
     """
-    position = case.origin.position_of(*location)
-    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)
+    origin = case.origin
+    position = origin.position_of(*location)
+    return Diagnostic(origin.shown_path, *position, text + place_of_row(origin.row), case_id=case.full_id)
+
+
+def place_of_row(row: Row | None) -> str:
+    """The end of an error text that says where the row of a case stands; `""` without a row."""
+    return "" if row is None else f" (row at {row.place})"

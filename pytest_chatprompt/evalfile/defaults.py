@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.settings import merge_settings
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 
 # AgentV's name for the default provider.
@@ -25,8 +26,8 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         file: the keys of the file.
 
     Returns:
-        The merged values by attribute: tags add up, metadata is merged key by key, otherwise the case's own value wins.
-        `guideline_patterns` is `None` if neither sets any.
+        The merged values by attribute: tags add up, `metadata`, `settings` and `vars` are merged key by key, otherwise
+        the case's own value wins. `guideline_patterns` is `None` if neither sets any.
     """
     # A system prompt of null is not set, so the file's shows through.
     own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
@@ -37,7 +38,32 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
+        **_request_options(case, file),
+        **_variables(case, file),
     }
+
+
+def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
+    """The settings, tools, tool choice and format that come from the file; empty if none does."""
+    merged: dict[str, Any] = {}
+    if file.settings is not None:
+        merged["settings"] = file.settings if case.settings is None else merge_settings(file.settings, case.settings)
+    if file.tools is not None and case.tools is None:
+        merged["tools"] = file.tools
+    # A case that has no tools at all has none to choose from.
+    if file.tool_choice is not None and case.tool_choice is None and case.tools != ():
+        merged["tool_choice"] = file.tool_choice
+    if file.response_format is not None and case.response_format is None:
+        merged["response_format"] = file.response_format
+    return merged
+
+
+def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`vars` and `parametrize`; empty if neither is set, so that a case without variables costs nothing more."""
+    parametrize = file.parametrize if case.parametrize is None else case.parametrize
+    if case.vars is None and file.vars is None and parametrize is None:
+        return {}
+    return {"vars": freeze({**(file.vars or {}), **(case.vars or {})}), "parametrize": parametrize}
 
 
 def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:

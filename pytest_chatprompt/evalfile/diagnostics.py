@@ -12,8 +12,11 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, FunctionCall, ToolCall
+from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
+from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
+from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.evalfile.strict_model import StrictModel
+from pytest_chatprompt.evalfile.tools import ChatTool, FlatTool
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 from pytest_chatprompt.wording import did_you_mean
 
@@ -22,7 +25,11 @@ _INNER_MODELS: Final[dict[str, type[StrictModel]]] = {
     "input_messages": EvalMessage,
     "expected_messages": EvalMessage,
     "tool_calls": ToolCall,
-    "function": FunctionCall,
+    "settings": RequestSettings,
+    "<chat>": ChatTool,
+    "<flat>": FlatTool,
+    "response_format": FlatSchemaFormat,
+    "json_schema": SchemaDefinition,
     **PART_MODELS,
 }
 # What was expected, by pydantic's type of the error.
@@ -30,12 +37,14 @@ _EXPECTED: Final = {
     "string_type": "a string",
     "tuple_type": "a list",
     "list_type": "a list",
+    "bool_type": "true or false",
     "model_type": "a mapping",
     "dict_type": "a mapping",
     "mapping_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
-# Steps of pydantic's location that are not in the file: they name the member of a union that was tried.
+# Steps of pydantic's location that are not in the file: they name the member of a union that was tried. So do those in
+# angle brackets.
 _UNION_TAGS: Final = frozenset({"string", "list", "null", *PART_MODELS})
 
 
@@ -55,32 +64,49 @@ def explain_validation_error(
         match detail["type"]:
             case "extra_forbidden":
                 mapping, key = node.find(location[:-1]), str(location[-1])
-                suggestion = did_you_mean(key, _known_keys(location[:-1], model))
+                # A key of the other shape of a format is known, and refused all the same.
+                suggestion = did_you_mean(key, {*_known_keys(location[:-1], model)} - {key})
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
-            case "missing":
-                yield value.position, f"missing key {location[-1]!r}"
-            case "literal_error" if location[-1] == "role":
-                suggestion = did_you_mean(value.text, ROLES) or f"the roles are {', '.join(ROLES)}"
-                yield value.position, f"unknown role: {describe_value(value)}; {suggestion}"
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "too_short" | "string_too_short":
-                yield value.position, f"{_key_path(location)} is empty"
-            # Raised by the validators of our models: the message is already written for the author.
-            case "invalid_value":
-                yield value.position, detail["msg"]
-            case "invalid_metadata":
-                yield value.find(("metadata", detail["ctx"]["key"])).position, detail["msg"]
-            case error_type if error_type in _EXPECTED:
-                description = describe_value(value, with_hint=error_type == "string_type")
-                yield value.position, f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
+            case "invalid_metadata" | "invalid_variable":
+                yield _position_of_entry(value, **detail["ctx"]), detail["msg"]
             case _:
-                yield value.position, f"{_key_path(location)}: {detail['msg']}"
+                yield value.position, _explain_value(detail, value)
+
+
+def _explain_value(detail: ErrorDetails, value: Node) -> str:
+    """What is wrong with a value, for errors at its own position."""
+    location = detail["loc"]
+    match detail["type"]:
+        case "missing":
+            return f"missing key {location[-1]!r}"
+        case "literal_error" if location[-1] == "role":
+            suggestion = did_you_mean(value.text, ROLES) or f"the roles are {', '.join(ROLES)}"
+            return f"unknown role: {describe_value(value)}; {suggestion}"
+        case "too_short" | "string_too_short":
+            return f"{_key_path(location)} is empty"
+        # Raised by the validators of our models: the message is already written for the author.
+        case "invalid_value":
+            return detail["msg"]
+        case "unexpected_value":
+            return f"{_key_path(location)} {detail['msg']}, but is {describe_value(value)}"
+        case error_type if error_type in _EXPECTED:
+            description = describe_value(value, with_hint=error_type == "string_type")
+            return f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
+    return f"{_key_path(location)}: {detail['msg']}"
 
 
 def _details(error: ValidationError) -> list[ErrorDetails]:
     # The parser has reported the keys that are not strings.
     return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
+    """The position of an entry of `vars`, of its key if that is what is wrong; or of one of a case's `metadata`."""
+    if is_name is None:
+        return mapping.find(("metadata", key)).position
+    return mapping.key_position(key) if is_name else mapping.find((key,)).position
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:
@@ -119,8 +145,13 @@ def describe_value(node: Node, *, with_hint: bool = False) -> str:
 
 def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> list[str]:
     """The keys that are valid at a location of a model."""
-    owners = [_INNER_MODELS[step] for step in location if isinstance(step, str) and step in _INNER_MODELS]
-    owner = owners[-1] if owners else model
+    owner = model
+    for step in location:
+        field = owner.model_fields.get(str(step))
+        if step in _INNER_MODELS:
+            owner = _INNER_MODELS[str(step)]
+        elif field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, StrictModel):
+            owner = field.annotation
     return [field.alias or name for name, field in owner.model_fields.items()]
 
 
@@ -130,6 +161,6 @@ def _key_path(location: tuple[str | int, ...]) -> str:
     for step in location:
         if isinstance(step, int):
             path += f"[{step}]"
-        elif step not in _UNION_TAGS:
+        elif step not in _UNION_TAGS and not step.startswith("<"):
             path += f".{step}"
     return repr(path.removeprefix("."))

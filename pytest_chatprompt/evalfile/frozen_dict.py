@@ -6,6 +6,7 @@ They are real dicts, not views, so that `json`, `copy`, `pickle` and pydantic ac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 
@@ -28,6 +29,6 @@ class FrozenDict(dict[str, Any]):
 
 def freeze(value: Any) -> Any:
     """Make JSON data read-only: mappings become `FrozenDict`s, lists become tuples, scalars stay as they are."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return FrozenDict({key: freeze(inner) for key, inner in value.items()})
-    return tuple(map(freeze, value)) if isinstance(value, list) else value
+    return tuple(map(freeze, value)) if isinstance(value, list | tuple) else value

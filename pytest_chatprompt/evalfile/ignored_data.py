@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.yaml_parser import UnexpectedValue, YamlProblem
+from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
 # Their values are accepted and not read. Those of `metadata` and `execution` have a function of their own below.

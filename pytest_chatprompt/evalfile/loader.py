@@ -1,6 +1,7 @@
 """The loader: the text of an eval file becomes cases, and every problem gets its position.
 
-In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file.
+In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
+with variables a `CaseTemplate` for each of its rows.
 A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
 Collection calls `load_eval_file`, once for each file.
 """
@@ -8,7 +9,7 @@ Collection calls `load_eval_file`, once for each file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from pydantic import Field, ValidationError
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile import agentv
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
+from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
+from pytest_chatprompt.evalfile.row_loader import RowLoader
+from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
-from pytest_chatprompt.evalfile.yaml_parser import YamlSource
+from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 from pytest_chatprompt.wording import shown_path
 
@@ -45,17 +49,22 @@ class InvalidCase:
         tags: the file's tags and its own valid ones, so that `-m` selects it as it would the valid case.
         line: the 1-based line on which it begins.
         error: all of its problems.
+        row_id: the id of the row that is invalid; `None` if the whole case is.
     """
 
     id: str
     tags: tuple[str, ...]
     line: int
     error: EvalFileError
+    row_id: str | None = None
+
+
+LoadedCase = EvalCase | CaseTemplate | InvalidCase
 
 
 def load_eval_file(
     path: Path, root: Path, default_guideline_patterns: Sequence[str] | None = None
-) -> tuple[EvalCase | InvalidCase, ...]:
+) -> tuple[LoadedCase, ...]:
     """Load the cases of an eval file.
 
     Args:
@@ -65,7 +74,8 @@ def load_eval_file(
             `None` for those of `.agentv/config.yaml`.
 
     Returns:
-        The cases in the order of the file, at least one.
+        The cases in the order of the file, at least one. A case with variables is a `CaseTemplate`, one for each of
+        its rows.
 
     Raises:
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
@@ -83,8 +93,9 @@ class _EvalFileLoader:
         self.shown_path = shown_path(path, root)
         self.given_patterns = default_guideline_patterns
         self.diagnostics: list[Diagnostic] = []
+        self.row_loader = RowLoader(path, root, self.shown_path)
 
-    def load(self) -> tuple[EvalCase | InvalidCase, ...]:
+    def load(self) -> tuple[LoadedCase, ...]:
         text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
         for problem in problems_that_matter(yaml_problems, document):
             self.add_diagnostic(problem.position, problem.text)
@@ -96,10 +107,15 @@ class _EvalFileLoader:
         if self.diagnostics or file_keys is None:
             raise EvalFileError(sorted(set(self.diagnostics)))
         source = YamlSource(text)
-        return tuple(
-            self.load_case(node, file_keys, Origin(self.path, self.shown_path, *node.position, source, index))
-            for index, node in nodes
-        )
+        loaded: list[LoadedCase] = []
+        for index, node in nodes:
+            origin = Origin(self.path, self.shown_path, *node.position, source, index)
+            case = self.load_case(node, file_keys, origin)
+            if isinstance(case, InvalidCase) or case.vars is None:
+                loaded.append(case)
+            else:
+                loaded += self.templates(case, node, document)
+        return tuple(loaded)
 
     def add_diagnostic(self, position: Position, text: str) -> None:
         self.diagnostics.append(Diagnostic(self.shown_path, position.line, position.column, text))
@@ -154,6 +170,24 @@ class _EvalFileLoader:
         case.model_fields_set.update(merged)
         case._origin = origin
         return case
+
+    def templates(self, case: EvalCase, node: Node, document: Node) -> Iterator[CaseTemplate | InvalidCase]:
+        """The templates of a case with variables: one for each row, or a single one."""
+        if case.parametrize is None:
+            yield CaseTemplate(case)
+            return
+        try:
+            rows = self.row_loader.load(case.parametrize, node, document)
+        except EvalFileError as error:
+            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in error.diagnostics]
+            yield InvalidCase(case.id, case.tags, case.line, EvalFileError(diagnostics))
+            return
+        for row in rows:
+            if isinstance(row, Row):
+                yield CaseTemplate(case, row)
+            else:
+                diagnostic = Diagnostic(row.path, *row.position, row.text, case_id=f"{case.id}[{row.id}]")
+                yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
 
     def invalid_case(
         self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys

@@ -10,10 +10,26 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.data_file import check_data_path
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
+from pytest_chatprompt.evalfile.response_format import read_response_format
+from pytest_chatprompt.evalfile.settings import read_settings
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
+from pytest_chatprompt.evalfile.variables import describe_data, find_problem
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -41,6 +57,33 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
     return names
 
 
+def _read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
+    if data is None or isinstance(data, str):
+        return data and check_data_path(data, "a list of tools")
+    return read_tools(data)
+
+
+def _read_format_or_path(data: Any) -> str | FrozenDict | None:
+    if isinstance(data, str):
+        return check_data_path(data, "a mapping with the key 'type'")
+    return read_response_format(data)
+
+
+def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    problem = find_problem(variables or {})
+    if problem is not None:
+        context = {"key": problem.key, "is_name": problem.is_name}
+        raise PydanticCustomError("invalid_variable", "{text}", {**context, "text": problem.text})
+    return variables
+
+
+def _check_parametrize(rows: Any) -> Any:
+    if rows is not None and not isinstance(rows, str | list):
+        text = "'parametrize' must be a list of rows or the path of a dataset, but is {description}"
+        raise PydanticCustomError("invalid_value", text, {"description": describe_data(rows)})
+    return rows
+
+
 class Execution(BaseModel):
     """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored."""
 
@@ -55,7 +98,15 @@ class Execution(BaseModel):
 
 
 class SharedKeys(StrictModel):
-    """The keys that an eval file and a case may both have."""
+    """The keys that an eval file and a case may both have.
+
+    Attributes:
+        settings: the parameters of the request, and mappings of them for single providers; `None` for none.
+        tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
+        tool_choice: which of the tools the model has to call; `None` if it is not set.
+        response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
+            is not set.
+    """
 
     description: str | None = None
     provider: Annotated[
@@ -68,6 +119,18 @@ class SharedKeys(StrictModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     guideline_patterns: TupleOf[str] | None = None
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
+    settings: Annotated[Mapping[str, Any] | None, PlainValidator(read_settings)] = None
+    tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
+    tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
+    response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
+    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
+    parametrize: Annotated[
+        Annotated[NonEmptyString, Tag("string")]
+        | Annotated[NonEmptyTupleOf[Any], Tag("list")]
+        | Annotated[None, Tag("null")],
+        Discriminator(value_kind),
+        BeforeValidator(_check_parametrize),
+    ] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
     expected_outcome: str | None = None

@@ -61,10 +61,9 @@ def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Positi
     """
     mark = error.problem_mark or error.context_mark or _START
     opening = error.context_mark or mark
-    lines = [*_LINE_BREAK.split(text), ""]
-    above = lines[mark.line - 1] if mark.line else ""
-    opening_line = lines[opening.line][opening.column :]
-    place = _Place(mark, lines[mark.line], above, opening, opening_line, error.context or "")
+    lines = _LINE_BREAK.split(text)
+    line, above, opening_line = (_line(lines, index) for index in (mark.line, mark.line - 1, opening.line))
+    place = _Place(mark, line, above, opening, opening_line[opening.column :], str(error.context))
     tab = _position_of_tab(place)
     if tab is not None:
         return tab, "indent with spaces, not a tab"
@@ -73,6 +72,11 @@ def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Positi
     if explain is None:
         return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
     return explain(place)
+
+
+def _line(lines: list[str], index: int) -> str:
+    """A line, or `""`: libyaml gives the end of a text a line of its own, and may count more line breaks than we do."""
+    return lines[index] if 0 <= index < len(lines) else ""
 
 
 def _position_of_tab(place: _Place) -> Position | None:
@@ -132,6 +136,8 @@ def _explain_end_of_block(place: _Place) -> tuple[Position, str]:
     before = place.before.rstrip()
     if before.strip(" -"):
         return mark_position(place.mark), f"nothing may follow the closing {before[-1]}; put the whole text in quotes"
+    if place.character == ":":
+        return mark_position(place.mark), "a key is missing before the colon; put quotes around text that begins with :"
     return mark_position(place.mark), "this line is indented less than the lines above, but more than those around them"
 
 
@@ -145,7 +151,7 @@ def _explain_quote(place: _Place) -> tuple[Position, str]:
 
 
 def _explain_escape(place: _Place) -> tuple[Position, str]:
-    start = place.line.rfind("\\", 0, place.mark.column + 1)
+    start = place.line[: place.mark.column + 1].rfind("\\")
     text = f"{place.line[start : start + 2]} is not an escape of YAML; write \\\\ for a backslash, or use single quotes"
     return Position(place.mark.line + 1, start + 1), text
 

@@ -2,18 +2,23 @@
 
 In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark.
 Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
-`yaml_file` and `prompt.file_reader` call it.
+`yaml_file`, `dataset` and `prompt.file_reader` call it.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
+# Opening a pipe waits until somebody writes to it. Windows has no such flag.
+_WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 
 
 class TextFileError(Exception):
@@ -45,14 +50,13 @@ def read_text(path: Path, root: Path) -> str:
         TextFileError: the file is a folder, a device or a pipe, is larger than `MAX_BYTES`, cannot be opened, is not
             valid UTF-8, or is a link that leads out of the root folder.
     """
-    if path.is_relative_to(root) and _links_outside(path, root):
-        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
+    _refuse_link_outside(path, root)
     content = read_regular_file(path, MAX_BYTES)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
         raise TextFileError(f"is not valid UTF-8 (byte 0x{content[error.start]:02X})", line, column) from error
 
 
@@ -66,23 +70,58 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
     Raises:
         TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
     """
+    with _open_regular_file(path, max_bytes) as (file, size):
+        content = file.read(size + 1)
+        if len(content) > size:
+            # The file is growing, or reports no size, as the files in /proc do.
+            content += file.read(max_bytes - size)
+    if len(content) > max_bytes:
+        raise TextFileError(_too_large(max_bytes))
+    return content
+
+
+def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
+    """Read a file line by line, without keeping the lines before.
+
+    Args:
+        path: the file. If it is inside the root folder, the target of its links must be inside too.
+        root: pytest's root folder.
+        max_bytes: the largest size of the file; a line may have `MAX_BYTES`.
+
+    Yields:
+        The lines with their line breaks, without a byte-order mark.
+
+    Raises:
+        TextFileError: as in `read_text`, or a line is too long.
+    """
+    _refuse_link_outside(path, root)
+    with _open_regular_file(path, max_bytes) as (file, _):
+        number, line = 1, file.readline(MAX_BYTES + 1).removeprefix(codecs.BOM_UTF8)
+        while line:
+            if len(line) > MAX_BYTES:
+                raise TextFileError(f"has a line that {_too_large(MAX_BYTES)}", number)
+            yield line
+            number, line = number + 1, file.readline(MAX_BYTES + 1)
+
+
+@contextmanager
+def _open_regular_file(path: Path, max_bytes: int) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file for reading if it is a regular one that is not too large; gives its size too."""
     try:
-        # Opening a pipe blocks until somebody writes to it, so open without waiting and look at the kind of file first.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
     try:
         size = _checked_size(os.fstat(descriptor), max_bytes)
         with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(size + 1)
-            if len(content) > size:
-                # The file is growing, or reports no size, as the files in /proc do.
-                content += file.read(max_bytes - size)
+            yield file, size
     finally:
         os.close(descriptor)
-    if len(content) > max_bytes:
-        raise TextFileError(_too_large(max_bytes))
-    return content
+
+
+def _refuse_link_outside(path: Path, root: Path) -> None:
+    if path.is_relative_to(root) and _links_outside(path, root):
+        raise TextFileError("is a link that leads out of the root folder; copy its target into the root folder")
 
 
 def _links_outside(path: Path, root: Path) -> bool:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, YamlProblem, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Node
 
 

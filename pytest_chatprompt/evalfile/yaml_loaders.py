@@ -66,7 +66,7 @@ class PythonLoader(yaml.SafeLoader):
 
     def scan_plain(self) -> Any:
         """Read a text without quotes; a `?` within it is text in flow mappings and lists too."""
-        start_mark = end_mark = self.get_mark()
+        start_mark = self.get_mark()
         indent = self.indent + 1
         chunks: list[str] = []
         blanks: list[str] = []
@@ -74,11 +74,11 @@ class PythonLoader(yaml.SafeLoader):
             self.allow_simple_key = False
             chunks += [*blanks, self.prefix(length)]
             self.forward(length)
-            end_mark = self.get_mark()
-            blanks = self.scan_plain_spaces(indent, start_mark)
+            blanks = self._blanks_in_plain(indent)
             if not blanks or (not self.flow_level and self.column < indent):
                 break
-        return yaml.ScalarToken("".join(chunks), True, start_mark, end_mark)
+        # Nobody reads where a text without quotes ends.
+        return yaml.ScalarToken("".join(chunks), True, start_mark, start_mark)
 
     def _plain_length(self) -> int:
         ends, after_colon = ("\0 \t\r\n,[]{}", "\0 \t\r\n,[]{}") if self.flow_level else ("\0 \t\r\n", "\0 \t\r\n")
@@ -89,7 +89,7 @@ class PythonLoader(yaml.SafeLoader):
             length += 1
         return length
 
-    def scan_plain_spaces(self, indent: int, start_mark: Any) -> list[str]:
+    def _blanks_in_plain(self, indent: int) -> list[str]:
         """Read the blanks or line breaks within a text without quotes; blanks may be tabs."""
         length = 0
         while self.peek(length) in " \t":
@@ -97,12 +97,12 @@ class PythonLoader(yaml.SafeLoader):
         blanks = self.prefix(length)
         self.forward(length)
         if self.peek() not in "\r\n":
-            return [blanks] if blanks else []
+            return [blanks]
         breaks = 0
         while self.peek() in " \t\r\n":
             if self.peek() == "\t" and self.column < indent:
-                problem = "found a tab character that violates indentation"
-                raise ScannerError("while scanning a plain scalar", start_mark, problem, self.get_mark())
+                # The tab at this place says what is wrong.
+                raise ScannerError(problem_mark=self.get_mark())
             if self.peek() in " \t":
                 self.forward()
                 continue
@@ -116,18 +116,17 @@ class PythonLoader(yaml.SafeLoader):
     def scan_flow_scalar(self, style: str) -> Any:
         """Read a text in quotes; two surrogates are one character, as JSON writes it."""
         start_mark = self.get_mark()
-        context = "while scanning a double-quoted scalar"
         try:
             token = super().scan_flow_scalar(style)
         except (ValueError, OverflowError):
-            raise ScannerError(context, start_mark, _TOO_STRICT[1], self.get_mark()) from None
+            raise ScannerError(problem=_TOO_STRICT[1], problem_mark=self.get_mark()) from None
         if _SURROGATE.search(token.value):
             token.value = token.value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             lone = next(
                 (match for match in _ESCAPE.finditer(str(start_mark.buffer), start_mark.pointer) if match[1]), None
             )
             if lone is not None and lone.start() < token.end_mark.pointer:
-                raise ScannerError(context, start_mark, _TOO_STRICT[1], _mark_after(start_mark, lone.start()))
+                raise ScannerError(problem=_TOO_STRICT[1], problem_mark=_mark_after(start_mark, lone.start()))
         return token
 
 

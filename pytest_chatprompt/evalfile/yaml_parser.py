@@ -2,7 +2,7 @@
 
 In: the text of a YAML file. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a
 key that is not a string, a tag).
-`yaml_file` parses files with it; a case keeps a `YamlSource` to look up positions later.
+`yaml_file` parses files with it; a case keeps a `yaml_source.YamlSource` to look up positions later.
 
 It builds the tree from PyYAML's events without recursion; `yaml_loaders` makes them. An alias shares its target instead
 of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.
@@ -11,8 +11,7 @@ of copying it, and depth and size are limited while parsing, so a hostile file i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import yaml
 from yaml.constructor import SafeConstructor
@@ -20,6 +19,7 @@ from yaml.resolver import Resolver
 
 from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
 from pytest_chatprompt.evalfile.yaml_loaders import FastLoader, PythonLoader, hide_former_line_breaks, is_too_strict
+from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position, mark_position
 
 MAX_DEPTH: Final = 100
@@ -32,32 +32,6 @@ _IF_TEXT: Final = "put it in quotes if you mean text"
 _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 
 
-class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text.
-
-    Args:
-        position: where it is.
-        text: what is wrong, and what to write instead.
-    """
-
-    position: Position
-    text: str
-
-
-class UnexpectedValue(YamlProblem):
-    """A key that is not a string, or a value that is not what it looks like; in data that nobody reads, it may be."""
-
-    __slots__ = ()
-
-
-class YamlError(Exception):
-    """A text is not one valid YAML document; `problem` says where and why."""
-
-    def __init__(self, position: Position, text: str) -> None:
-        self.problem = YamlProblem(position, text)
-        super().__init__(text)
-
-
 @dataclass(slots=True)
 class _OpenCollection:
     """A mapping or sequence whose end the parser has not reached yet."""
@@ -66,24 +40,6 @@ class _OpenCollection:
     is_mapping: bool
     anchor: str | None
     nodes: list[Node] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class YamlSource:
-    """A YAML text that is parsed again when somebody needs a position in it.
-
-    Keeping the trees of all cases would take most of a run's memory, and few runs need them.
-
-    Args:
-        text: a text that `parse_yaml` has parsed without `YamlError`.
-    """
-
-    text: str
-
-    @cached_property
-    def root(self) -> Node:
-        """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)[0]
 
 
 def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
@@ -105,12 +61,11 @@ def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
         position, reason = explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except yaml.reader.ReaderError as error:
-        # PyYAML's position counts bytes or characters, depending on the parser, so look for the character again.
-        forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        before = text[: forbidden.start()] if forbidden else ""
-        character = f"the character U+{ord(forbidden[0]):04X}" if forbidden else "a character"
+        # Both loaders refuse the same characters, but one counts bytes and one characters, so look for it again.
+        before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
         position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise YamlError(position, f"not valid YAML: {character} is not allowed") from error
+        reason = f"not valid YAML: the character U+{ord(text[len(before)]):04X} is not allowed"
+        raise YamlError(position, reason) from error
 
 
 def _compose(text: str) -> tuple[Node, list[YamlProblem]]:
@@ -166,7 +121,7 @@ class _Composer:
     def begin_collection(self, event: Any) -> None:
         if len(self.open) >= MAX_DEPTH:
             raise YamlError(mark_position(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
-        if event.tag is not None and not event.implicit:
+        if event.tag not in (None, "!"):
             self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
         if event.anchor:
             self.anchors[event.anchor] = None
@@ -245,8 +200,10 @@ class _Composer:
 
 
 def _not_a_string(key: Node) -> str:
-    if isinstance(key.value, dict | tuple):
-        return f"the key is a {'mapping' if isinstance(key.value, dict) else 'list'}; a key must be a string"
+    if isinstance(key.value, dict):
+        return "the key is a mapping; a key must be a string, and text that begins with { must be in quotes"
+    if isinstance(key.value, tuple):
+        return "the key is a list; a key must be a string"
     return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
 
 

@@ -68,6 +68,16 @@ class Node:
                     node = node.value[step]
         return node
 
+    def find_entry(self, keys: tuple[str | int, ...]) -> Entry | None:
+        """Follow keys from this node to the last of them; `None` if one does not exist."""
+        node, entry = self, None
+        for key in keys:
+            entry = node.value.get(key) if isinstance(node.value, dict) else None
+            if entry is None:
+                return None
+            node = entry.node
+        return entry
+
     def key_position(self, key: str) -> Position:
         """The position of a key of this mapping, or of the mapping itself if it has no such key."""
         entry = self.value.get(key) if isinstance(self.value, dict) else None

@@ -19,12 +19,15 @@ import pytest
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
-from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.evalfile.case_template import written_cases
+from pytest_chatprompt.evalfile.literal_templates import find_literal_template
+from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase, load_eval_file
 from pytest_chatprompt.items.case_function import run_case
+from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.parametrize import (
     ItemTemplates,
-    callspec_id,
+    callspec_of_row,
     fixture_info,
     response_fixtures,
     snapshot_parameters,
@@ -81,12 +84,14 @@ class EvalFile(pytest.Module):
         tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
-        for case in cases:
-            if isinstance(case, EvalCase):
-                tag_uses.add(case)
+        written = list(written_cases(cases))
+        FileWarnings.of(self.config).add(find_literal_template(written))
+        for case in written:
+            tag_uses.add(case)
         templates = ItemTemplates(self, run_case)
         items = [item for case in cases for item in self._items(case, templates)]
         # Runs of pytest-repeat share a name.
+        self._refuse_equal_names(items)
         names = list(dict.fromkeys((item.case.id, item.label) for item in items))
         stems = dict(zip(names, snapshot_stems(names), strict=True))
         for item in items:
@@ -128,18 +133,34 @@ class EvalFile(pytest.Module):
                 by_stem[folder][normalized_name(path.stem)].append(path)
         return by_stem[folder][normalized_name(self.path.stem)]
 
-    def _items(self, case: EvalCase | InvalidCase, templates: ItemTemplates) -> Iterator[EvalItem]:
+    def _refuse_equal_names(self, items: Iterable[EvalItem]) -> None:
+        """Refuse items of different rows with one name: `a-b` may be the row `a-b`, or the row `a` with a parameter."""
+        rows: dict[tuple[str, str], str | None] = {}
+        for item in items:
+            if not isinstance(item.case, EvalCase):
+                row_id = item.case.row_id
+                first = rows.setdefault((item.case.id, item.label), row_id)
+                if first != row_id:
+                    raise self.CollectError(
+                        f"{item.nodeid}: the rows {first!r} and {row_id!r} have the same name once a provider or "
+                        "parameters are added; rename one of them"
+                    )
+
+    def _items(self, case: LoadedCase, templates: ItemTemplates) -> Iterator[EvalItem]:
         options = self.config.stash[options_key]
-        requested = case.provider if isinstance(case, EvalCase) else None
+        requested = None if isinstance(case, InvalidCase) else case.provider
+        row_id = None if isinstance(case, EvalCase) else case.row_id
         is_list = isinstance(requested, tuple) and options.provider is None
         names = requested if isinstance(requested, tuple) else (requested,)
         self._register_markers(case.tags)
         for name in names if is_list else names[:1]:
             provider_name = options.provider or name or options.default_provider
             without_name = templates.get(provider_name, in_id=False)
+            with_name = templates.get(provider_name, in_id=is_list, has_row=row_id is not None)
             # The label has the provider's name as it is, while pytest escapes it in ids.
-            for template, unnamed in zip(templates.get(provider_name, in_id=is_list), without_name, strict=True):
-                yield self._item(case, provider_name, template, parameters=snapshot_parameters(unnamed))
+            for template, unnamed in zip(with_name, without_name, strict=True):
+                label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))
+                yield self._item(case, provider_name, template, label=label, row_id=row_id)
 
     def _register_markers(self, tags: Iterable[str]) -> None:
         """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
@@ -149,20 +170,20 @@ class EvalFile(pytest.Module):
                 self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
 
     def _item(
-        self, case: EvalCase | InvalidCase, provider_name: str, template: pytest.Function, *, parameters: str
+        self, case: LoadedCase, provider_name: str, template: pytest.Function, *, label: str, row_id: str | None
     ) -> EvalItem:
         base = node_name(case.id)
-        bracket = callspec_id(template)
+        callspec = callspec_of_row(template, None if row_id is None else node_name(row_id))
         item = EvalItem.from_parent(
             self,
-            name=f"{base}[{bracket}]" if bracket else base,
+            name=base if callspec is None else f"{base}[{callspec.id}]",
             originalname=base,
             callobj=run_case,
-            callspec=getattr(template, "callspec", None),
+            callspec=callspec,
             fixtureinfo=fixture_info(template),
             case=case,
             provider_name=provider_name,
-            label="-".join(filter(None, (provider_name, parameters))),
+            label=label,
             response_fixtures=response_fixtures(template),
             snapshot_folder=self.snapshot_folder,
         )
@@ -194,11 +215,13 @@ def _markers_with_arguments(config: pytest.Config) -> set[str]:
     return {line.partition("(")[0] for line in registered if "(" in line and "()" not in line} - {"skip", "xfail"}
 
 
-def _check_tags(case: EvalCase | InvalidCase, reserved: set[str]) -> EvalCase | InvalidCase:
+def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
     """The case; an invalid one if one of its tags is a marker that takes arguments."""
     unusable = [tag for tag in case.tags if tag in reserved]
     if not unusable or isinstance(case, InvalidCase):
         return case
     text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; rename the tag"
-    error = EvalFileError([case_diagnostic(case, text, "tags")])
-    return InvalidCase(case.id, tuple(tag for tag in case.tags if tag not in unusable), case.line, error)
+    written = case if isinstance(case, EvalCase) else case.case
+    error = EvalFileError([case_diagnostic(written, text, "tags")])
+    tags = tuple(tag for tag in case.tags if tag not in unusable)
+    return InvalidCase(case.id, tags, case.line, error, case.row_id)

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning, UnknownProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.loader import InvalidCase
+from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 
@@ -26,7 +26,7 @@ class EvalItem(pytest.Function):
     """One case that is sent through one provider.
 
     Attributes:
-        case: the case, or what is wrong with it.
+        case: the case, its template, or what is wrong with it.
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
@@ -39,7 +39,7 @@ class EvalItem(pytest.Function):
     def __init__(
         self,
         *,
-        case: EvalCase | InvalidCase,
+        case: LoadedCase,
         provider_name: str,
         label: str,
         response_fixtures: tuple[str, ...],
@@ -67,17 +67,17 @@ class EvalItem(pytest.Function):
         return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
 
     def valid_case(self) -> EvalCase:
-        """The case.
+        """The case, with its variables filled in.
 
         Raises:
             EvalFileError: the case is invalid.
         """
         if isinstance(self.case, InvalidCase):
             raise self.case.error
-        return self.case
+        return self.case if isinstance(self.case, EvalCase) else self.case.render()
 
     def warn(self, warning: Warning) -> None:
-        """Issue a warning at the line of the message that it is about, else at that of the case."""
+        """Issue a warning at the line of the message or option that it is about, else at that of the case."""
         position = self._position_of(warning)
         warnings.warn_explicit(
             warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
@@ -92,7 +92,7 @@ class EvalItem(pytest.Function):
             # A fixture of the project went on although the case is invalid.
             return f"{self.nodeid}: {error}"
         path = self.case.origin.shown_path
-        return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.id))
+        return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.full_id))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
@@ -112,6 +112,9 @@ class EvalItem(pytest.Function):
         origin = self.case.origin
         if isinstance(error, UnknownProviderError):
             return origin.position_of_provider(self.provider_name) or origin.position
+        location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
+        if location:
+            return origin.position_of_option(location, self.provider_name)
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
 

@@ -20,8 +20,11 @@ from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
@@ -36,12 +39,19 @@ class OwnCodeCapture:
         item: the test.
         redactor: learns the credentials in the requests.
         place: of its recording; `None` if the run neither replays nor records.
+        note_sent: called with what the test has sent, when it ends; `None` if nobody wants to know.
 
     Attributes:
         has_passed: whether the call phase of the test has passed.
     """
 
-    def __init__(self, item: pytest.Item, redactor: Redactor, place: RecordingPlace | None = None) -> None:
+    def __init__(
+        self,
+        item: pytest.Item,
+        redactor: Redactor,
+        place: RecordingPlace | None = None,
+        note_sent: Callable[[tuple[SentRequest, ...]], None] | None = None,
+    ) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
@@ -50,6 +60,7 @@ class OwnCodeCapture:
         self.api.recording = None if place is None else place.open()
         self.has_passed = False
         self._place = place
+        self._note_sent = note_sent
         self._item = item
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
@@ -80,6 +91,8 @@ class OwnCodeCapture:
         self._stack.close()
         if self._place is not None and self.api.recording is not None:
             self._save(self._place, self.api.recording)
+        if self._note_sent is not None:
+            self._note_sent(self.api.sent)
         thread = self._find_late_thread()
         if thread is not None:
             warnings.warn(

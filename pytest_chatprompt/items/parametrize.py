@@ -6,7 +6,8 @@ parameters; `file` takes the parameters and fixtures of each case's item from th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Final, cast
 
@@ -16,9 +17,11 @@ from pytest_chatprompt.items.item import RESPONSE_FIXTURE
 
 # The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
+# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
+ROW_PARAMETER: Final = "_eval_row"
 # pytest-repeat numbers the runs of a test with this parameter, the last of all.
 _REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
-_Templates = dict[tuple[str, bool], list[pytest.Function]]
+_Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
 
@@ -40,32 +43,34 @@ class ItemTemplates:
         owner = file if file.parent is None or _may_differ_between_files(file) else file.parent
         self._templates: _Templates = owner.stash.setdefault(_templates_key, {})
 
-    def get(self, provider_name: str, *, in_id: bool) -> list[pytest.Function]:
+    def get(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
         """The templates of a case, at least one.
 
         Args:
             provider_name: the provider that the case goes through.
             in_id: whether its name is part of the node id, as it is where the case has several.
+            has_row: whether a row is part of the node id; `callspec_of_row` puts it there.
         """
-        key = (provider_name, in_id)
+        key = (provider_name, in_id, has_row)
         if key not in self._templates:
-            name_in_id = provider_name if in_id else None
-            requested = [PROVIDER_PARAMETER] if in_id else []
-            without_provider = self._make(name_in_id, requested)
+            # In this order, in front of all other parameters.
+            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
+            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
+            without_provider = self._make(in_front, [*in_front])
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make(name_in_id, [*requested, f"{provider_name}_provider"])
+            with_provider = self._make(in_front, [*in_front, f"{provider_name}_provider"])
             is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
             self._templates[key] = with_provider if is_parametrized else without_provider
         return self._templates[key]
 
-    def _make(self, provider_in_id: str | None, fixture_names: Sequence[str]) -> list[pytest.Function]:
+    def _make(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
         """Let pytest collect a copy of the test function that uses more fixtures."""
         name = self._test_function.__name__
         function = FunctionType(self._test_function.__code__, self._test_function.__globals__, name)
         function.__dict__.update(
             __test__=True,
             pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
-            provider_in_id=provider_in_id,
+            parameters_in_front=in_front,
         )
         setattr(self._file.obj, name, function)
         return list(self._file.ihook.pytest_pycollect_makeitem(collector=self._file, name=name, obj=function))
@@ -76,6 +81,24 @@ def callspec_id(template: pytest.Function) -> str:
     # Only parametrized items have it, and pytest has no public name for it.
     callspec = getattr(template, "callspec", None)
     return "" if callspec is None else str(callspec.id)
+
+
+def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
+    """The parameters of a template, with the name of a row in their id.
+
+    Args:
+        template: made with `has_row`, unless the name is `None`.
+        row_name: the name of the row; `None` for an item without one.
+
+    Returns:
+        What the constructor of a function item takes; `None` for no parameters.
+    """
+    callspec: Any = getattr(template, "callspec", None)
+    if row_name is None:
+        return callspec
+    # Not public: asking pytest for each row would make another item for it, and take as long again.
+    names = [row_name if name == ROW_PARAMETER else name for name in callspec._idlist]
+    return replace(callspec, _idlist=names)
 
 
 def snapshot_parameters(template: pytest.Function) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
-from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
+from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER, ROW_PARAMETER
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.wording import shown_path
 
@@ -132,7 +132,9 @@ class PrefetchRules:
         """A reason for each parameter of an item, but for those of installed plugins, such as pytest-repeat's."""
         for name in getattr(getattr(item, "callspec", None), "params", ()):
             definition = _last(manager.getfixturedefs(name, item))
-            if name != PROVIDER_PARAMETER and (definition is None or self._is_from_project(definition.func)):
+            if name not in (PROVIDER_PARAMETER, ROW_PARAMETER) and (
+                definition is None or self._is_from_project(definition.func)
+            ):
                 yield f"the fixture {name} is parametrized"
 
     def _overrides(self, item: EvalItem, manager: Any) -> Iterator[str]:

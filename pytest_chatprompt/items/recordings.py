@@ -87,7 +87,8 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
     recording = place.open(getattr(provider, "base_url", None))
     if recording is None or compared.invocation is not None or not compared.sent:
         raise ReplayError(place.describe_missing_answer())
-    api.queue_again(compared.replies)
+    for reply in compared.replies:
+        api.reply_queue.add(reply)
     exchange = capture_replayed(provider, compared.request, api, recording)
     return LiveResponse(compared, exchange.response, recording)
 

@@ -18,9 +18,9 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
+from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
-from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
 from pytest_chatprompt.items.snapshot_uses import TestSnapshotUses
@@ -28,6 +28,7 @@ from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
+from pytest_chatprompt.snapshots.moved_recordings import Senders, is_recording
 from pytest_chatprompt.snapshots.unused import unused_snapshots
 from pytest_chatprompt.wording import shown_path
 
@@ -61,6 +62,7 @@ class EvalSession:
     _reader: FileReader | None = None
     _router: PassThroughRouter | None = None
     _api: EvalAPI | None = None
+    _moved: list[tuple[Path, Path]] = field(default_factory=list)
     _test_snapshots: TestSnapshotUses = field(default_factory=TestSnapshotUses)
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -125,15 +127,17 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Put the provider of a case with several into the ids of its items, in front of all other parameters."""
-        name = getattr(metafunc.function, "provider_in_id", None)
-        if name is not None and isinstance(metafunc.definition.parent, EvalFile):
-            metafunc.parametrize(PROVIDER_PARAMETER, [name])
+        """Put the provider of a case with several, and its row, into the ids of its items, before other parameters."""
+        parameters = getattr(metafunc.function, "parameters_in_front", None)
+        if parameters and isinstance(metafunc.definition.parent, EvalFile):
+            for name, value in parameters.items():
+                metafunc.parametrize(name, [value])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which items were selected, and warn about tags that look mistyped."""
+        """Note which items were selected, and warn about what is probably a mistake in an eval file."""
         # Each worker of pytest-xdist collects all files; the first one warns.
         if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+            FileWarnings.of(self.config).warn()
             TagUses.of(self.config).warn()
         # No test has run yet, so a failure is a file that could not be collected.
         self.is_incomplete = session.testsfailed > 0
@@ -180,10 +184,30 @@ class EvalSession:
         option = self.config.option
         unused = self.unused | self.unused_of_tests
         if self._removes_unused:
-            for path in unused:
+            self._take_along_recordings()
+            for path in self.unused | self.unused_of_tests:
                 remove_snapshot(path)
-        elif unused and not option.update_snapshots and not option.warn_unused_snapshots:
+        elif not option.update_snapshots and not option.warn_unused_snapshots and not all(map(is_recording, unused)):
+            # An unused recording alone is no failure.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _take_along_recordings(self) -> None:
+        """Move the unused recordings whose requests other tests send now to these tests, such as renamed ones."""
+        unused = self.unused | self.unused_of_tests
+        recordings = sorted(filter(is_recording, unused))
+        if not recordings:
+            return
+        folders = {path.parent for path in unused} | {file.snapshot_folder for file in self._files.values()}
+        senders = Senders([*folders, *map(Path, self._test_snapshots.modules)], self._test_snapshots.sent, unused)
+        for path in recordings:
+            place = senders.new_place(path, self.config.rootpath)
+            if place is not None:
+                self.unused.discard(path)
+                self.unused_of_tests.discard(path)
+            if place is not None and place != path:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(place)
+                self._moved.append((path, place))
 
     def merge_worker(self, output: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
@@ -205,7 +229,7 @@ class EvalSession:
             (self.unused, "eval snapshot", "the case or the provider is no longer defined"),
             (self.unused_of_tests, "snapshot", "no test compares with it"),
         )
-        if not any(paths for paths, _, _ in unused):
+        if not self._moved and not any(paths for paths, _, _ in unused):
             return
         terminalreporter.write_sep("-", "eval snapshots")
         state = "removed" if self._removes_unused else "unused"
@@ -215,6 +239,9 @@ class EvalSession:
                 terminalreporter.write_line(f"{len(paths)} {nouns} {state}: {reason}.")
             for path in sorted(paths):
                 terminalreporter.write_line(f"  {shown_path(path, self.config.rootpath)}")
+        for old, new in self._moved:
+            names = (shown_path(path, self.config.rootpath) for path in (old, new))
+            terminalreporter.write_line(f"Its requests are sent by another test now: moved {' to '.join(names)}")
         if not self._removes_unused:
             terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
 

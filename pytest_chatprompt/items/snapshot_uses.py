@@ -15,8 +15,11 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.unused import unused_test_snapshots
 
 
@@ -29,6 +32,7 @@ class TestSnapshotUses:
             snapshots.
         passed: the node ids of tests that passed.
         asserted: the snapshots that tests have compared with.
+        sent: in a run that updates, the recordings of tests, each with the hashes of what the test sent.
     """
 
     # Pytest would take it for a test class.
@@ -37,6 +41,7 @@ class TestSnapshotUses:
     modules: dict[str, dict[str, str]] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
     asserted: set[str] = field(default_factory=set)
+    sent: dict[str, list[str]] = field(default_factory=dict)
 
     _collected: Counter[Path] = field(default_factory=Counter)
 
@@ -72,15 +77,31 @@ class TestSnapshotUses:
         """Note that a test has compared with a snapshot."""
         self.asserted.add(str(path))
 
+    def note_sent(self, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
+        """Note what a test has sent.
+
+        Args:
+            place: of its recording.
+            sent: in any order.
+        """
+        hashes = [request_sha256(each.endpoint, place.masks.apply(each.body)) for each in sent]
+        self.sent[str(place.path)] = hashes
+
     def as_data(self) -> dict[str, Any]:
         """What `merge` takes, for another process."""
-        return {"modules": self.modules, "passed": list(self.passed), "asserted": list(self.asserted)}
+        return {
+            "modules": self.modules,
+            "passed": list(self.passed),
+            "asserted": list(self.asserted),
+            "sent": self.sent,
+        }
 
     def merge(self, data: dict[str, Any]) -> None:
         """Add what a worker noted."""
         self.modules |= data["modules"]
         self.passed |= set(data["passed"])
         self.asserted |= set(data["asserted"])
+        self.sent |= data["sent"]
 
     def find_unused(self) -> Iterable[Path]:
         """The snapshots and recordings that no test uses."""

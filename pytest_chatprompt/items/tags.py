@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 import pytest
 
-from pytest_chatprompt.errors import EvalFileWarning
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.items.file_warnings import issue
 
 _OFTEN: Final = 5
 # `smoek` and `smoke` are 0.8 alike.
@@ -64,7 +63,7 @@ def _without_digits(tag: str) -> str:
 def _warn(case: EvalCase, tag: str, similar: str, count: int) -> None:
     text = f"case {case.id!r}: the tag {tag!r} is used once, {similar!r} {count} times; did you mean {similar!r}?"
     line = case.origin.position_of("tags").line
-    warnings.warn_explicit(EvalFileWarning(text), category=None, filename=str(case.path), lineno=line)
+    issue(text, str(case.path), line)
 
 
 _key: Final = pytest.StashKey[TagUses]()

@@ -114,7 +114,12 @@ class SnapshotMatcher:
             capture: shows what its provider sends for a request.
         """
         try:
-            request = build_request(case.load(), self.reader, project_system_prompt=self.system_prompt)
+            request = build_request(
+                case.load(),
+                self.reader,
+                project_system_prompt=self.system_prompt,
+                provider_name=case.provider_name,
+            )
             exchange = capture(request)
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
             is_equal = read_snapshot(case.snapshot_path) == dump(data)

@@ -6,30 +6,17 @@ One reader serves a whole run and reads each file once. `attachments` calls it; 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
+from pytest_chatprompt.evalfile.file_search import FileSearchError, ResolvedFile, find_file
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
-from pytest_chatprompt.wording import shown_path
 
 
 class AttachmentError(Exception):
     """A file that a case names is missing, outside the root folder, or not text."""
-
-
-class ResolvedFile(NamedTuple):
-    """Where a file is that a case names.
-
-    Args:
-        path: absolute, with `..` resolved and links not followed.
-        root_path: the same relative to the root folder, with `/`; guideline patterns are matched against it.
-    """
-
-    path: Path
-    root_path: str
 
 
 @dataclass(slots=True)
@@ -44,6 +31,7 @@ class FileReader:
     _texts: dict[Path, str] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
     _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
+    _parsed: dict[Hashable, Any] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
         """Find a file that a case names.
@@ -57,14 +45,12 @@ class FileReader:
         """
         if (name, folder) in self._found_files:
             return self._found_files[name, folder]
-        candidates = [Path(os.path.normpath(start / name.lstrip("/"))) for start in self._start_folders(name, folder)]
-        for candidate in candidates:
-            if os.path.lexists(candidate):
-                found = ResolvedFile(candidate, self._root_path(candidate, name))
-                self._found_files[name, folder] = found
-                return found
-        tried = ", ".join(dict.fromkeys(self._shown_candidate(candidate) for candidate in candidates))
-        raise AttachmentError(f"file {name} not found; tried {tried}")
+        try:
+            found = find_file(name, folder, self.root)
+        except FileSearchError as error:
+            raise AttachmentError(str(error)) from error
+        self._found_files[name, folder] = found
+        return found
 
     def read(self, path: Path, name: str) -> str:
         """Read a file that `find` found.
@@ -87,24 +73,13 @@ class FileReader:
             self._texts[path] = text.replace("\r\n", "\n").rstrip("\n")
         return self._texts[path]
 
-    def _start_folders(self, name: str, folder: Path) -> Iterator[Path]:
-        if name.startswith("/"):
-            yield self.root
-            return
-        yield folder
-        if folder.is_relative_to(self.root):
-            yield from (parent for parent in folder.parents if parent.is_relative_to(self.root))
+    def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:
+        """What a file holds as data, which is parsed on first use.
 
-    def _root_path(self, path: Path, name: str) -> str:
-        # Not `Path.resolve`, which raises an error for a link to itself; opening the file reports that.
-        real_path, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(self.root))
-        if not real_path.is_relative_to(real_root):
-            raise AttachmentError(
-                f"file {name} is outside the root folder; only files inside it can be sent, so copy it there"
-            )
-        # A path that leaves the root folder may lead back into it through a link.
-        return shown_path(path, self.root) if path.is_relative_to(self.root) else shown_path(real_path, real_root)
-
-    def _shown_candidate(self, path: Path) -> str:
-        # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
-        return shown_path(path, self.root) if path.is_relative_to(self.root) else path.name
+        Args:
+            key: the file, and what it is read for.
+            parse: parses its text; raises an error each time that it is called if the text is invalid.
+        """
+        if key not in self._parsed:
+            self._parsed[key] = parse()
+        return self._parsed[key]

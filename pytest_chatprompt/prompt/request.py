@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
+from pytest_chatprompt.evalfile.response_format import read_response_format
+from pytest_chatprompt.evalfile.settings import read_request_settings
+from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
 from pytest_chatprompt.prompt.attachments import read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.rendering import render_messages
+from pytest_chatprompt.prompt.request_options import request_options
 from pytest_chatprompt.prompt.transcript import render_transcript
 
 
@@ -32,7 +37,12 @@ class ProviderRequest(BaseModel):
         input_files: absolute paths of all files that the case names, guidelines included, each once.
         guideline_files: those of `input_files` that are guidelines.
         metadata: the case's metadata; `systemPrompt` is the system prompt.
-        eval_case_id: the id of the case; `None` if the request was not built from a case.
+        settings: the parameters that the case sets for its provider, by name; `None` leaves one out.
+        tools: what the model may call, in the shape of OpenAI's chat completions or Responses.
+        tool_choice: which of the tools the model has to call, in the same shape; `None` if it is not set.
+        response_format: the shape of the answer, in the same shape; `None` if it is not set.
+        eval_case_id: the id of the case, with its row if it has one: `qa[eiffel]`; `None` if the request was not built
+            from a case.
         adjustments: how the chat prompt differs from the messages that the author wrote.
         question_adjustments: those of `adjustments` that apply to the question too.
     """
@@ -45,18 +55,29 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], PlainValidator(read_request_settings)] = Field(default_factory=FrozenDict)
+    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)] = ()
+    tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
+    response_format: Annotated[Mapping[str, Any] | None, PlainValidator(read_response_format)] = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()
 
 
-def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: str | None = None) -> ProviderRequest:
+def build_request(
+    case: EvalCase,
+    reader: FileReader,
+    *,
+    project_system_prompt: str | None = None,
+    provider_name: str | None = None,
+) -> ProviderRequest:
     """Build the request of a case; this is where its files are read.
 
     Args:
         case: a case that was read from an eval file.
         reader: the run's file reader.
         project_system_prompt: the project's default system prompt; `""` for none at all, `None` if it is not set.
+        provider_name: the name by which the provider was asked for, whose own settings count; `None` for none.
 
     Returns:
         The request, with every field filled in.
@@ -81,7 +102,8 @@ def build_request(case: EvalCase, reader: FileReader, *, project_system_prompt: 
         input_files=tuple(dict.fromkeys(attachment.path for attachment in attachments.values())),
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
-        eval_case_id=case.id,
+        eval_case_id=case.full_id,
+        **request_options(case, reader, provider_name),
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )

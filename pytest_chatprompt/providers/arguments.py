@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -33,37 +33,41 @@ NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=
 _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
 
 
-def check_settings(provider: object, settings: Mapping[str, Any], settings_type: type) -> None:
+def check_settings(
+    provider: object, settings: Mapping[str, Any], settings_type: type, lacking: Set[str] = frozenset()
+) -> None:
     """Refuse settings with an unknown name or an invalid value.
 
     Args:
         provider: the object that the settings were given to; errors name its class.
         settings: the keyword arguments by name; an empty mapping is fine.
         settings_type: the `TypedDict` that declares them, such as `ChatSettings`.
+        lacking: the names of it that this provider has not.
 
     Raises:
         TypeError: there is no setting of that name.
         ValueError: a value does not fit its annotation.
     """
-    check_names(provider, settings, settings_type)
+    check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
         _check(provider, name, value, _settings_adapter(settings_type, name))
 
 
-def check_names(provider: object, names: Iterable[str], settings_type: type) -> None:
+def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
     """Refuse settings with an unknown name.
 
     Args:
         provider: the object that the settings were given to.
         names: the names of the settings.
         settings_type: the `TypedDict` that declares them.
+        lacking: the names of it that this provider has not.
 
     Raises:
         TypeError: there is no setting of that name.
     """
     for name in names:
-        if name not in settings_type.__annotations__:
-            known = sorted({*_own_arguments(type(provider)), *settings_type.__annotations__})
+        if name in lacking or name not in settings_type.__annotations__:
+            known = sorted({*_own_arguments(type(provider)), *settings_type.__annotations__} - lacking)
             suggestion = did_you_mean(name, known)
             hint = f" ({suggestion})" if suggestion else ""
             raise TypeError(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.providers.agents.base import left_out
 from pytest_chatprompt.providers.agents.portable import portable_invocation, portable_text
 
 
@@ -51,7 +52,7 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path) -> dict[st
     if exchange.invocation is not None:
         data |= {"question": exchange.request.question, **portable_invocation(exchange.invocation, root)}
         data |= _requests_of_agent(exchange, root)
-        return data | _adjustments(exchange.request.question_adjustments)
+        return data | _adjustments((*exchange.request.question_adjustments, *left_out(exchange.request)))
     match exchange.sent:
         case []:
             prompt = exchange.request.chat_prompt or ()

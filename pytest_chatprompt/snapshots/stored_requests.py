@@ -6,15 +6,17 @@ call it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
+from pytest_chatprompt.capture.recording.recorded_reply import data_sha256, request_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
 
+# What a recorded answer of an agent belongs to, as in `snapshot_data.payload_data`.
+_AGENT_KEYS: Final = ("argv", "prompt", "files", "requests")
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -42,6 +44,12 @@ def stored_requests(path: Path) -> list[tuple[str, Any]]:
     ]
 
 
-def request_hashes(requests: Iterable[tuple[str, Any]]) -> frozenset[str]:
-    """The hashes of requests, by which recordings know them."""
-    return frozenset(request_sha256(endpoint, body) for endpoint, body in requests)
+def stored_hashes(path: Path) -> frozenset[str]:
+    """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
+    hashes = {request_sha256(endpoint, body) for endpoint, body in stored_requests(path)}
+    data = stored_data(path)
+    if "argv" in data:
+        hashes.add(data_sha256({key: data[key] for key in _AGENT_KEYS if key in data}))
+    elif "messages" in data:
+        hashes.add(data_sha256(data["messages"]))
+    return frozenset(hashes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -79,6 +79,15 @@ class Peer(Side):
         """Write the cases, and run them once, so that compiling and filling caches is not measured."""
         self.write(folder, project.cases)
         self.run(folder, project.cases)
+
+
+@dataclass(frozen=True)
+class WithoutRows(Side):
+    """A run of the same project, where each row is a case."""
+
+    def prepare(self, folder: Path, project: Project) -> None:
+        """Write the cases, and their snapshots if the runs need them."""
+        super().prepare(folder, replace(project, has_rows=False))
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,22 @@ _HALF_AGAINST_ALL: Final = Comparison(
     _with_plugin(_CHATPROMPT),
     runs=3,
 )
+_ROWS: Final = [
+    Comparison(
+        f"{name} {size:,} rows, against as many cases",
+        Project(size, has_rows=True),
+        Side((*_PYTEST_WITH_SYRUPY, "-p", _CHATPROMPT), arguments, output, starts_without_snapshots=bool(arguments)),
+        WithoutRows(
+            (*_PYTEST_WITH_SYRUPY, "-p", _CHATPROMPT), arguments, output, starts_without_snapshots=bool(arguments)
+        ),
+        budget,
+        runs=3,
+    )
+    for name, size, arguments, output, budget in (
+        ("collect", 20_000, ("--collect-only",), _COLLECTED, 1.0),
+        ("compare", 5_000, (), "{items} passed", 1.2),
+    )
+]
 _SINGLE_ROWS: Final = [
     _against_floor("compare 5,000 in 500 files", Project(5_000, files=500)),
     _against_floor(
@@ -280,6 +305,7 @@ COMPARISONS: Final = [
     *_COLLECT,
     _HALF,
     _HALF_AGAINST_ALL,
+    *_ROWS,
     *_SINGLE_ROWS,
     *_CAPTURED_CLIENTS,
     *_AGAINST_PEERS,

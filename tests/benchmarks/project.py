@@ -19,6 +19,7 @@ class Project:
             number of messages begins with a system message.
         providers: the providers of each case; empty for the default.
         attachment_bytes: the size of one text file that every case attaches; 0 for no file.
+        has_rows: whether the cases are the rows of a single one, in a dataset; only for cases of one turn in one file.
     """
 
     cases: int
@@ -26,6 +27,7 @@ class Project:
     turns: int = 1
     providers: tuple[str, ...] = ()
     attachment_bytes: int = 0
+    has_rows: bool = False
 
     @property
     def items(self) -> int:
@@ -41,11 +43,23 @@ class Project:
             line = "what is written in the document that all cases attach\n"
             text = line * (self.attachment_bytes // len(line))
             (folder / "document.txt").write_text(text, encoding="utf-8")
+        if self.has_rows:
+            self._write_rows(folder)
+            return
         for file in range(self.files if self.cases else 0):
             # JSON is YAML too, and for so small a case one line is enough.
             lines = (f"  - {json.dumps(self._case(number))}\n" for number in range(file, self.cases, self.files))
             path = folder / f"f{file}.eval.yaml"
             path.write_text(f"provider: openai\nevalcases:\n{''.join(lines)}", encoding="utf-8")
+
+    def _write_rows(self, folder: Path) -> None:
+        rows = (json.dumps({"id": f"c{number}", "number": number}) for number in range(self.cases))
+        (folder / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+        message = {"role": "user", "content": "question number {{ number }}, turn 0"}
+        case = {"id": "c", "parametrize": "rows.jsonl", "input_messages": [message]}
+        (folder / "f0.eval.yaml").write_text(
+            f"provider: openai\nevalcases:\n  - {json.dumps(case)}\n", encoding="utf-8"
+        )
 
     def _case(self, number: int) -> dict[str, Any]:
         roles = ["system"] * (self.turns % 2 == 0) + ["user", "assistant"] * self.turns

@@ -68,7 +68,7 @@ def test_queued_replies_are_given_in_both_and_their_requests_go_nowhere(api: Eva
     compared = capture_offline(lambda _: ask_as_child(environ), REQUEST, api)
     assert compared.replies == (Reply("queued"),)
     live = capture_live(
-        lambda _: ask_as_child(environ), REQUEST, PassThroughRouter(Redactor({})), compared.replies, api
+        lambda _: ask_as_child(environ), REQUEST, PassThroughRouter(Redactor({})), compared.replies, api=api
     )
     assert live.response.text == "queued"
     assert server.requests == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import inspect
 import os
 import re
@@ -87,6 +88,12 @@ def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], add
         pytest.param(
             lambda: os.execv("/bin/true", ["true"]), "the program /bin/true is not started", "/bin/true", id="exec"
         ),
+        pytest.param(
+            os.forkpty,
+            "the program in a terminal of its own (os.forkpty) is not started",
+            "in a terminal of its own (os.forkpty)",
+            id="a terminal of its own",
+        ),
         pytest.param(connect_by_c_library, "the C function connect is not called", "connect", id="ctypes"),
     ],
 )
@@ -96,6 +103,20 @@ def test_no_program_is_started(start: Callable[[], object], message: str, progra
     check_message(f"{message}: this is an offline run", str(caught.value))
     assert list(attempts.callers) == [program]
     assert attempts.programs == [program]
+
+
+def test_no_subinterpreter_is_created_since_audit_hooks_do_not_see_into_it() -> None:
+    interpreters = importlib.import_module("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
+    with guard_network() as attempts, pytest.raises(Exception, match=r"interpreter|not started"):
+        interpreters.create()
+    assert attempts.programs == ["python (a subinterpreter)"]
+
+
+@pytest.mark.parametrize("name", ["__connect", "gethostbyname_r", "res_query", "execveat", "__libc_system"])
+def test_other_names_of_functions_of_the_c_library_are_blocked_too(name: str) -> None:
+    with guard_network() as attempts, pytest.raises(BlockedConnectionError):
+        ctypes.CDLL(None)[name]
+    assert attempts.programs == [name]
 
 
 def test_a_fork_is_this_program_and_is_guarded_too() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_chatprompt import EvalCase
+from pytest_chatprompt import EvalCase, Origin, YamlSource
 from pytest_chatprompt.evalfile.loader import load_eval_file
 from tests.conftest import Project
 
@@ -37,6 +38,7 @@ def test_a_case_that_was_not_read_from_a_file_has_no_position() -> None:
         pytest.param("provider:\n  - y\n  - x", "", (3, 5), id="one of a list"),
         pytest.param("execution: {target: x}", "", (1, 21), id="AgentV's execution.target"),
         pytest.param("target: x", "note: 1", (1, 9), id="AgentV's target"),
+        pytest.param("execution: {evaluators: []}\ntarget: x", "", (2, 9), id="AgentV's target beside an execution"),
         pytest.param("description: x", "note: x", None, id="nowhere"),
     ],
 )
@@ -76,3 +78,30 @@ def test_metadata_cannot_be_changed_but_can_be_serialized_and_copied(project: Pr
         assert type(copied.metadata) is type(case.metadata)
         assert copied.line == case.line
     assert json.loads(case.model_dump_json())["metadata"] == {"a": {"b": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "location", "position"),
+    [
+        pytest.param("settings: {seed: 1}", "", ("settings", "seed"), (1, 12), id="the file's setting"),
+        pytest.param("settings: {seed: 1}", "settings: {seed: 2}", ("settings", "seed"), (4, 16), id="the case's"),
+        pytest.param(
+            "settings: {x: {seed: 1}}",
+            "settings: {seed: 2}",
+            ("settings", "seed"),
+            (1, 16),
+            id="under the provider's name",
+        ),
+        pytest.param("settings: {y: {seed: 1}}", "", ("settings", "seed"), (3, 5), id="under another's"),
+        pytest.param("tools: [a, b]", "", ("tools", 1), (1, 12), id="one of the file's tools"),
+        pytest.param("tools: a.json", "tools: null", ("tools", 1), (1, 8), id="the file that the tools are in"),
+        pytest.param("tools: a.json", "tools: b.json", ("tools", 1), (4, 12), id="the file of the case"),
+        pytest.param("", "", ("tools", 1), (3, 5), id="an option that a fixture sets"),
+    ],
+)
+def test_the_position_of_an_option(
+    head: str, body: str, location: tuple[str | int, ...], position: tuple[int, int]
+) -> None:
+    text = f"{head}\nevalcases:\n  - id: a\n    {body}\n"
+    origin = Origin(Path("/a"), "a", 3, 5, YamlSource(text), 0)
+    assert origin.position_of_option(location, "x") == position

@@ -7,7 +7,8 @@ import yaml
 
 from pytest_chatprompt.evalfile import yaml_parser
 from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 
 TAB = "indent with spaces, not a tab"
 COLON = "text that contains ': ' must be in quotes"
@@ -61,6 +62,21 @@ BACKSLASH = "is not an escape of YAML; write \\\\ for a backslash, or use single
         pytest.param(
             "a: ]\n", 1, 4, "a value is missing here; put quotes around text that begins with ]", id="a bracket"
         ),
+        pytest.param("a: [x,\n", 2, 1, "a value is missing here", id="a list that ends in a comma"),
+        pytest.param(
+            "a:\n  - : 1\n",
+            2,
+            5,
+            "a key is missing before the colon; put quotes around text that begins with :",
+            id="a colon without a key",
+        ),
+        pytest.param(
+            '["\\ud83d\\ude00"\\ud83d]',
+            1,
+            16,
+            f"the list that opens on line 1 needs ',' or ']' here; {FLOW_HINT}",
+            id="half of a character right behind a quoted one",
+        ),
         pytest.param(
             "a: [x\nb: y\n",
             2,
@@ -113,11 +129,18 @@ BACKSLASH = "is not an escape of YAML; write \\\\ for a backslash, or use single
             id="the first half of a character",
         ),
         pytest.param(
-            'a: "\\ud83d\\ude00 \\\\\n  x\n\n  \\t \\ude00 \\t y"\n',
+            'a: "\\ud83d\\ude00 \\\\\n  a line that is long\n\n  \\t \\ude00 \\t y"\n',
             4,
             6,
             "\\ude00 is not a whole character; write the character itself",
             id="the second half of a character, behind a whole one",
+        ),
+        pytest.param(
+            'a: "\\\\\\ud83d"\n',
+            1,
+            7,
+            "\\ud83d is not a whole character; write the character itself",
+            id="half of a character behind a backslash",
         ),
         pytest.param(
             'a: "\\U00110000"\n',
@@ -148,6 +171,31 @@ def test_a_syntax_error_says_what_to_write(
         assert shown.startswith("not valid YAML: ")
     else:
         assert (position.line, position.column, shown) == (line, column, f"not valid YAML: {reason}")
+
+
+def test_an_error_behind_the_last_line_is_one_of_an_empty_line() -> None:
+    # libyaml gives the end of a text without a line break a line of its own.
+    mark = yaml.Mark("", 6, 1, 0, "", 6)
+    error = yaml.MarkedYAMLError(problem="did not find expected node content", problem_mark=mark)
+    assert explain_syntax_error(error, "a: [x,") == ((2, 1), "a value is missing here")
+
+
+def test_an_error_on_the_first_line_has_no_line_above() -> None:
+    mark = yaml.Mark("", 3, 0, 3, "", 3)
+    error = yaml.MarkedYAMLError(problem="mapping values are not allowed here", problem_mark=mark)
+    expected = "this line is indented as if it belonged to the text above; indent the key like the key above"
+    assert explain_syntax_error(error, "a b: c\nd:e") == ((1, 4), expected)
+
+
+def test_an_error_of_a_text_with_more_lines_for_yaml_1_1_is_explained() -> None:
+    private = "".join(map(chr, range(0xE000, 0xF900)))
+    with pytest.raises(YamlError) as caught:
+        parse_yaml(f"# {private}\u2028\n# \u2028\u2028\na: @\n")
+    assert caught.value.problem.text.startswith("not valid YAML: ")
+
+
+def test_an_error_that_the_parser_does_not_describe_says_what_was_read() -> None:
+    assert explain_syntax_error(yaml.MarkedYAMLError(context="while reading"), "") == ((1, 1), "while reading")
 
 
 def test_an_error_without_a_position_is_reported_at_the_start() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_text
+from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_lines, read_regular_file, read_text
 
 
 def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> None:
@@ -53,19 +54,51 @@ def test_a_file_without_a_size_is_read_no_further_than_the_limit(monkeypatch: py
         read_text(Path("/proc/self/status"), Path("/"))
 
 
-def test_an_invalid_byte_is_reported_at_its_position(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"ab\ncd\xff")
-    with pytest.raises(TextFileError, match="byte 0xFF") as caught:
+def test_of_a_file_that_hides_its_size_no_more_than_the_limit_is_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with (tmp_path / "x").open("wb") as file:
+        file.truncate(64 * 1024**2)
+    monkeypatch.setattr("pytest_chatprompt.evalfile.text_file._checked_size", lambda *_: 0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TextFileError, match="is larger than 1 MiB"):
+            read_regular_file(tmp_path / "x", 1024**2)
+        assert tracemalloc.get_traced_memory()[1] < 8 * 1024**2
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"0123456789")
+    assert read_regular_file(tmp_path / "x", 10) == b"0123456789"
+    with pytest.raises(TextFileError, match="is larger than"):
+        read_regular_file(tmp_path / "x", 9)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [
+        pytest.param(b"\xff", 1, 1, id="the first byte"),
+        pytest.param(b"ab\ncd\xff", 2, 3, id="on the second line"),
+        pytest.param(b"\nab\xffcd\n", 2, 3, id="below an empty line"),
+        pytest.param(b"\na\nb\ncd\xff\xff", 4, 3, id="below several lines"),
+    ],
+)
+def test_an_invalid_byte_is_reported_at_its_position(tmp_path: Path, content: bytes, line: int, column: int) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(TextFileError, match=r"^is not valid UTF-8 \(byte 0xFF\)$") as caught:
         read_text(tmp_path / "x", Path("/"))
-    assert (caught.value.line, caught.value.column) == (2, 3)
+    assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def test_a_link_that_leads_out_of_the_root_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to("../secret")
-    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
+    with pytest.raises(TextFileError) as caught:
         read_text(tmp_path / "root" / "link", tmp_path / "root")
+    assert str(caught.value) == "is a link that leads out of the root folder; copy its target into the root folder"
     assert read_text(tmp_path / "root" / "link", tmp_path) == "x"
     assert read_text(tmp_path / "secret", tmp_path / "root") == "x"
 
@@ -90,3 +123,29 @@ def test_a_root_folder_that_is_a_link_contains_its_files(tmp_path: Path) -> None
     assert read_text(root / "x", root) == "x"
     with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
         read_text(root / "out", root)
+
+
+def test_lines_are_read_without_the_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffä\r\n\n\u2028b".encode())
+    assert list(read_lines(path, Path("/"), 100)) == ["ä\r\n".encode(), b"\n", "\u2028b".encode()]
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_chatprompt.evalfile.text_file.MAX_BYTES", 3)
+    (tmp_path / "x").write_bytes(b"abc\nabcd\n")
+    with pytest.raises(TextFileError, match="has a line that is larger than") as caught:
+        list(read_lines(tmp_path / "x", Path("/"), 100))
+    assert caught.value.line == 1
+    (tmp_path / "x").write_bytes(b"ab\nabc")
+    assert list(read_lines(tmp_path / "x", Path("/"), 100)) == [b"ab\n", b"abc"]
+
+
+def test_lines_of_a_file_that_is_too_large_or_outside_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abcd")
+    with pytest.raises(TextFileError, match="is larger than"):
+        list(read_lines(tmp_path / "x", Path("/"), 3))
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/link").symlink_to(tmp_path / "x")
+    with pytest.raises(TextFileError, match="is a link that leads out of the root folder"):
+        list(read_lines(tmp_path / "root/link", tmp_path / "root", 100))

@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 
 from pytest_chatprompt.evalfile import yaml_parser
 from pytest_chatprompt.evalfile.yaml_loaders import hide_former_line_breaks
-from pytest_chatprompt.evalfile.yaml_parser import YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 from pytest_chatprompt.evalfile.yaml_tree import Node
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "example_project").rglob("*.eval.yaml"))
@@ -36,6 +37,8 @@ def parse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
     ("text", "data"),
     [
         pytest.param("{role: user, content: vert ?}", {"role": "user", "content": "vert ?"}, id="? ends flow text"),
+        pytest.param("{aX: X:X, b: a X}", {"aX": "X:X", "b": "a X"}, id="capital letters in flow text"),
+        pytest.param("aX: X:X  X\n  X y\n", {"aX": "X:X  X X y"}, id="capital letters in text over several lines"),
         pytest.param("[a ? b, what?, c?d]", ["a ? b", "what?", "c?d"], id="? within flow text"),
         pytest.param("{url: http://x, b: c:d}", {"url": "http://x", "b": "c:d"}, id=": within flow text"),
         pytest.param("a: x#y # z\nb: x  y\n", {"a": "x#y", "b": "x  y"}, id="# within text and before a comment"),
@@ -47,9 +50,17 @@ def parse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
         pytest.param("a: x\n  y\n\n\n  z\nb: c\n", {"a": "x y\n\nz", "b": "c"}, id="text over several lines"),
         pytest.param("a: x\n  \ty\n", {"a": "x y"}, id="a tab behind the indentation of a text's second line"),
         pytest.param("a: x\r\n  y\r\n", {"a": "x y"}, id="CRLF"),
+        pytest.param("a: ! [x]\nb: ! {c: d}\n", {"a": ["x"], "b": {"c": "d"}}, id="tags without a name"),
         pytest.param("a\n...\n", "a", id="the end of a document below text"),
+        pytest.param("a\n---b \n", "a ---b", id="a line of text that begins like a new document"),
+        pytest.param("a\n---X\n", "a ---X", id="a line of text that begins like a new document, with a capital letter"),
         pytest.param('"\\ud83d\\ude00 \\U0001F600"', "😀 😀", id="a character as two surrogates"),
         pytest.param("'\\ud83d\\ude00'", "\\ud83d\\ude00", id="single quotes know no escapes"),
+        pytest.param(
+            "a: '\\ud83d'\nb: \"\\ud83d\\ude00\"",
+            {"a": "\\ud83d", "b": "😀"},
+            id="a character as two surrogates behind half of one in single quotes",
+        ),
         pytest.param("a: x\x85y\u2028z\u2029\n", {"a": "x\x85y\u2028z\u2029"}, id="line breaks of YAML 1.1 in text"),
         pytest.param('"x\x85y\u2028z"', "x\x85y\u2028z", id="line breaks of YAML 1.1 in double quotes"),
         pytest.param("a: |\n  x\x85y\n  z\n", {"a": "x\x85y\nz\n"}, id="line breaks of YAML 1.1 in a block text"),
@@ -68,6 +79,13 @@ def test_the_example_project_loads_alike_without_libyaml(path: Path, monkeypatch
     expected = parse_yaml(text)[0].data()
     monkeypatch.setattr(yaml_parser, "FastLoader", None)
     assert parse_yaml(text)[0].data() == expected
+
+
+def test_a_second_document_below_a_text_is_refused(parse: Callable[[str], Any]) -> None:
+    with pytest.raises(YamlError) as caught:
+        parse("a\n---\nb\n")
+    expected = ((2, 1), "a second YAML document begins here; only one is allowed in a file")
+    assert tuple(caught.value.problem) == expected
 
 
 @pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, YamlError, parse_yaml
+from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, parse_yaml
+from pytest_chatprompt.evalfile.yaml_problem import YamlError
 from pytest_chatprompt.evalfile.yaml_tree import Position
 
 
@@ -12,6 +13,7 @@ def refusal(text: str) -> tuple[int, int, str]:
     with pytest.raises(YamlError) as caught:
         parse_yaml(text)
     position, reason = caught.value.problem
+    assert str(caught.value) == reason
     return position.line, position.column, reason
 
 
@@ -26,6 +28,13 @@ def test_values_are_read_as_yaml_defines_them() -> None:
     assert data["a"] == [1, 2.5, True, None, None, "3", "4", "x"]
     assert str(data["b"]["c"]) == "2024-01-02"
     assert data["d"] == "5"
+
+
+@pytest.mark.parametrize("text", ['a: "12"\n', "a: '12'\n", "a: ! 12\n", "a: !!str 12\n"])
+def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
+    root, problems = parse_yaml(text)
+    assert problems == []
+    assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
 
 
 def test_the_value_of_an_empty_text_is_none() -> None:
@@ -44,6 +53,7 @@ def test_every_value_has_its_position() -> None:
 def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:
     root, _ = parse_yaml("a: [x]\n")
     assert root.find(("string", "a", "parts", 0, 3, "b")).data() == "x"
+    assert root.find(("a", 1)).data() == ["x"]
 
 
 def test_columns_count_characters() -> None:
@@ -80,7 +90,11 @@ def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
         pytest.param("2024-01-02: 1", "the key 2024-01-02 is not a string; put it in quotes", id="a date"),
         pytest.param("? \n: 1", "the key is empty", id="empty"),
         pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
-        pytest.param("? {a: b}\n: 1", "the key is a mapping; a key must be a string", id="a mapping"),
+        pytest.param(
+            "x: {{ name }}",
+            "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
+            id="a mapping, which is mostly a template",
+        ),
     ],
 )
 def test_a_key_that_is_not_a_string_is_a_problem(text: str, reason: str) -> None:
@@ -121,7 +135,8 @@ def test_invalid_yaml_is_reported_at_its_position() -> None:
 
 
 def test_a_character_that_yaml_does_not_allow_is_reported_at_its_position() -> None:
-    assert refusal("ä: x\nb: y\x00z\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+    assert refusal("ä: x\nb: y\x00z\x01\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+    assert refusal("ä: x\n\nb: y\x7fz\n") == (3, 5, "not valid YAML: the character U+007F is not allowed")
 
 
 def test_a_second_document_is_refused() -> None:
@@ -148,6 +163,16 @@ def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
         for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
     ]
     assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+
+
+def test_what_all_aliases_together_repeat_is_limited() -> None:
+    thousand = f"a: &a [{', '.join(['x'] * 999)}]\n"
+    assert parse_yaml(f"{thousand}b: [{', '.join(['*a'] * 100)}]")[1] == []
+    assert refusal(f"{thousand}b: [{', '.join(['*a'] * 101)}]") == (
+        2,
+        405,
+        "the aliases up to here expand to more than 100,000 values",
+    )
 
 
 @pytest.mark.parametrize("text", ["=", "<<", "a = b"])

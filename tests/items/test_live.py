@@ -270,7 +270,10 @@ def pytest_chatprompt_response(response):
     live_project(2, conftest=hook)("--chatprompt-live").assert_outcomes(passed=2)
 
 
-def test_with_a_faulty_api_every_case_passes_or_is_an_error(live_project: MakeLiveProject, server: Server) -> None:
+@pytest.mark.parametrize("count", [63, pytest.param(420, marks=pytest.mark.soak)])
+def test_with_a_faulty_api_every_case_passes_or_is_an_error(
+    live_project: MakeLiveProject, server: Server, count: int
+) -> None:
     faults = [
         Reply({}, 429, {"retry-after-ms": "5"}),
         Reply({}, 503),
@@ -287,7 +290,6 @@ import pytest_chatprompt.providers.http.retry
 
 sys.modules["pytest_chatprompt.providers.http.retry"]._FIRST_WAIT_SECONDS = 0.001
 """
-    count = 420
     result = live_project(count, settings="max_retries=8", conftest=short_waits)(
         "--chatprompt-live", "--chatprompt-concurrency", "16", "-q"
     )

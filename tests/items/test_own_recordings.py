@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
@@ -340,33 +341,69 @@ def test_it(eval_api, number):
 """
 
 
-def test_only_what_changed_is_sent_again_whoever_runs_it(own: Run, server: Server) -> None:
-    text = MANY.replace("COUNT", "24")
+@pytest.mark.parametrize("count", [24, pytest.param(500, marks=pytest.mark.soak)])
+def test_only_what_changed_is_sent_again_whoever_runs_it(own: Run, server: Server, count: int) -> None:
+    text = MANY.replace("COUNT", str(count))
     own.write({"test_it.py": text.replace("VERSION", "1")})
-    own(*RECORD, "-n", "2").assert_outcomes(passed=24)
-    assert len(server.requests) == 24
+    own(*RECORD, "-n", "2").assert_outcomes(passed=count)
+    assert len(server.requests) == count
     own.write({"test_it.py": text.replace("VERSION", "2")})
     server.requests.clear()
     result = own(*BOTH, "-n", "2")
-    result.assert_outcomes(passed=24)
-    assert sorted(server.last_contents) == sorted(f"{number} 2" for number in range(0, 24, 3))
-    result.stdout.fnmatch_lines(["16 replies were replayed, *, 8 requests were sent."])
-    own(*REPLAY).assert_outcomes(passed=24)
+    result.assert_outcomes(passed=count)
+    changed = [f"{number} 2" for number in range(0, count, 3)]
+    assert sorted(server.last_contents) == sorted(changed)
+    replayed = f"{count - len(changed)} replies were replayed, *, {len(changed)} requests were sent."
+    result.stdout.fnmatch_lines([replayed])
+    own(*REPLAY).assert_outcomes(passed=count)
 
 
-def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(own: Run, server: Server) -> None:
-    own.write({"test_it.py": MANY.replace("COUNT", "40").replace("VERSION", "1")})
+@pytest.mark.parametrize(("kills", "count"), [(2, 40), pytest.param(50, 300, marks=pytest.mark.soak)])
+def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(
+    own: Run, server: Server, kills: int, count: int
+) -> None:
+    own.write({"test_it.py": MANY.replace("COUNT", str(count)).replace("VERSION", "1")})
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *BOTH]
-    for count in (5, 17):
+    chosen = random.Random(kills)
+    for number in range(1, kills + 1):
+        # At any moment between this request and the next ones.
+        sent, pause = number * (count - 10) // kills, chosen.uniform(0, 0.01)
         process = subprocess.Popen(command, cwd=own.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while len(server.requests) < count and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
+        while len(server.requests) < sent and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(pause)
         process.send_signal(signal.SIGKILL)
         process.wait(60)
         for path in (own.path / "__snapshots__/test_it").glob("test_it*.recording.yaml"):
             assert len(yaml.safe_load(path.read_text())["exchanges"]) == 1
-    own(*BOTH).assert_outcomes(passed=40)
+    own(*BOTH).assert_outcomes(passed=count)
     # What was in flight when a run was killed is sent again, and nothing else.
-    assert 40 <= len(server.requests) <= 42
-    own(*REPLAY).assert_outcomes(passed=40)
+    assert count <= len(server.requests) <= count + kills
+    own(*REPLAY).assert_outcomes(passed=count)
+
+
+RENAMED = """
+import app
+
+def test_ask(eval_api, eval_snapshot):
+    app.ask("one")
+    assert eval_api.sent == eval_snapshot
+
+def test_sends(eval_api):
+    app.ask("two")
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]], ids=["one process", "workers"])
+def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, arguments: list[str]) -> None:
+    own.write({"test_it.py": RENAMED})
+    own(*RECORD).assert_outcomes(passed=2)
+    # The first compares with a snapshot, the second only sends.
+    own.write({"test_it.py": RENAMED.replace("test_ask", "test_renamed").replace("test_sends", "test_others")})
+    result = own.update(*arguments)
+    result.stdout.fnmatch_lines(["*moved *test_ask.recording.yaml to *test_renamed.recording.yaml"])
+    result.stdout.fnmatch_lines(["*moved *test_sends.recording.yaml to *test_others.recording.yaml"])
+    server.requests.clear()
+    own(*BOTH).assert_outcomes(passed=2)
+    assert server.requests == []

@@ -467,6 +467,7 @@ def pytest_collection_modifyitems(items):
     ]
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("workers", ["load", "worksteal"])
 def test_under_n_the_workers_tell_why_too(live_project: MakeLiveProject, workers: str) -> None:
     run = live_project(6, conftest=FIXTURE.format(name="eval_provider"))

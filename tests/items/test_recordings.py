@@ -353,3 +353,38 @@ def test_invalid_masks_are_an_error_of_the_case(live_project: MakeLiveProject) -
     result = run()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*eval_masks: '(' is not a valid regular expression (*"])
+
+
+def test_a_renamed_case_takes_its_recording_along(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("id: c0", "id: renamed")})
+    result = run.update()
+    moved = (
+        "__snapshots__/a.eval/c0[[]openai[]].recording.yaml to __snapshots__/a.eval/renamed[[]openai[]].recording.yaml"
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "1 eval snapshot removed: the case or the provider is no longer defined.",
+            f"Its requests are sent by another test now: moved {moved}",
+        ]
+    )
+    server.requests.clear()
+    run("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=2)
+    assert server.requests == []
+
+
+def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_request(
+    live_project: MakeLiveProject,
+) -> None:
+    run = live_project(1)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    recording_path(run, "other").write_text(recording_path(run).read_text())
+    recording_path(run, "gone").write_text(recording_path(run).read_text().replace("sha256: ", "sha256: 0"))
+    result = run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["2 eval snapshots unused: *"])
+    run.update()
+    # The request of the first is still sent.
+    assert recording_path(run, "other").exists()
+    assert not recording_path(run, "gone").exists()

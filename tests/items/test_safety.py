@@ -336,17 +336,27 @@ def is_complete(path: Path, before: bytes) -> bool:
     return content == before or (b"content: changed" in content and content.endswith(b"\n"))
 
 
-def test_killing_an_update_leaves_every_snapshot_complete(run: Run) -> None:
+# From the first snapshot that an update writes until it is killed. `make soak` kills at many more moments.
+MANY_KILLS = [number / 100 for number in range(12)]
+
+
+@pytest.mark.parametrize(
+    "delays_seconds",
+    [pytest.param([0.0, 0.02], id="twice"), pytest.param(MANY_KILLS, id="twelve times", marks=pytest.mark.soak)],
+)
+def test_killing_an_update_leaves_every_snapshot_complete(run: Run, delays_seconds: list[float]) -> None:
+    count = 100 if len(delays_seconds) == 2 else 300
     cases = "".join(
-        f"  - id: c{number}\n    input_messages: [{{role: user, content: hello {number}}}]\n" for number in range(300)
+        f"  - id: c{number}\n    input_messages: [{{role: user, content: hello {number}}}]\n" for number in range(count)
     )
     run.write({"a.eval.yaml": f"evalcases:\n{cases}"})
     run.update()
     folder = run.path / "__snapshots__/a.eval"
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    run.write({"a.eval.yaml": f"evalcases:\n{cases}".replace("content: hello", "content: changed")})
+    original = {path.name: path.read_bytes() for path in folder.iterdir()}
     kills = 0
-    for delay_seconds in (0.0, 0.01, 0.05):
+    for update, delay_seconds in enumerate(delays_seconds):
+        before = {name: (folder / name).read_bytes() for name in original}
+        run.write({"a.eval.yaml": f"evalcases:\n{cases}".replace("content: hello", f"content: changed {update}")})
         process = subprocess.Popen(UPDATE, cwd=run.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + 60
@@ -354,16 +364,16 @@ def test_killing_an_update_leaves_every_snapshot_complete(run: Run) -> None:
                 (folder / name).read_bytes() == content for name, content in before.items()
             ):
                 assert time.monotonic() < deadline
+                time.sleep(0.005)
             time.sleep(delay_seconds)
         finally:
             process.kill()
         kills += process.wait() == -signal.SIGKILL
         assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == set(before)
         assert all(is_complete(folder / name, content) for name, content in before.items())
-        before = {name: (folder / name).read_bytes() for name in before}
     assert kills
     run.update()
-    run().assert_outcomes(passed=300)
+    run().assert_outcomes(passed=count)
 
 
 def test_two_updates_at_the_same_time_do_not_corrupt_snapshots(run: Run) -> None:

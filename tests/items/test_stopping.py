@@ -119,6 +119,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+@pytest.mark.measures_processes
 def test_a_sigint_to_the_controller_alone_ends_the_requests_of_its_workers(
     live_project: MakeLiveProject, server: Server
 ) -> None:

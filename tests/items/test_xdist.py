@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.items.conftest import HELLO, Run
 from tests.items.test_unused import ALL, SYRUPY_TEST, TWO, eval_snapshots
 
 
+@pytest.mark.measures_processes
 def test_workers_share_the_cases(run: Run) -> None:
     run.write({"a.eval.yaml": TWO, "test_b.py": SYRUPY_TEST})
     run.update("-n", "2").assert_outcomes(passed=4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -33,7 +32,7 @@ class HangingMatcher:
 def test_a_request_that_nobody_waits_for_is_ended(by: str) -> None:
     executor, matcher = RequestExecutor(1), HangingMatcher()
     prefetcher = Prefetcher(executor, cast(Any, matcher), cast(Any, None))
-    case = UpcomingCase("a", 0, "openai", Path("a.yaml"), cast(Any, None))
+    case = UpcomingCase("a", 0, "openai", cast(Any, None), cast(Any, None))
     prefetcher.prefetch(case, OpenAIProvider())
     assert matcher.started.wait(40)
     if by == "a case that is not sent":

@@ -10,22 +10,18 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pytest_chatprompt.capture.secrets.encodings import (
-    TracedText,
-    decoded,
-    encoded_forms,
-    without_line_breaks,
-)
+from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms
 from pytest_chatprompt.capture.secrets.forms import SecretForms
 from pytest_chatprompt.capture.secrets.fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
 from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
 from pytest_chatprompt.capture.secrets.token_shapes import find_tokens
+from pytest_chatprompt.capture.secrets.variants import Variant, variants
 
 if TYPE_CHECKING:
     import httpx
@@ -124,7 +120,7 @@ class Redactor:
         # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
         if self._holds_secret("\0".join(_distinct([text for text, _ in payload.strings]))):
             for text, place in payload.strings:
-                for variant in _variants(text):
+                for variant in variants(text):
                     for hit in self._hits(variant):
                         return FoundSecret(self.redact(place_text(place)), hit.what)
         for name, value, place in payload.named:
@@ -147,7 +143,7 @@ class Redactor:
         self._add_environment()
         spans = list(find_fragments(text, self._secrets))
         if self._holds_secret(text):
-            plain, *others = _variants(text)
+            plain, *others = variants(text)
             spans += [(hit.start, hit.end) for hit in self._hits(plain)]
             for variant in others:
                 hits = self._hits(variant)
@@ -175,7 +171,7 @@ class Redactor:
             for version in chain((text,), decoded(text, shorten=True))
         )
 
-    def _hits(self, variant: _Variant) -> list[_Hit]:
+    def _hits(self, variant: Variant) -> list[_Hit]:
         """The secrets in a variant of a text, at their places in the variant."""
         text = variant.text
         hits = []
@@ -232,31 +228,6 @@ def _stands_in(text: str, longest: str) -> bool:
         and longest[start + len(text) : start + len(text) + 1] in ("", "\n")
         and longest.startswith(text, start)
     )
-
-
-class _Variant(NamedTuple):
-    """A text without some levels of escapes, and without line breaks."""
-
-    text: str
-    levels: int
-    is_joined: bool
-
-    def traced(self, original: str) -> TracedText:
-        """The same, with the places in the original text."""
-        traced = TracedText.of(original)
-        traced.decode(self.levels)
-        if self.is_joined:
-            traced.join_lines()
-        return traced
-
-
-def _variants(text: str) -> Iterator[_Variant]:
-    """A text as it is, and each way to read it."""
-    for levels, version in enumerate(chain((text,), decoded(text))):
-        yield _Variant(version, levels, is_joined=False)
-        line = without_line_breaks(version)
-        if line is not version:
-            yield _Variant(line, levels, is_joined=True)
 
 
 def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:

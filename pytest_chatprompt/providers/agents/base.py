@@ -191,6 +191,24 @@ class AgentProvider(ABC):
             yield Path(name).resolve()
 
 
+def left_out(request: ProviderRequest) -> tuple[str, ...]:
+    """What an agent gets nothing of: the options of a request that only the API of a model takes.
+
+    Args:
+        request: as the case says it.
+
+    Returns:
+        A text for each option, for the snapshot's `adjustments`; empty if the request has none.
+    """
+    texts = [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
+    texts += [
+        f"{key} left out, an agent takes none"
+        for key in ("tools", "tool_choice", "response_format")
+        if getattr(request, key)
+    ]
+    return tuple(texts)
+
+
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
     """Build the document that an agent reads: links to the files it must read first, then the question.
 

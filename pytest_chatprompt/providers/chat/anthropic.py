@@ -8,13 +8,19 @@ Source: https://docs.anthropic.com/en/api/messages, and the package `anthropic`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.providers.chat.anthropic_tools import (
+    anthropic_output_format,
+    anthropic_tool_choice,
+    anthropic_tools,
+)
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
 from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.preflight.models import ANTHROPIC_MODELS, ModelLimits
@@ -29,6 +35,10 @@ DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 # The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
 DEFAULT_API_VERSION: Final = "2023-06-01"
+
+
+# `types/output_config_param.py`
+_effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
 
 
 class AnthropicProvider(ChatProvider):
@@ -48,6 +58,13 @@ class AnthropicProvider(ChatProvider):
     vendor = "Anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     offline_api = "anthropic"
+    setting_fields: Mapping[str, SettingField] = {
+        "max_output_tokens": SettingField(("max_tokens",)),
+        "temperature": SettingField(("temperature",)),
+        "top_p": SettingField(("top_p",)),
+        "stop": SettingField(("stop_sequences",), to_list),
+        "reasoning_effort": SettingField(("output_config", "effort"), _effort),
+    }
     rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
@@ -86,9 +103,20 @@ class AnthropicProvider(ChatProvider):
         if split.system:
             body["system"] = split.system
         body["messages"] = [_message(turn) for turn in split.turns]
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
+        self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, with the schema of the arguments as `input_schema`."""
+        return Payload({"tools": anthropic_tools(tools, self.vendor)})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`: `auto`, `none`, `any` or one tool."""
+        return Payload({"tool_choice": anthropic_tool_choice(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`output_config` with the schema."""
+        return anthropic_output_format(response_format, self.vendor)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, the temperature, and `max_tokens`."""

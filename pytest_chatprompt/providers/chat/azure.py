@@ -71,6 +71,11 @@ class AzureProvider(OpenAIProvider):
         self.deployment = deployment
         self.api_version = api_version
 
+    def use_model(self, model: str) -> None:
+        """Send to another deployment: Azure names models by them."""
+        super().use_model(model)
+        self.deployment = model
+
     @classmethod
     def placeholders(cls) -> dict[str, str]:
         """The key and the endpoint."""

@@ -10,30 +10,36 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, Unpack
 
 import httpx
 
 from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.evalfile.json_data import deep_merge
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.chat.json_body import deep_merge, encode_json
+from pytest_chatprompt.providers.chat.findings import findings_of
+from pytest_chatprompt.providers.chat.json_body import encode_json
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
-from pytest_chatprompt.providers.chat.settings import DEFAULT_TIMEOUT_SECONDS, ChatProviderArguments, check_base_url
+from pytest_chatprompt.providers.chat.request_options import add_options, with_settings
+from pytest_chatprompt.providers.chat.settings import (
+    DEFAULT_TIMEOUT_SECONDS,
+    LATER_SETTINGS,
+    ChatProviderArguments,
+    check_base_url,
+)
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
 from pytest_chatprompt.providers.preflight.finding import Finding
-from pytest_chatprompt.providers.preflight.models import ModelLimits, find_limits
-from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput, number_or_none
-from pytest_chatprompt.providers.preflight.rule import apply_rules
+from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -57,13 +63,17 @@ class ChatProvider(VendorAPI):
     """
 
     def __init__(self, *, base_url: str | None, **settings: Unpack[ChatProviderArguments]) -> None:
-        check_settings(self, settings, ChatProviderArguments)
+        check_settings(self, settings, ChatProviderArguments, LATER_SETTINGS - self.setting_fields.keys())
         if base_url is not None:
             check_base_url(self, base_url)
         self.model = settings.get("model", "")
         self.api_version = settings.get("api_version")
         self.temperature = settings.get("temperature")
         self.max_output_tokens = settings.get("max_output_tokens")
+        self.top_p = settings.get("top_p")
+        self.stop = settings.get("stop")
+        self.seed = settings.get("seed")
+        self.reasoning_effort = settings.get("reasoning_effort")
         self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
         self.total_timeout_seconds = settings.get("total_timeout_seconds")
         self.max_retries = settings.get("max_retries", DEFAULT_MAX_RETRIES)
@@ -116,27 +126,14 @@ class ChatProvider(VendorAPI):
         Raises:
             PayloadError: the API cannot express the messages.
         """
-        return self._build_body(request)[2]
+        return with_settings(self, request)._build_body(request)[2]
 
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
         """The body as it is sent, with its adjustments and findings."""
         prompt = self.build_chat_prompt(request)
-        payload = self.build_payload(prompt)
+        payload = add_options(self, request, self.build_payload(prompt))
         body = deep_merge(payload.body, self.extra_body)
-        return body, payload.adjustments, self._findings(prompt, body)
-
-    def _findings(self, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
-        parameters = self.model_parameters(body)
-        preflight_input = PreflightInput(
-            vendor=self.vendor,
-            model=parameters.model,
-            prompt=prompt,
-            limits=find_limits(parameters.model, self.known_models).updated_with(self.model_limits),
-            api_version=self.api_version,
-            temperature=number_or_none(parameters.temperature),
-            max_output_tokens=number_or_none(parameters.max_output_tokens),
-        )
-        return apply_rules(preflight_input, self.rules)
+        return body, payload.adjustments, findings_of(self, self.model_limits, request, prompt, body)
 
     def prepare(self, request: ProviderRequest) -> PreparedRequest:
         """Make the HTTP request; nothing is sent.
@@ -148,8 +145,11 @@ class ChatProvider(VendorAPI):
             PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
         """
-        body, adjustments, findings = self._build_body(request)
-        return PreparedRequest(self.base_url + self.endpoint_path(), encode_json(body), adjustments, findings)
+        provider = with_settings(self, request)
+        body, adjustments, findings = provider._build_body(request)
+        url = provider.base_url + provider.endpoint_path()
+        target = provider.target if request.settings else None
+        return PreparedRequest(url, encode_json(body), adjustments, findings, target)
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, again after an error that may pass, and read the answer. Safe between threads.
@@ -179,6 +179,7 @@ class ChatProvider(VendorAPI):
 
     def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
         started_at = time.monotonic()
+        error_context = partial(self._error_context, prepared.target)
 
         def send_once() -> ProviderResponse:
             timeout = self.timeout_seconds
@@ -186,7 +187,7 @@ class ChatProvider(VendorAPI):
                 timeout = min(timeout, max(started_at + self.total_timeout_seconds - time.monotonic(), 0.0))
             sent_at = time.monotonic()
             reply = self._http.post(prepared.url, prepared.content, timeout, cancellation)
-            response = read_http_reply(reply, self.read_reply, self._error_context, self._redact)
+            response = read_http_reply(reply, self.read_reply, error_context, self._redact)
             return response.model_copy(update={"latency_seconds": time.monotonic() - sent_at})
 
         response, retries = send_with_retries(
@@ -246,8 +247,8 @@ class ChatProvider(VendorAPI):
             )
         return key
 
-    def _error_context(self) -> ErrorContext:
-        return ErrorContext(self.vendor, self.key_variable, self.target)
+    def _error_context(self, target: str | None = None) -> ErrorContext:
+        return ErrorContext(self.vendor, self.key_variable, target or self.target)
 
     def _redact(self, text: str) -> str:
         """Remove the key from a text of the API, which may echo it, and what cannot be shown; cut a long text."""

@@ -8,14 +8,16 @@ Source: https://ai.google.dev/api/generate-content, and the package `google-gena
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.gemini_tools import gemini_response_format, gemini_tool_config, gemini_tools
 from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
 from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.preflight.models import GEMINI_MODELS, ModelLimits
@@ -43,6 +45,12 @@ _BLOCKING_REASONS: Final = frozenset(
 )
 
 
+# `ThinkingLevel` of google-genai
+_effort: Final = effort_among(
+    "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
+)
+
+
 class GeminiProvider(ChatProvider):
     """Sends chat prompts to Gemini, at `{base_url}/{api_version}/models/{model}:generateContent`.
 
@@ -60,6 +68,14 @@ class GeminiProvider(ChatProvider):
     vendor = "Gemini"
     key_variable = "GEMINI_API_KEY"
     offline_api = "gemini"
+    setting_fields: Mapping[str, SettingField] = {
+        "temperature": SettingField(("generationConfig", "temperature")),
+        "max_output_tokens": SettingField(("generationConfig", "maxOutputTokens")),
+        "top_p": SettingField(("generationConfig", "topP")),
+        "stop": SettingField(("generationConfig", "stopSequences"), to_list),
+        "seed": SettingField(("generationConfig", "seed")),
+        "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
+    }
     rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
     api_version: str
@@ -97,14 +113,20 @@ class GeminiProvider(ChatProvider):
         if split.system:
             body["systemInstruction"] = {"parts": [{"text": split.system}]}
         body["contents"] = [_content(turn) for turn in split.turns]
-        config: dict[str, Any] = {}
-        if self.temperature is not None:
-            config["temperature"] = self.temperature
-        if self.max_output_tokens is not None:
-            config["maxOutputTokens"] = self.max_output_tokens
-        if config:
-            body["generationConfig"] = config
+        self.settings_body(body)
         return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools` with the declarations of all functions."""
+        return gemini_tools(tools, self.vendor)
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`toolConfig` with the mode, and the names of the functions to choose from."""
+        return Payload({"toolConfig": gemini_tool_config(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """The media type and the schema, in `generationConfig`."""
+        return gemini_response_format(response_format, self.vendor)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""

@@ -59,20 +59,6 @@ def make_tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> Too
     return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
 
 
-def deep_merge(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge a mapping into a body and return the result; neither is changed.
-
-    Args:
-        body: JSON data.
-        extra: where both have a mapping under a key, these are merged too; any other value replaces the body's.
-    """
-    merged = dict(body)
-    for key, value in extra.items():
-        current = merged.get(key)
-        merged[key] = deep_merge(current, value) if isinstance(current, dict) and isinstance(value, Mapping) else value
-    return merged
-
-
 def encode_json(body: dict[str, Any]) -> bytes:
     """Encode a body as compact JSON in UTF-8.
 

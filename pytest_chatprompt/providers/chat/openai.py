@@ -8,14 +8,16 @@ Source: https://platform.openai.com/docs/api-reference/chat/create, and the pack
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.openai_tools import chat_response_format, chat_tool_choice, chat_tools
 from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
@@ -46,6 +48,14 @@ class OpenAIProvider(ChatProvider):
     vendor = "OpenAI"
     key_variable = "OPENAI_API_KEY"
     offline_api = "openai-chat"
+    setting_fields: Mapping[str, SettingField] = {
+        "temperature": SettingField(("temperature",)),
+        "max_output_tokens": SettingField(("max_completion_tokens",)),
+        "top_p": SettingField(("top_p",)),
+        "stop": SettingField(("stop",)),
+        "seed": SettingField(("seed",)),
+        "reasoning_effort": SettingField(("reasoning_effort",)),
+    }
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
@@ -62,6 +72,8 @@ class OpenAIProvider(ChatProvider):
         check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter)
         super().__init__(model=model, base_url=base_url, **settings)
         self.max_tokens_parameter = max_tokens_parameter
+        if max_tokens_parameter != "max_completion_tokens":
+            self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((max_tokens_parameter,))}
 
     def endpoint_path(self) -> str:
         """`/chat/completions`."""
@@ -83,11 +95,20 @@ class OpenAIProvider(ChatProvider):
     def body_without_model(self, prompt: ChatPrompt) -> dict[str, Any]:
         """The messages and the settings, for a path that names the model already."""
         body: dict[str, Any] = {"messages": [message.as_dict() for message in prompt]}
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
-        if self.max_output_tokens is not None:
-            body[self.max_tokens_parameter] = self.max_output_tokens
+        self.settings_body(body)
         return body
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, each with its definition nested."""
+        return Payload({"tools": chat_tools(tools, self.vendor)})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`."""
+        return Payload({"tool_choice": chat_tool_choice(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`response_format`, with its schema nested."""
+        return Payload({"response_format": chat_response_format(response_format)})
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; a refusal or a filtered answer sets `blocked`."""

@@ -12,7 +12,7 @@ from pytest_chatprompt.providers.preflight.finding import Finding
 
 
 class Payload(NamedTuple):
-    """A chat prompt in the shape of an API.
+    """A chat prompt in the shape of an API, or a part of a body, such as its tools.
 
     Args:
         body: the JSON body, before `extra_body` is merged into it.
@@ -31,9 +31,11 @@ class PreparedRequest(NamedTuple):
         content: the body, as JSON in UTF-8.
         adjustments: what was changed in the messages to fit the API's shape; empty if nothing was.
         findings: what the API is known to refuse or to misread; empty if nothing is.
+        target: what it is sent to, as error messages name it; `None` for the provider's own target.
     """
 
     url: str
     content: bytes
     adjustments: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    target: str | None = None

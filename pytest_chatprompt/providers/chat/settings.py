@@ -12,6 +12,7 @@ from typing import Any, Final, TypedDict
 import httpx
 from pydantic import InstanceOf, NonNegativeInt
 
+from pytest_chatprompt.evalfile.settings import ReasoningEffort, Seed, Stop, TopP
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.providers.arguments import NonNegativeNumber
 from pytest_chatprompt.providers.http.client import parsed_url
@@ -19,6 +20,8 @@ from pytest_chatprompt.providers.preflight.models import ModelLimits
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
+# A provider takes these only if its `setting_fields` say where its API has them.
+LATER_SETTINGS: Final = frozenset({"top_p", "stop", "seed", "reasoning_effort"})
 
 
 class ChatSettings(TypedDict, total=False):
@@ -29,6 +32,10 @@ class ChatSettings(TypedDict, total=False):
         temperature: from 0; `None`, the default, leaves it out. 0 is sent.
         max_output_tokens: the largest number of tokens in the answer; `None`, the default, leaves it out, except
             for Anthropic, whose API demands one.
+        top_p: from 0 to 1; `None`, the default, leaves it out. So it does in the next three.
+        stop: the text, or the texts, before which the model stops.
+        seed: for answers that repeat, as far as the model can.
+        reasoning_effort: how long the model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
         timeout_seconds: how long one try may take: each step of the network, and the whole reply. 600 by default.
         total_timeout_seconds: how long all tries and the waits between them may take; `None`, the default: no limit.
         max_retries: how many times a request is sent again after an error that may pass; 5 by default, 0 for never.
@@ -39,6 +46,10 @@ class ChatSettings(TypedDict, total=False):
     api_key: str | None
     temperature: NonNegativeNumber | None
     max_output_tokens: NonNegativeInt | None
+    top_p: TopP | None
+    stop: Stop | None
+    seed: Seed | None
+    reasoning_effort: ReasoningEffort | None
     timeout_seconds: NonNegativeNumber
     total_timeout_seconds: NonNegativeNumber | None
     max_retries: NonNegativeInt

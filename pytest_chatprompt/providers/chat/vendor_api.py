@@ -7,11 +7,13 @@ here sends anything. `ChatProvider` calls it; to add an API, define these names 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
 from pytest_chatprompt.providers.preflight.rule import Rule
@@ -29,10 +31,13 @@ class VendorAPI(ABC):
         offline_path: a regular expression for paths that are answered offline too; `""` for the API's own only.
         offline_reply: a JSON body to answer them with; empty for the reply of `offline_api`. With neither, a test
             needs a route of its own.
+        setting_fields: where the API's body has the settings, by the setting's name, in the order of the body; it lacks
+            the others. `model` and `extra_body` are no fields of it: each API has them.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.
         model: the model's name; `""` for an API that has no models.
         api_version: the API's version; `None` for an API that has none.
+        extra_body: merged into the body that `build_payload` makes.
     """
 
     vendor: ClassVar[str]
@@ -40,10 +45,12 @@ class VendorAPI(ABC):
     offline_api: ClassVar[str] = ""
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}
+    setting_fields: Mapping[str, SettingField] = {}
     rules: ClassVar[tuple[Rule, ...]] = ()
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
     model: str
     api_version: str | None
+    extra_body: dict[str, Any]
 
     @abstractmethod
     def build_payload(self, prompt: ChatPrompt) -> Payload:
@@ -79,6 +86,58 @@ class VendorAPI(ABC):
             LookupError, TypeError, AttributeError, ValueError: the body has another shape; `send` raises an
                 `UnreadableReplyError` then.
         """
+
+    def use_model(self, model: str) -> None:
+        """Send to another model from now on; called on a copy of the provider, for a request that names one.
+
+        Args:
+            model: its name.
+        """
+        self.model = model
+
+    def settings_body(self, body: dict[str, Any]) -> None:
+        """Put the provider's settings into a body, where `setting_fields` say; for `build_payload`.
+
+        Args:
+            body: what was built so far.
+        """
+        for name, field in self.setting_fields.items():
+            value = getattr(self, name)
+            if value is not None:
+                field.put(value, body)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:  # noqa: ARG002 - for subclasses
+        """Put tools into the shape of the API; by default, the API takes none.
+
+        Args:
+            tools: at least one, in either of OpenAI's shapes; `prompt.tool_definitions` reads them.
+
+        Raises:
+            PayloadError: the API cannot express them.
+        """
+        raise PayloadError(f"{self.vendor} takes no tools; leave them out", location=("tools",))
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:  # noqa: ARG002 - for subclasses
+        """Put a tool choice into the shape of the API; by default, the API takes none.
+
+        Args:
+            choice: in either of OpenAI's shapes.
+
+        Raises:
+            PayloadError: the API cannot express it.
+        """
+        raise PayloadError(f"{self.vendor} takes no tool_choice; leave it out", location=("tool_choice",))
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:  # noqa: ARG002 - for subclasses
+        """Put a response format into the shape of the API; by default, the API takes none.
+
+        Args:
+            response_format: in either of OpenAI's shapes.
+
+        Raises:
+            PayloadError: the API cannot express it.
+        """
+        raise PayloadError(f"{self.vendor} takes no response_format; leave it out", location=("response_format",))
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """Read the model and its parameters out of a finished body, for preflight.

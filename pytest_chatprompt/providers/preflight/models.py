@@ -27,12 +27,14 @@ class ModelLimits:
         max_output_tokens: the largest `max_output_tokens` that it accepts.
         prefill: whether it continues a final assistant message.
         temperature: whether it accepts a temperature other than the default.
+        max_tokens: whether it accepts the older name `max_tokens` for the largest number of tokens.
         thought_signatures: whether it refuses its own tool calls when they are sent back without thought signatures.
     """
 
     max_output_tokens: int | None = None
     prefill: bool | None = None
     temperature: bool | None = None
+    max_tokens: bool | None = None
     thought_signatures: bool | None = None
 
     def updated_with(self, other: ModelLimits) -> ModelLimits:
@@ -58,13 +60,13 @@ OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
     "gpt-4o*": ModelLimits(max_output_tokens=16_384, temperature=True),
     "gpt-4.1*": ModelLimits(max_output_tokens=32_768, temperature=True),
     "gpt-4-turbo*": ModelLimits(max_output_tokens=4_096, temperature=True),
-    "o1-preview*": ModelLimits(max_output_tokens=32_768, temperature=False),
-    "o1-mini*": ModelLimits(max_output_tokens=65_536, temperature=False),
-    "o[134]*": ModelLimits(max_output_tokens=100_000, temperature=False),
+    "o1-preview*": ModelLimits(max_output_tokens=32_768, temperature=False, max_tokens=False),
+    "o1-mini*": ModelLimits(max_output_tokens=65_536, temperature=False, max_tokens=False),
+    "o[134]*": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False),
     "gpt-5*-chat*": ModelLimits(max_output_tokens=16_384),
-    "gpt-5.[12]*": ModelLimits(max_output_tokens=128_000),
-    "gpt-5*": ModelLimits(max_output_tokens=128_000, temperature=False),
-    "gpt-6-astra*": ModelLimits(max_output_tokens=128_000, temperature=False),
+    "gpt-5.[12]*": ModelLimits(max_output_tokens=128_000, max_tokens=False),
+    "gpt-5*": ModelLimits(max_output_tokens=128_000, temperature=False, max_tokens=False),
+    "gpt-6-astra*": ModelLimits(max_output_tokens=128_000, temperature=False, max_tokens=False),
 }
 
 GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {

@@ -5,7 +5,8 @@ A provider fills a `PreflightInput`; the functions of the rules read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
@@ -38,6 +39,10 @@ class PreflightInput:
         api_version: the API's version; `None` if it has none.
         temperature: `None` if it is not set.
         max_output_tokens: the largest number of tokens in the answer; `None` if it is not set.
+        tools: what the model may call, in either of OpenAI's shapes; `prompt.tool_definitions` reads them.
+        tool_choice: which of the tools the model has to call, in the same shapes; `None` if it is not set.
+        response_format: the shape of the answer, in the same shapes; `None` if it is not set.
+        body: the body as it is sent, `extra_body` included: values may be of any type.
     """
 
     vendor: str
@@ -47,6 +52,10 @@ class PreflightInput:
     api_version: str | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    response_format: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def turns(self) -> tuple[ChatMessage, ...]:

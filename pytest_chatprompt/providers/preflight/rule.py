@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 
-# One place that breaks a rule: the message (`None` if it is not one message), and the finding's text.
-Violation = tuple[ChatMessage | None, str]
+# The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.
+RuleLocation = tuple[str | int, ...]
+# One place that breaks a rule: the message or the location (`None` if it is neither), and the finding's text.
+Violation = tuple[ChatMessage | RuleLocation | None, str]
+Topic = Literal["anything", "tool calls", "definitions"]
 RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
 
 
@@ -26,18 +30,24 @@ class Rule:
     Args:
         name: a short name, which warning filters can match.
         source: the URL of the vendor's document that says so.
-        find_violations: gives each message that breaks the rule (`None` if it is not one message), with a text that
-            says what the API will do and what to change.
+        find_violations: gives each message that breaks the rule, or the location of one of the settings, a tool or a
+            format (`None` if it is neither), with a text that says what the API will do and what to change.
+        topic: what a request must have for the rule to be looked at: `tool calls` (or their results) in its messages,
+            `definitions` of tools, a tool choice or a format, or `anything`.
     """
 
     name: str
     source: str
     find_violations: RuleFunction
+    topic: Topic = "anything"
 
     def findings(self, request: PreflightInput) -> Iterator[Finding]:
         """Find the places where a request breaks the rule, in the order of the messages."""
-        for message, text in self.find_violations(request):
-            yield Finding(self.name, text, self.source, None if message is None else message.number)
+        for place, text in self.find_violations(request):
+            if isinstance(place, ChatMessage):
+                yield Finding(self.name, text, self.source, place.number)
+            else:
+                yield Finding(self.name, text, self.source, location=place or ())
 
 
 def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:
@@ -50,4 +60,10 @@ def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding
     Returns:
         The findings, rule by rule; empty if the request breaks none.
     """
-    return tuple(finding for rule in rules for finding in rule.findings(request))
+    # Most requests have neither, and most rules are about either.
+    topics = {"anything"}
+    if any(message.tool_calls or message.role == "tool" for message in request.prompt):
+        topics.add("tool calls")
+    if request.tools or request.tool_choice is not None or request.response_format is not None:
+        topics.add("definitions")
+    return tuple(finding for rule in rules if rule.topic in topics for finding in rule.findings(request))

@@ -1,19 +1,28 @@
 """The preflight rules of each API, one table for each vendor.
 
-To add a rule, write its function in `tool_rules`, `turn_rules` or `setting_rules`, and add one line here: the rule's
-name, the vendor's document, the function. Provider classes name their table in `rules`. What differs from model to
+To add a rule, write its function in the `*_rules` module of its topic, and add one line here: the rule's name, the
+vendor's document, the function. Provider classes name their table in `rules`. What differs from model to
 model is data in `models`.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from pytest_chatprompt.providers.preflight import setting_rules, tool_rules, turn_rules
+from pytest_chatprompt.providers.preflight import (
+    definition_rules,
+    schema_rules,
+    setting_rules,
+    tool_rules,
+    turn_rules,
+)
 from pytest_chatprompt.providers.preflight.rule import Rule
 
 _OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 _OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
+_OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
+_OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
 _OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
 _ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
@@ -28,15 +37,38 @@ _GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
 _GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 
+# A pattern for names of functions, and the same in words.
+_OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+_ANTHROPIC_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
+_GEMINI_NAME: Final = (
+    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
+    "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
+)
+_OPENAI_SAMPLING: Final = (
+    *("top_p", "presence_penalty", "frequency_penalty"),
+    *("logprobs", "top_logprobs", "logit_bias"),
+)
+
+_of_calls: Final = partial(Rule, topic="tool calls")
+_of_definitions: Final = partial(Rule, topic="definitions")
+
 OPENAI_RULES: Final = (
-    Rule("tool-call-id", _OPENAI, tool_rules.results_without_id),
-    Rule("tool-result-content", _OPENAI, tool_rules.results_without_content),
-    Rule("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
-    Rule("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
-    Rule(
-        "function-name", _OPENAI, tool_rules.function_names(r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
-    ),
+    _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
+    _of_calls("tool-result-content", _OPENAI, tool_rules.results_without_content),
+    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
+    _of_calls("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name", _OPENAI, definition_rules.tool_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name-twice", _OPENAI_TOOLS, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
+    _of_definitions("schema-name", _OPENAI, definition_rules.schema_name),
+    _of_definitions("strict-additional-properties", _OPENAI_SCHEMAS, schema_rules.objects_with_more_properties),
+    _of_definitions("strict-required", _OPENAI_SCHEMAS, schema_rules.properties_not_required),
+    _of_definitions("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),
+    _of_definitions("strict-root", _OPENAI_SCHEMAS, schema_rules.root_not_an_object),
+    _of_definitions("strict-size", _OPENAI_SCHEMAS, schema_rules.schemas_too_large),
     Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
     Rule(
         "prefill",
@@ -49,17 +81,23 @@ OPENAI_RULES: Final = (
     Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
     Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
     Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _OPENAI_REASONING, setting_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+    Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
 )
 
 ANTHROPIC_RULES: Final = (
-    Rule("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
-    Rule("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
-    Rule(
+    _of_calls("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
+    _of_calls(
         "function-name",
         _ANTHROPIC_TOOL_NAMES,
-        tool_rules.function_names(r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -"),
+        tool_rules.function_names(*_ANTHROPIC_NAME),
     ),
+    _of_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, tool_rules.call_ids_used_twice),
+    _of_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
+    _of_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
     Rule("first-turn", _ANTHROPIC_ERRORS, turn_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, turn_rules.merged_turns),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
@@ -68,21 +106,24 @@ ANTHROPIC_RULES: Final = (
     Rule("temperature", _ANTHROPIC, setting_rules.temperature_range(1)),
     Rule("temperature-fixed", _ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
     Rule("temperature-removed", _ANTHROPIC_SAMPLING, setting_rules.temperature_removed),
+    Rule("sampling-fixed", _ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("top_p",))),
+    Rule("sampling-removed", _ANTHROPIC_SAMPLING, setting_rules.top_p_removed),
 )
 
 GEMINI_RULES: Final = (
-    Rule("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
-    Rule("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
-    Rule("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
-    Rule("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
-    Rule("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
-    Rule(
+    _of_calls("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
+    _of_calls("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
+    _of_calls("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
+    _of_calls(
         "function-name",
         _GEMINI,
-        tool_rules.function_names(
-            r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -"
-        ),
+        tool_rules.function_names(*_GEMINI_NAME),
     ),
+    _of_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
+    _of_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
     Rule(
         "last-turn",
         _GEMINI,

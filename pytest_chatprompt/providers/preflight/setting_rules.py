@@ -1,4 +1,4 @@
-"""Rules about the temperature and the largest number of tokens in the answer.
+"""Rules about the settings of a request: temperature and what else steers sampling, and the limit of the answer.
 
 A `PreflightInput` comes in; a text for the user comes out where it breaks the rule. The tables in `rules` call these
 functions.
@@ -6,7 +6,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
@@ -22,7 +22,7 @@ def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation
     value, limit = request.max_output_tokens, request.limits.max_output_tokens
     if value is not None and limit is not None and value > limit:
         yield (
-            None,
+            ("settings", "max_output_tokens"),
             f"max_output_tokens is {value}, but {request.vendor}'s {request.model} supports at most {limit}; "
             "lower it, or set model_limits if this model supports more",
         )
@@ -32,7 +32,7 @@ def temperature_not_accepted(request: PreflightInput) -> Iterator[Violation]:
     """A temperature other than the default, for a model that is known to refuse it."""
     if request.limits.temperature is False and request.temperature not in (None, _DEFAULT_TEMPERATURE):
         yield (
-            None,
+            ("settings", "temperature"),
             f"{request.vendor}'s {request.model} refuses a temperature other than {_DEFAULT_TEMPERATURE}; "
             "leave it out, or set model_limits if this model accepts one",
         )
@@ -42,9 +42,49 @@ def temperature_removed(request: PreflightInput) -> Iterator[Violation]:
     """A temperature, for an API version that has none."""
     if request.temperature is not None and (request.api_version or "") >= _TEMPERATURE_REMOVED_IN:
         yield (
-            None,
+            ("settings", "temperature"),
             f"{request.vendor} refuses a temperature since the API version {_TEMPERATURE_REMOVED_IN}; "
             "leave it out, or use an older version",
+        )
+
+
+def sampling_not_accepted(parameters: Sequence[str]) -> RuleFunction:
+    """Make a rule function that finds parameters of sampling, for a model that is known to refuse a temperature.
+
+    Args:
+        parameters: their names in the body, without the temperature.
+    """
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        if request.limits.temperature is False:
+            for name in parameters:
+                if request.body.get(name) is not None:
+                    yield (
+                        ("settings", name),
+                        f"{request.vendor}'s {request.model} refuses {name}; "
+                        "leave it out, or set model_limits if this model accepts a temperature",
+                    )
+
+    return find_violations
+
+
+def top_p_removed(request: PreflightInput) -> Iterator[Violation]:
+    """A `top_p`, for an API version that has none."""
+    if request.body.get("top_p") is not None and (request.api_version or "") >= _TEMPERATURE_REMOVED_IN:
+        yield (
+            ("settings", "top_p"),
+            f"{request.vendor} refuses top_p since the API version {_TEMPERATURE_REMOVED_IN}; "
+            "leave it out, or use an older version",
+        )
+
+
+def max_tokens_not_accepted(request: PreflightInput) -> Iterator[Violation]:
+    """A `max_tokens`, for a model that is known to want `max_completion_tokens`."""
+    if request.limits.max_tokens is False and "max_tokens" in request.body:
+        yield (
+            ("settings", "max_output_tokens"),
+            f"{request.vendor}'s {request.model} refuses max_tokens; leave out max_tokens_parameter, so that "
+            "max_completion_tokens is sent, or set model_limits if this model accepts it",
         )
 
 
@@ -53,6 +93,9 @@ def temperature_range(highest: float) -> RuleFunction:
 
     def find_violations(request: PreflightInput) -> Iterator[Violation]:
         if request.temperature is not None and request.temperature > highest:
-            yield None, f"temperature is {request.temperature:g}, but {request.vendor} takes 0 to {highest:g}"
+            yield (
+                ("settings", "temperature"),
+                f"temperature is {request.temperature:g}, but {request.vendor} takes 0 to {highest:g}",
+            )
 
     return find_violations

@@ -87,6 +87,20 @@ def results_given_twice(request: PreflightInput) -> Iterator[Violation]:
             answered.add(result.tool_call_id)
 
 
+def call_ids_used_twice(request: PreflightInput) -> Iterator[Violation]:
+    """Messages with a call whose id an earlier call has."""
+    seen: set[str] = set()
+    for message in request.turns:
+        for call in message.tool_calls:
+            if call.id in seen:
+                yield (
+                    message,
+                    f"{request.vendor} tells tool calls apart by their ids, and {call.id!r} is used for a call before; "
+                    "give each call an id of its own, and its result the same",
+                )
+            seen.add(call.id)
+
+
 def _calls_and_results(turns: Sequence[ChatMessage]) -> Iterator[tuple[ChatMessage, list[ChatMessage]]]:
     """Each message that makes calls, with the tool messages right after it."""
     caller: ChatMessage | None = None

@@ -137,6 +137,7 @@ def test_a_text_without_escapes_has_no_levels(text: str) -> None:
         pytest.param("a\nb\nc\\\nd\ne\nf\ng%\nh\ni\nj", "b\nc\\\nd\nf\ng%\nh", id="with the lines beside them"),
         pytest.param("a\\\nb\nc\nd%", "a\\\nb\nc\nd%", id="at the edges"),
         pytest.param("a\\\nb%\nc", "a\\\nb%\nc", id="all of it"),
+        pytest.param("a%\n\n\n\n" * 20, "a%\n\n\n\n" * 20, id="all of it, if it has very many escapes"),
     ],
 )
 def test_the_lines_with_escapes(text: str, lines: str) -> None:

@@ -51,6 +51,17 @@ def test_one_of_many_forms_is_found_at_every_place(length: int) -> None:
         assert not many.may_be_in("z" * position + names[position][:-1] + "zzzz")
 
 
+@pytest.mark.parametrize("count", [1, 3, 60])
+def test_forms_of_all_lengths_are_found_together(count: int) -> None:
+    digits = [hashlib.sha512(f"{number}".encode()).hexdigest() for number in range(count)]
+    names = [text[:length] for text in digits for length in (8, 14, 22, 39, 80)]
+    many = forms(*names)
+    assert not many.may_be_in("z" * 500)
+    for name in names:
+        assert many.may_be_in(f"zzz {name}zz")
+        assert not many.may_be_in(f"zzz {name[1:8]}zz")
+
+
 def test_a_form_keeps_its_first_name() -> None:
     one = forms(FORM)
     two = one.with_forms([FORM, "other-012345"], "another key")

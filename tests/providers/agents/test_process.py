@@ -141,6 +141,7 @@ def test_a_process_is_killed_after_the_timeout(tmp_path: Path, trap: str) -> Non
     assert [ends_soon(pid) for pid in pids(tmp_path)] == [True]
 
 
+@pytest.mark.measures_processes
 @pytest.mark.usefixtures("time_is_up_with_pids", "measured_supervisor")
 def test_all_that_it_started_is_killed_after_the_timeout(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="did not finish"):
@@ -208,6 +209,7 @@ def test_an_interrupt_kills_the_process(tmp_path: Path) -> None:
         ),
     ],
 )
+@pytest.mark.measures_processes
 @pytest.mark.usefixtures("measured_supervisor")
 def test_a_process_that_cannot_be_started_is_an_error(
     tmp_path: Path, argv: list[str], folder: str, message: str

@@ -17,7 +17,7 @@ from pytest_chatprompt.providers.agents.process import run_process
 from pytest_chatprompt.providers.agents.supervisor import Order
 from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, agent_command, ends_soon, is_alive, pids
 
-pytestmark = pytest.mark.usefixtures("no_leftovers", "measured_supervisor")
+pytestmark = [pytest.mark.usefixtures("no_leftovers", "measured_supervisor"), pytest.mark.measures_processes]
 
 
 def run_shell(folder: Path, script: str) -> str:

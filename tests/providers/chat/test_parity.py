@@ -344,3 +344,225 @@ def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Ser
     # Intended: our default is the version of the reference, v1beta; the SDK uses v1.
     ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == (path, body)
+
+
+# --- settings, tools, tool choices and response formats
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": ["string", "null"], "description": "Where"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+    "additionalProperties": False,
+}
+WEATHER_TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "description": "The forecast", "parameters": SCHEMA, "strict": True},
+}
+NOW_TOOL = {"type": "function", "function": {"name": "now"}}
+WEATHER_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "weather", "description": "A forecast", "schema": SCHEMA, "strict": True},
+}
+DECLARATION = types.FunctionDeclaration(name="weather", description="The forecast", parameters_json_schema=SCHEMA)
+
+
+def calling(mode: types.FunctionCallingConfigMode, *names: str) -> types.ToolConfig:
+    config = types.FunctionCallingConfig(mode=mode, allowed_function_names=list(names) or None)
+    return types.ToolConfig(function_calling_config=config)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a request: as an eval file says them, which is what OpenAI's SDK takes, and for the other SDKs.
+
+    Args:
+        request: the fields of a `ProviderRequest`, without settings.
+        anthropic: the arguments of Anthropic's SDK; `None` where its API cannot hold them.
+        gemini: the config of Google's SDK.
+        settings: the settings of the request.
+        openai: the settings as OpenAI's SDK takes them.
+    """
+
+    request: dict[str, Any] = field(default_factory=dict)
+    anthropic: dict[str, Any] | None = field(default_factory=dict)
+    gemini: dict[str, Any] | None = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    openai: dict[str, Any] = field(default_factory=dict)
+
+
+ANTHROPIC_TOOL = {"name": "weather", "description": "The forecast", "strict": True, "input_schema": SCHEMA}
+
+OPTIONS = {
+    "two tools, one without arguments": Options(
+        {"tools": (WEATHER_TOOL, NOW_TOOL)},
+        {"tools": [ANTHROPIC_TOOL, {"name": "now", "input_schema": {"type": "object", "properties": {}}}]},
+        {"tools": [types.Tool(function_declarations=[DECLARATION, types.FunctionDeclaration(name="now")])]},
+    ),
+    "a choice of auto": Options(
+        {"tools": (WEATHER_TOOL,), "tool_choice": "auto"},
+        {"tools": [ANTHROPIC_TOOL], "tool_choice": {"type": "auto"}},
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION])],
+            "tool_config": calling(types.FunctionCallingConfigMode.AUTO),
+        },
+    ),
+    "a choice of none": Options(
+        {"tools": (WEATHER_TOOL,), "tool_choice": "none"},
+        {"tools": [ANTHROPIC_TOOL], "tool_choice": {"type": "none"}},
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION])],
+            "tool_config": calling(types.FunctionCallingConfigMode.NONE),
+        },
+    ),
+    "a choice of required": Options(
+        {"tools": (WEATHER_TOOL,), "tool_choice": "required"},
+        {"tools": [ANTHROPIC_TOOL], "tool_choice": {"type": "any"}},
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION])],
+            "tool_config": calling(types.FunctionCallingConfigMode.ANY),
+        },
+    ),
+    "a named tool": Options(
+        {"tools": (WEATHER_TOOL,), "tool_choice": {"type": "function", "function": {"name": "weather"}}},
+        {"tools": [ANTHROPIC_TOOL], "tool_choice": {"type": "tool", "name": "weather"}},
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION])],
+            "tool_config": calling(types.FunctionCallingConfigMode.ANY, "weather"),
+        },
+    ),
+    "allowed tools": Options(
+        {
+            "tools": (WEATHER_TOOL, NOW_TOOL),
+            "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [NOW_TOOL]}},
+        },
+        None,
+        {
+            "tools": [types.Tool(function_declarations=[DECLARATION, types.FunctionDeclaration(name="now")])],
+            "tool_config": calling(types.FunctionCallingConfigMode.ANY, "now"),
+        },
+    ),
+    "a schema": Options(
+        {"response_format": WEATHER_FORMAT},
+        {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+        {"response_mime_type": "application/json", "response_json_schema": SCHEMA},
+    ),
+    "JSON without a schema": Options(
+        {"response_format": {"type": "json_object"}}, None, {"response_mime_type": "application/json"}
+    ),
+    "sampling and a stop": Options(
+        {},
+        {"stop_sequences": ["END"], "extra_body": {"temperature": 0, "top_p": 0.5}},
+        {"temperature": 0, "top_p": 0.5, "stop_sequences": ["END"]},
+        {"temperature": 0, "top_p": 0.5, "stop": "END"},
+        {"temperature": 0, "top_p": 0.5, "stop": "END"},
+    ),
+    "several stops and a limit": Options(
+        {},
+        {"stop_sequences": ["a", "b"], "max_tokens": 9},
+        {"stop_sequences": ["a", "b"], "max_output_tokens": 9},
+        {"stop": ["a", "b"], "max_output_tokens": 9},
+        {"stop": ["a", "b"], "max_completion_tokens": 9},
+    ),
+    "a seed": Options({}, None, {"seed": 7}, {"seed": 7}, {"seed": 7}),
+    "an effort": Options(
+        {},
+        {"output_config": {"effort": "low"}},
+        {"thinking_config": types.ThinkingConfig(thinking_level=types.ThinkingLevel.LOW)},
+        {"reasoning_effort": "low"},
+        {"reasoning_effort": "low"},
+    ),
+    "an effort and a schema": Options(
+        {"response_format": WEATHER_FORMAT},
+        {"output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}}},
+        {
+            "thinking_config": types.ThinkingConfig(thinking_level=types.ThinkingLevel.LOW),
+            "response_mime_type": "application/json",
+            "response_json_schema": SCHEMA,
+        },
+        {"reasoning_effort": "low"},
+        {"reasoning_effort": "low"},
+    ),
+    "more of the body": Options(
+        {},
+        {"extra_body": {"metadata": {"user_id": "u"}}},
+        None,
+        {"extra_body": {"metadata": {"user_id": "u"}}},
+        {"extra_body": {"metadata": {"user_id": "u"}}},
+    ),
+}
+
+
+def options_of(vendor: str) -> pytest.MarkDecorator:
+    """The options that an API can hold."""
+    known = {name: options for name, options in OPTIONS.items() if getattr(options, vendor) is not None}
+    return pytest.mark.parametrize("options", [pytest.param(options, id=name) for name, options in known.items()])
+
+
+def sent_with(provider: ChatProvider, options: Options, server: Server) -> tuple[str, Any]:
+    prompt = (ChatMessage("user", "hi"),)
+    settings = {"model": "other", **options.settings}
+    request = ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}, settings=settings, **options.request)
+    provider.send(request)
+    provider.close()
+    return received_request(server)
+
+
+@options_of("openai")
+def test_openai_sends_the_options_that_its_sdk_sends(options: Options, server: Server) -> None:
+    server.reply_with(plain_reply("openai-chat"))
+    base_url = f"{server.url}/v1"
+    messages: Any = [{"role": "user", "content": "hi"}]
+    with openai.OpenAI(api_key="k", base_url=base_url, max_retries=0) as client:
+        client.chat.completions.create(model="other", messages=messages, **options.request, **options.openai)
+    theirs = received_request(server)
+    ours = OpenAIProvider(model="m", base_url=base_url, api_key="k")
+    assert sent_with(ours, options, server) == theirs
+
+
+@options_of("openai")
+def test_azure_sends_the_options_that_its_sdk_sends(options: Options, server: Server) -> None:
+    server.reply_with(plain_reply("azure-chat"))
+    messages: Any = [{"role": "user", "content": "hi"}]
+    with openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="2024-10-21", max_retries=0) as client:
+        client.chat.completions.create(model="other", messages=messages, **options.request, **options.openai)
+    path, body = received_request(server)
+    # Intended: as above, the path alone names the deployment.
+    assert body.pop("model") == "other"
+    ours = AzureProvider(deployment="d", endpoint=server.url, api_version="2024-10-21", api_key="k")
+    assert sent_with(ours, options, server) == (path, body)
+
+
+@options_of("anthropic")
+def test_anthropic_sends_the_options_that_its_sdk_sends(options: Options, server: Server) -> None:
+    server.reply_with(plain_reply("anthropic"))
+    messages: Any = [{"role": "user", "content": "hi"}]
+    arguments: Any = {"max_tokens": 4096, **(options.anthropic or {})}
+    with anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0) as client:
+        client.messages.create(model="other", messages=messages, **arguments)
+    theirs = received_request(server)
+    ours = AnthropicProvider(model="m", base_url=server.url, api_key="k")
+    assert sent_with(ours, options, server) == theirs
+
+
+@options_of("gemini")
+def test_gemini_sends_the_options_that_its_sdk_sends(options: Options, server: Server) -> None:
+    server.reply_with(plain_reply("gemini"))
+    with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url)) as client:
+        config = types.GenerateContentConfig(**(options.gemini or {}))
+        client.models.generate_content(model="other", contents="hi", config=config)
+    path, body = received_request(server)
+    # Intended: as above.
+    if not body.get("generationConfig", True):
+        del body["generationConfig"]
+    # Intended: the SDK leaves two names in snake case, which the API reads too. The reference has all in camel case
+    # (https://ai.google.dev/api/caching#FunctionDeclaration, https://ai.google.dev/api/generate-content#ThinkingConfig).
+    for tool in body.get("tools", ()):
+        for declaration in tool["functionDeclarations"]:
+            if "parameters_json_schema" in declaration:
+                declaration["parametersJsonSchema"] = declaration.pop("parameters_json_schema")
+    thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+    if "thinking_level" in thinking:
+        thinking["thinkingLevel"] = thinking.pop("thinking_level")
+    ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k")
+    assert sent_with(ours, options, server) == (path, body)

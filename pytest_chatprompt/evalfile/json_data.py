@@ -1,0 +1,114 @@
+"""JSON data inside an eval file: what is sent as it is written, such as a schema or `extra_body`.
+
+In: plain data from YAML, which can hold more than JSON can. Out: the same data, or a validation error at the value that
+JSON cannot hold. Pure; `settings`, `tools` and `response_format` check with it, providers merge bodies with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import PlainValidator, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+Location = tuple[str | int, ...]
+# As deep as YAML may be nested; JSON in a file of its own could be deeper.
+MAX_DEPTH: Final = 100
+
+
+def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
+    """Make a validator that accepts or refuses a value, and never converts it.
+
+    Args:
+        expected: what the value must be, such as `a number from 0 to 1`; it completes "must be".
+        is_valid: whether the value is that.
+    """
+
+    def validate(value: Any) -> Any:
+        if not is_valid(value):
+            raise unexpected(expected)
+        return value
+
+    return PlainValidator(validate)
+
+
+def unexpected(expected: str) -> PydanticCustomError:
+    """The error for a value that is not what it must be; `diagnostics` adds where it is, and what it is."""
+    return PydanticCustomError("unexpected_value", "must be {expected}", {"expected": expected})
+
+
+def invalid(text: str) -> PydanticCustomError:
+    """The error for an invalid value, with the whole text that its author reads."""
+    return PydanticCustomError("invalid_value", "{text}", {"text": text})
+
+
+def error_at(location: Location, error: PydanticCustomError) -> ValidationError:
+    """A validation error about a value inside the one that is validated.
+
+    Args:
+        location: the keys and indexes that lead to the inner value.
+        error: what is wrong with it.
+    """
+    return ValidationError.from_exception_data("data", [InitErrorDetails(type=error, loc=location, input=None)])
+
+
+def check_json(value: Any) -> Any:
+    """Return a value that JSON can hold; lists may be tuples.
+
+    Raises:
+        ValidationError: there is a date, binary data, a number without a value, or a key that is not a string in it.
+    """
+    problems = [InitErrorDetails(type=error, loc=location, input=None) for location, error in _not_json(value, ())]
+    if problems:
+        raise ValidationError.from_exception_data("data", problems)
+    return value
+
+
+def _not_json(value: Any, location: Location) -> Iterator[tuple[Location, PydanticCustomError]]:
+    if len(location) > MAX_DEPTH:
+        yield location, invalid(f"nested more than {MAX_DEPTH} levels deep")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            # The parser has reported a key that is not a string.
+            yield from _not_json(inner, (*location, key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _not_json(inner, (*location, index))
+    elif value is not None and not isinstance(value, str | int | float):
+        yield location, invalid(f"JSON has no {type(value).__name__}; put {value} in quotes")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield location, invalid("JSON has neither infinity nor NaN; put it in quotes if you mean text")
+
+
+def require_json_mapping(value: Any) -> Any:
+    """Return a mapping that JSON can hold.
+
+    Raises:
+        PydanticCustomError: it is not a mapping.
+        ValidationError: JSON cannot hold something in it.
+    """
+    if not isinstance(value, Mapping):
+        raise unexpected("a mapping")
+    return check_json(value)
+
+
+def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping of ours without the keys that begin with `x-`, which are the author's own."""
+    # The parser has reported a key that is not a string.
+    return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
+
+
+def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge a mapping into another and return the result; neither is changed.
+
+    Args:
+        body: JSON data.
+        extra: where both have a mapping under a key, these are merged too; any other value replaces the body's.
+    """
+    merged = dict(body)
+    for key, value in extra.items():
+        current = merged.get(key)
+        merged[key] = deep_merge(current, value) if isinstance(current, dict) and isinstance(value, Mapping) else value
+    return merged

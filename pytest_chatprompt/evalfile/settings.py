@@ -1,0 +1,162 @@
+"""`settings`: the parameters of a request, such as the temperature, that an eval file or a case sets.
+
+In: plain data of `settings`. Out: the same, checked and frozen: settings by name, and mappings by the name of a
+provider with the settings for that one alone. `shared_keys` reads them, `defaults` merges them, `prompt` picks a
+provider's. The chat providers declare their keyword arguments with the same types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.json_data import (
+    checked,
+    deep_merge,
+    invalid,
+    require_json_mapping,
+    unexpected,
+    without_extensions,
+)
+from pytest_chatprompt.evalfile.strict_model import StrictModel
+from pytest_chatprompt.wording import did_you_mean
+
+# The union of what the vendors take: each takes some of them.
+REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_stop(value: Any) -> bool:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    return bool(texts) and all(isinstance(text, str) and text for text in texts)
+
+
+def _check_effort(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise unexpected(f"one of {', '.join(REASONING_EFFORTS)}")
+    if value not in REASONING_EFFORTS:
+        hint = did_you_mean(value, REASONING_EFFORTS) or f"the efforts are {', '.join(REASONING_EFFORTS)}"
+        raise invalid(f"unknown reasoning_effort: {value!r}; {hint}")
+    return value
+
+
+TopP = Annotated[float, checked("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)]
+Stop = Annotated[str | tuple[str, ...], checked("a text, or a list of texts, none of them empty", _is_stop)]
+Seed = Annotated[int, checked("a whole number", _is_integer)]
+ReasoningEffort = Annotated[str, PlainValidator(_check_effort)]
+
+
+class RequestSettings(StrictModel):
+    """The settings of a request; `None` leaves one out, also where the provider has one of its own.
+
+    Attributes:
+        model: the model's name; on Azure, the deployment's.
+        temperature: 0 or more.
+        top_p: from 0 to 1.
+        stop: the texts before which the model stops.
+        seed: for answers that repeat, as far as the model can.
+        max_output_tokens: the largest number of tokens in the answer.
+        reasoning_effort: how long the model thinks before it answers.
+        extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
+    """
+
+    # Most eval files have none.
+    model_config = ConfigDict(defer_build=True)
+
+    model: Annotated[str, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")] = (
+        ""
+    )
+    temperature: (
+        Annotated[float, checked("a number, 0 or more", lambda value: _is_number(value) and value >= 0)] | None
+    ) = None
+    top_p: TopP | None = None
+    stop: Stop | None = None
+    seed: Seed | None = None
+    max_output_tokens: (
+        Annotated[int, checked("a whole number, 1 or more", lambda value: _is_integer(value) and value >= 1)] | None
+    ) = None
+    reasoning_effort: ReasoningEffort | None = None
+    extra_body: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
+
+
+SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
+
+
+class _Levels(BaseModel):
+    """The settings for all providers, and those for one; the aliases stand for nothing in the file."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    own: RequestSettings = Field(alias="<settings>")
+    by_provider: dict[str, RequestSettings] = Field(alias="<providers>")
+
+
+def read_settings(data: Any) -> FrozenDict | None:
+    """Check the settings of a file or a case.
+
+    Args:
+        data: settings by name, and mappings of settings by the name of a provider; `None` for none.
+
+    Raises:
+        PydanticCustomError, ValidationError: what is wrong with them.
+    """
+    if data is None:
+        return None
+    if not isinstance(data, Mapping):
+        raise unexpected("a mapping")
+    settings = without_extensions(data)
+    by_provider = {name: without_extensions(settings[name]) for name in provider_names(settings)}
+    own = {name: value for name, value in settings.items() if name not in by_provider}
+    _Levels.model_validate({"<settings>": own, "<providers>": by_provider})
+    frozen: FrozenDict = freeze({**own, **by_provider})
+    return frozen
+
+
+def read_request_settings(data: Any) -> FrozenDict:
+    """Check the settings of a request, which is for one provider.
+
+    Args:
+        data: settings by name.
+
+    Raises:
+        PydanticCustomError, ValidationError: what is wrong with them.
+    """
+    if not isinstance(data, Mapping):
+        raise unexpected("a mapping")
+    RequestSettings.model_validate(data)
+    frozen: FrozenDict = freeze(data)
+    return frozen
+
+
+def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the providers that have settings of their own in these."""
+    return tuple(name for name, value in settings.items() if isinstance(value, Mapping) and name not in SETTING_NAMES)
+
+
+def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> FrozenDict:
+    """Merge settings: the second win, key by key, also within `extra_body` and the mapping of a provider."""
+    merged: FrozenDict = freeze(deep_merge(first, second))
+    return merged
+
+
+def settings_for(provider_name: str | None, settings: Mapping[str, Any]) -> FrozenDict:
+    """The settings for one provider: those under its name win over those for all.
+
+    Args:
+        provider_name: the name by which it was asked for; `None` for none, which has no settings of its own.
+        settings: as `read_settings` gives them.
+    """
+    names = provider_names(settings)
+    own = {name: value for name, value in settings.items() if name not in names}
+    return merge_settings(own, settings[provider_name] if provider_name in names else {})

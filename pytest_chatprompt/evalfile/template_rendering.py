@@ -1,0 +1,146 @@
+"""Rendering templates: the texts of a case with its variables filled in (rule A9).
+
+In: a case and a row. Out: the case as if its author had written the rendered texts, or `EvalFileError` with the place
+of each problem: that of the template, and that of the row. `case_template` calls it when the case runs.
+
+Which texts are templates stands in `_RENDERERS`, by key of the case. A new one, such as the values of checks, has its
+function and its line there; a part that names its text otherwise than `value` belongs into `_part`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.message import EvalMessage, FilePart, Part
+from pytest_chatprompt.evalfile.rows import Row
+from pytest_chatprompt.evalfile.scalar_position import position_in_scalar
+from pytest_chatprompt.evalfile.yaml_tree import Node
+
+_Location = tuple[str | int, ...]
+
+
+def render_case(case: EvalCase, row: Row | None) -> EvalCase:
+    """Fill in the variables of a case.
+
+    Args:
+        case: a case with variables, as its author wrote it.
+        row: the row whose variables win over those of the case; `None` for none.
+
+    Returns:
+        The case, with all of its variables in `vars`, and the row in its origin.
+
+    Raises:
+        EvalFileError: a text is not a valid template, uses an unknown name, or fails; one problem for each text.
+    """
+    variables = {**_thaw(case.vars or {}), **(row.values if row else {})}
+    rendered = case.model_copy(update={"vars": freeze(variables)})
+    rendered._origin = case.origin._replace(row=row)
+    renderer = _Renderer(rendered, variables)
+    texts = {key: render(renderer, getattr(case, key), (key,)) for key, render in _RENDERERS.items()}
+    if renderer.diagnostics:
+        raise EvalFileError(sorted(renderer.diagnostics))
+    # The copy is ours alone so far.
+    vars(rendered).update(texts)
+    return rendered
+
+
+def _thaw(value: Any) -> Any:
+    """Frozen JSON data as templates see it: a tuple is a list again."""
+    if isinstance(value, dict):
+        return {key: _thaw(inner) for key, inner in value.items()}
+    return [_thaw(inner) for inner in value] if isinstance(value, tuple) else value
+
+
+@dataclass(slots=True)
+class _Renderer:
+    """Renders the texts of one case, and collects what is wrong with them.
+
+    Args:
+        case: the case, with the row in its origin.
+        variables: plain JSON data by name.
+    """
+
+    case: EvalCase
+    variables: Mapping[str, Any]
+    diagnostics: set[Diagnostic] = field(default_factory=set)
+
+    def render(self, template: str, location: _Location) -> str:
+        """Render a text; one that cannot be rendered is reported and stays as it is."""
+        if "{" not in template:
+            return template
+        from pytest_chatprompt.evalfile.template_sandbox import render  # noqa: PLC0415 - it imports Jinja
+
+        try:
+            return render(template, self.variables)
+        except Exception as error:
+            from pytest_chatprompt.evalfile.template_errors import explain_template_error  # noqa: PLC0415
+
+            problem = explain_template_error(error, template, self.variables)
+            self.report(problem.text, location, template, problem.offset)
+            return template
+
+    def report(self, text: str, location: _Location, template: str, offset: int = 0) -> None:
+        """Report a problem at a character of a template."""
+        origin = self.case.origin
+        node = _find_text(origin.source.root, ("evalcases", origin.case_index), location, template)
+        position = position_in_scalar(origin.source, node, template, offset)
+        text += place_of_row(origin.row)
+        self.diagnostics.add(Diagnostic(origin.shown_path, *position, text, case_id=self.case.full_id))
+
+
+def _find_text(root: Node, case_location: _Location, location: _Location, text: str) -> Node:
+    """The node of a text: in the case, or among the keys of the file, where the case takes it over."""
+    if location == ("outcome",):
+        candidates = [(*case_location, key) for key in ("outcome", "expected_outcome")]
+    else:
+        candidates = [(*case_location, *location), location]
+    nodes = [root.find(candidate) for candidate in candidates]
+    return next((node for node in nodes if node.value == text), nodes[0])
+
+
+def _text(renderer: _Renderer, text: str | None, location: _Location) -> str | None:
+    return None if text is None else renderer.render(text, location)
+
+
+def _metadata(renderer: _Renderer, metadata: Mapping[str, Any], location: _Location) -> Mapping[str, Any]:
+    prompt = metadata.get("systemPrompt")
+    if prompt is None:
+        return metadata
+    return FrozenDict({**metadata, "systemPrompt": renderer.render(prompt, (*location, "systemPrompt"))})
+
+
+def _messages(renderer: _Renderer, messages: tuple[EvalMessage, ...], location: _Location) -> tuple[EvalMessage, ...]:
+    return tuple(_message(renderer, message, (*location, index)) for index, message in enumerate(messages))
+
+
+def _message(renderer: _Renderer, message: EvalMessage, location: _Location) -> EvalMessage:
+    location = (*location, "content")
+    match message.content:
+        case None:
+            return message
+        case str() as text:
+            content: Any = renderer.render(text, location)
+        case parts:
+            content = tuple(_part(renderer, part, (*location, index)) for index, part in enumerate(parts))
+    return message.model_copy(update={"content": content})
+
+
+def _part(renderer: _Renderer, part: Part, location: _Location) -> Part:
+    location = (*location, "value")
+    value = renderer.render(part.value, location)
+    if isinstance(part, FilePart) and not value.strip():
+        renderer.report("the path of the file is empty once its variables are filled in", location, part.value)
+    return part.model_copy(update={"value": value})
+
+
+_RENDERERS: Final[dict[str, Callable[[_Renderer, Any, _Location], Any]]] = {
+    "outcome": _text,
+    "metadata": _metadata,
+    "input_messages": _messages,
+    "expected_messages": _messages,
+}

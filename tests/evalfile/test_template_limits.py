@@ -1,0 +1,75 @@
+"""The limits of a template: what would take the time or the memory of the machine is refused at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatprompt.evalfile.template_limits import MAX_SIZE, TemplateLimitError
+from pytest_chatprompt.evalfile.template_sandbox import render
+
+DOUBLING = "{% set x = 'a' * 1000000 %}"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", id="loops"),
+        pytest.param("{{ 'x' * 10 ** 9 }}", id="a text times a number"),
+        pytest.param("{{ 10 ** 9 * 'x' }}", id="a number times a text"),
+        pytest.param("{{ [1] * 10 ** 9 }}", id="a list times a number"),
+        pytest.param("{{ 10 ** 99999 }}", id="a power"),
+        pytest.param("{% set x = 10 ** 2000 %}{{ x * x * x }}", id="a product"),
+        pytest.param(DOUBLING + "{% set x = x + x %}" * 5, id="a sum of texts"),
+        pytest.param(DOUBLING + "{% set x = x ~ x %}" * 5, id="a concatenation"),
+        pytest.param(DOUBLING + "{% set x %}{{ x }}{{ x }}{% endset %}" * 5, id="a block that is put out"),
+        pytest.param(DOUBLING + "{{ x }}" * 21, id="the whole text"),
+        pytest.param(DOUBLING + "{{ x | replace('a', x) }}", id="the filter replace"),
+        pytest.param(DOUBLING + "{{ x.replace('', 'aaaaaaaaaaaaaaaaaaaaaa') }}", id="the method replace"),
+        pytest.param(DOUBLING + "{{ range(99) | join(x) }}", id="the filter join"),
+        pytest.param(DOUBLING + "{{ range(99) | join(d=x) }}", id="the filter join with a named argument"),
+        pytest.param(DOUBLING + "{{ x.join(['', ''] * 20) }}", id="the method join"),
+        pytest.param("{{ 'a' | center(99999) }}", id="a width of a filter"),
+        pytest.param("{{ 'a' | indent(width=99999) }}", id="a named width"),
+        pytest.param("{{ [1] | batch(99999, 'x') | list }}", id="a size of a batch"),
+        pytest.param("{{ [1] | slice(99999, 'x') | list }}", id="a number of slices"),
+        pytest.param("{{ 'a'.ljust(99999) }}", id="a width of a method"),
+        pytest.param("{{ '%99999d' % 1 }}", id="a width of an operator"),
+        pytest.param("{{ '%*d' % (99999, 1) }}", id="a width that comes from a value"),
+        pytest.param("{{ '%.99999f' | format(1) }}", id="a precision of a filter"),
+        pytest.param("{{ '{:99999}'.format(1) }}", id="a width of a format"),
+        pytest.param("{{ '{:{w}}'.format(1, w=99999) }}", id="a width within a format"),
+        pytest.param("{{ '{x:99999}'.format_map({'x': 1}) }}", id="a width of a format of a mapping"),
+    ],
+)
+def test_what_would_take_too_much_is_refused(template: str) -> None:
+    with pytest.raises(TemplateLimitError):
+        render(template, {})
+
+
+def test_many_calls_are_refused() -> None:
+    macro = "{% macro f(n) %}{% if n %}{% set a = f(n - 1) %}{% set b = f(n - 1) %}{% endif %}{% endmacro %}"
+    with pytest.raises(TemplateLimitError, match="more than 1,000,000 times"):
+        render(macro + "{{ f(25) }}", {})
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param("{{ 'a' * 3 }}{{ 2 * 3 }}{{ 2 ** 10 }}{{ 7 % 4 }}{{ 1 + 1.5 }}", "aaa6102432.5", id="operators"),
+        pytest.param("{{ 'abc'.find('c', 0, 99999) }}", "2", id="a number that is no width"),
+        pytest.param("{{ 'abc'.replace('b', 'x', 1) }}{{ 'x'.split('x', 1) }}", "axc['', '']", id="methods"),
+        pytest.param("{{ 'a1' | replace(1, 2) }}", "a2", id="a filter on numbers"),
+        pytest.param("{{ ','.join('ab') }}{{ '{:,}'.format(1000000) }}{{ '%5.1f' % 2 }}", "a,b1,000,000  2.0", id="formats"),
+        pytest.param("{{ 'x' * 9999 }}", "x" * 9999, id="a long text"),
+        pytest.param("{% for x in range(100) %}{% for y in range(100) %}.{% endfor %}{% endfor %}", "." * 10000, id="loops"),
+    ],
+)  # fmt: skip
+def test_what_an_author_needs_is_not(template: str, text: str) -> None:
+    assert render(template, {}) == text
+
+
+def test_the_values_of_variables_count_where_they_are_put_out() -> None:
+    half = "x" * (MAX_SIZE // 4)
+    assert len(render("{{ half }}", {"half": half})) == MAX_SIZE // 4
+    with pytest.raises(TemplateLimitError):
+        render("{{ half }}" * 4 + "x", {"half": half})
