@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
-from pytest_chatprompt.snapshots.stored_requests import request_hashes, stored_data, stored_requests
+from pytest_chatprompt.capture.recording.recorded_reply import data_sha256, request_sha256
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hashes, stored_requests
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,33 @@ def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> Non
     assert stored_data(tmp_path / "a.yaml") == stored_data(tmp_path) == {}
 
 
-def test_requests_are_known_by_their_hashes() -> None:
-    requests = [("POST /a", {"b": 1, "c": 2}), ("POST /a", {"c": 2, "b": 1}), ("POST /b", None)]
-    assert request_hashes(requests) == {request_sha256("POST /a", {"b": 1, "c": 2}), request_sha256("POST /b", None)}
-    assert request_hashes([]) == frozenset()
+@pytest.mark.parametrize(
+    ("data", "hashes"),
+    [
+        pytest.param(
+            {
+                "requests": [
+                    {"endpoint": "POST /a", "request": {"b": 1, "c": 2}},
+                    {"endpoint": "POST /b", "request": None},
+                ]
+            },
+            {request_sha256("POST /a", {"c": 2, "b": 1}), request_sha256("POST /b", None)},
+            id="requests",
+        ),
+        pytest.param(
+            {"provider": "cli", "question": "x", "argv": ["agent"], "prompt": "p", "files": ["a.md"]},
+            {data_sha256({"argv": ["agent"], "prompt": "p", "files": ["a.md"]})},
+            id="an agent",
+        ),
+        pytest.param(
+            {"question": "x", "messages": [{"role": "user", "content": "hi"}]},
+            {data_sha256([{"role": "user", "content": "hi"}])},
+            id="a plain function",
+        ),
+        pytest.param({}, set(), id="nothing"),
+    ],
+)
+def test_what_a_snapshot_shows_is_known_by_its_hashes(tmp_path: Path, data: Any, hashes: set[str]) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(dump(data) if data else "")
+    assert stored_hashes(path) == hashes
