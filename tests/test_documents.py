@@ -14,11 +14,13 @@ from typing import Any, cast
 from unittest.mock import MagicMock
 
 import pytest
+import yaml
 
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult
 from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secrets.names import is_secret_name
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -117,14 +119,25 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=27)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=31)
+
+
+def test_the_recording_of_the_example_is_replayed_whatever_day_it_is(example: Run) -> None:
+    before = {path: (example.path / path).read_bytes() for path in example.snapshots()}
+    result = example("--strict-config", "-W", "error", "tests", "--chatprompt-replay")
+    result.assert_outcomes(passed=4)
+    assert "1 reply was replayed, which saved 34 input and 12 output tokens." in result.outlines
+    assert {path: (example.path / path).read_bytes() for path in example.snapshots()} == before
+    (recording,) = [content for path, content in before.items() if path.endswith(".recording.yaml")]
+    assert b"<today>" in recording
+    assert Redactor({}).find(yaml.safe_load(recording)) is None
 
 
 def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(example: Run) -> None:
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=24, failed=3)
+    result.assert_outcomes(passed=28, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",

@@ -388,3 +388,18 @@ def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_requ
     # The request of the first is still sent.
     assert recording_path(run, "other").exists()
     assert not recording_path(run, "gone").exists()
+
+
+def test_a_replayed_run_needs_neither_keys_nor_endpoints(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.write({"a.eval.yaml": eval_file(["c0"], "azure")})
+    run.update()
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "live-0123456789")
+    server.reply = Reply()
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT")
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY")
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    assert len(server.requests) == 1
