@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import respx
@@ -20,22 +20,18 @@ from respx.models import AllMockedAssertionError, PassThrough
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcesses
-from pytest_chatprompt.capture.network_guard import blame_late_thread
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording import network
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_reply import REPLAYED_EXTENSION
 from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
+from pytest_chatprompt.capture.refusals import refuse, refuse_foreign, unanswered_message
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
-from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import CaptureError, ReplayError
-
-# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
-_UNANSWERED_STATUS: Final = 404
 
 
 class EvalAPI(respx.MockRouter):
@@ -44,7 +40,7 @@ class EvalAPI(respx.MockRouter):
     Args:
         redactor: learns the credentials in the requests.
         allowed_hosts: names of hosts that requests may reach.
-        is_live: whether requests go on to the real APIs. Routes answer nothing then; queued replies do.
+        is_live: whether requests go on to the real APIs. Routes answer none of these then; queued replies do.
         goes_live: whether those of child processes do later, within `children.forward`.
 
     Attributes:
@@ -187,7 +183,7 @@ class EvalAPI(respx.MockRouter):
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        if (refusal := self._refuse_if_foreign(request)) is not None:
+        if (refusal := refuse_foreign(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):
@@ -212,7 +208,7 @@ class EvalAPI(respx.MockRouter):
         # The server forwards through a sync client.
         if self.children.is_own(request.url):
             return None
-        if (refusal := self._refuse_if_foreign(request)) is not None:
+        if (refusal := refuse_foreign(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):
@@ -237,7 +233,7 @@ class EvalAPI(respx.MockRouter):
         """Answer a request that came to the server; only a live run has something to pass it on to."""
         response = self._handle(request, self.children.send)
         if response is None and not self.is_live:
-            return error_reply(_UNANSWERED_STATUS, self._refusal(request))
+            return refuse(self._refusal(request))
         return response
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
@@ -268,15 +264,15 @@ class EvalAPI(respx.MockRouter):
         return response
 
     def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
+        if self._passes(entry):
+            self.log.remove(entry)
+            return None
         if self.is_live:
             entry.answered_by = "network"
             # The reply is not seen here: what comes after the request may hold it.
             self._has_real_reply = True
             return None
-        if self._passes(entry):
-            self.log.remove(entry)
-            return None
-        return error_reply(_UNANSWERED_STATUS, self._refusal(entry.request))
+        return refuse(self._refusal(entry.request))
 
     def _passes(self, entry: LoggedRequest) -> bool:
         """Whether a request that no API of the table answers goes on, unseen: to this machine or an allowed host."""
@@ -292,37 +288,9 @@ class EvalAPI(respx.MockRouter):
     def _refuse_replay(self, error: ReplayError) -> httpx.Response:
         """Note that nothing is recorded for a request, and say so."""
         self.replay_errors.append(error)
-        return error_reply(_UNANSWERED_STATUS, str(error))
-
-    def _refuse_if_foreign(self, request: httpx.Request) -> httpx.Response | None:
-        """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other."""
-        if os.getpid() != self._process_id:
-            reason = (
-                "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
-                "with the variables of eval_api.environ"
-            )
-        elif case := blame_late_thread(request.url.host):
-            reason = f"is not sent: {case} started this thread in an offline run, and has ended"
-        else:
-            return None
-        return error_reply(_UNANSWERED_STATUS, f"{describe_request(request)} {reason}")
+        return refuse(str(error))
 
     def _refusal(self, request: httpx.Request) -> str:
         """Note that nothing answers a request, and say so."""
-        description = describe_request(request)
-        self.unanswered.append(description)
-        return unanswered_message(description)
-
-
-def unanswered_message(description: str) -> str:
-    """The error text for a request that nothing answers.
-
-    Args:
-        description: its method and URL: `GET https://api.example/models`.
-    """
-    method, _, url = description.partition(" ")
-    return (
-        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
-        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
-        "or run with --chatprompt-live"
-    )
+        self.unanswered.append(describe_request(request))
+        return unanswered_message(self.unanswered[-1])

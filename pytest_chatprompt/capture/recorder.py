@@ -13,7 +13,7 @@ from typing import Any, Final, TypeGuard
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.eval_api import EvalAPI, unanswered_message
+from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.offline import offline
@@ -21,6 +21,7 @@ from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
+from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import CaptureError

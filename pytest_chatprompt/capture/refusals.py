@@ -1,0 +1,61 @@
+"""Refusals: what a client gets for a request that is not answered, and the words for it.
+
+A request or its description comes in; a reply with an error comes out that every SDK shows at once, or the text of the
+error. `eval_api`, `recorder` and `items.own_code` call it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import httpx
+
+from pytest_chatprompt.capture.network_guard import blame_late_thread
+from pytest_chatprompt.capture.sent_request import describe_request
+from pytest_chatprompt.capture.server.error_reply import error_reply
+
+# SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
+_STATUS: Final = 404
+
+
+def refuse(text: str) -> httpx.Response:
+    """The reply to a request that is refused.
+
+    Args:
+        text: why, and what to do.
+    """
+    return error_reply(_STATUS, text)
+
+
+def refuse_foreign(request: httpx.Request, process_id: int) -> httpx.Response | None:
+    """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other.
+
+    Args:
+        request: the request.
+        process_id: of the process whose requests are captured.
+    """
+    if os.getpid() != process_id:
+        reason = (
+            "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
+            "with the variables of eval_api.environ"
+        )
+    elif case := blame_late_thread(request.url.host):
+        reason = f"is not sent: {case} started this thread in an offline run, and has ended"
+    else:
+        return None
+    return refuse(f"{describe_request(request)} {reason}")
+
+
+def unanswered_message(description: str) -> str:
+    """The error text for a request that nothing answers.
+
+    Args:
+        description: its method and URL: `GET https://api.example/models`.
+    """
+    method, _, url = description.partition(" ")
+    return (
+        f"nothing answers {description} offline; give the fixture eval_api a route for it, as in\n"
+        f"  eval_api.{method.lower()}({url!r}).respond(json={{...}})\n"
+        "or run with --chatprompt-live"
+    )
