@@ -26,8 +26,9 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     │   └── EmptyResponseError    the API replied with status 200, but with an empty answer
     ├── CaptureError              what a provider sent could not be captured, or nothing answers it offline
     │   └── BlockedConnectionError     code tried to reach beyond this machine in an offline run
-    ├── ReplayError               a recorded answer is missing, unreadable, or belongs to another request
-    └── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
+    ├── ReplayError               nothing is recorded for a request, or the recording is unreadable
+    ├── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
+    └── MaskError                 `eval_masks` gives something other than masks
 
 There are also three warnings: `PayloadWarning`, a request that the API will reject, or read in another way,
 `EvalFileWarning`, something in an eval file that is probably a mistake, and `CaptureWarning`, something that goes on
@@ -230,7 +231,7 @@ class BlockedConnectionError(CaptureError, OSError):
 
 
 class ReplayError(ChatPromptError):
-    """A recorded answer is missing, unreadable, or belongs to another request."""
+    """Nothing is recorded for a request, or the recording is unreadable."""
 
 
 class SnapshotError(ChatPromptError):

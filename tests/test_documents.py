@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any, cast
@@ -186,7 +187,7 @@ def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
 
 
 def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
-    after, before = "## Settings, tools and formats", "## Names on the command line"
+    after, before = "## Settings, tools and formats", "## Variables and rows"
     (eval_file,) = blocks("docs/eval-files.md", "yaml", after=after, before=before)
     run.write({"a.eval.yaml": eval_file})
     run.update().assert_outcomes(passed=6)
@@ -263,15 +264,63 @@ def test_the_agent_of_your_own_runs(run: Run, tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> None:
-    (recording,) = blocks("docs/live.md", "yaml")
+    (recording,) = blocks("docs/recordings.md", "yaml")
     server.reply_with(CHAT_REPLY)
     conftest = blocks("README.md", "python")[0].replace("http://localhost:11434", server.url)
     run.write({"a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
     run.update("--chatprompt-live", "--chatprompt-record")
     assert len(server.requests) == 1
     path = run.path / "__snapshots__/a.eval/hello[openai].recording.yaml"
-    assert path.read_text(encoding="utf-8") == recording
+    assert path.relative_to(run.path).as_posix() in PAGES["docs/recordings.md"]
+    assert re.sub(r"(?<=latency_seconds: ).*", "0.412", path.read_text(encoding="utf-8")) == recording
     run("--chatprompt-replay").assert_outcomes(passed=1)
+
+
+def own_code(run: Run) -> str:
+    """Write the application of the page on own code with the test that locks what it sends; gives the application."""
+    application, _, test = blocks("docs/own-code.md", "python")[:3]
+    run.write({"pytest.ini": "[pytest]\n", "assistant.py": application, "test_assistant.py": test})
+    return application
+
+
+def test_the_snapshot_and_the_diff_of_own_code_are_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (snapshot,) = blocks("docs/own-code.md", "yaml")
+    (diff,) = blocks("docs/own-code.md", "")
+    application = own_code(run)
+    monkeypatch.delitem(sys.modules, "assistant", raising=False)
+    run.update().assert_outcomes(passed=1)
+    path = run.path / "__snapshots__/test_assistant/test_greets_by_name.yaml"
+    assert path.relative_to(run.path).as_posix() in PAGES["docs/own-code.md"]
+    assert path.read_text(encoding="utf-8") == snapshot
+    run.write({"assistant.py": application.replace("Greet the customer.", "Greet the customer warmly.")})
+    assert diff.splitlines() == failure_lines(run(), diff)
+
+
+def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary, error, late = blocks("docs/recordings.md", "")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-live-0123456789abcdef")
+    server.reply_with({"id": "resp_1", "object": "response", "output": []})
+    application = own_code(run)
+    run.update("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    run.write({"assistant.py": application.replace("Greet the customer.", "Greet the customer warmly.")})
+    assert error in run("--chatprompt-replay").stdout.str()
+    own_recordings = (ROOT / "tests/items/test_own_recordings.py").read_text(encoding="utf-8")
+    assert summary.strip() in own_recordings
+    assert late.partition(", which may")[0] in own_recordings
+
+
+def failure_lines(result: pytest.RunResult, expected: str) -> list[str]:
+    """The lines of a failure from the first expected one on, without pytest's mark."""
+    shown = [
+        line.removeprefix("E").strip() and line.removeprefix("E").removeprefix(" " * 9) for line in result.outlines
+    ]
+    first = expected.splitlines()[0]
+    start = next(index for index, line in enumerate(shown) if line.endswith(first))
+    lines = shown[start : start + len(expected.splitlines())]
+    return [first, *lines[1:]]
 
 
 ADJUSTED = """
@@ -429,10 +478,11 @@ def test_no_snippet_is_without_a_test() -> None:
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 3,
+        ("docs/eval-files.md", "yaml"): 4,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/live.md", "yaml"): 1,
+        ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
+        ("docs/recordings.md", "yaml"): 1,
         ("docs/security.md", "ini"): 1,
         ("docs/snapshots.md", "yaml"): 1,
     }

@@ -51,7 +51,7 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
         content_type: as it was recorded.
 
     Raises:
-        ValueError: it is not base64, or its events are none of this media type.
+        ValueError: it is no base64 or JSON data, or its events are none of this media type.
     """
     if "events" in content:
         stream = event_format(content_type)
@@ -62,7 +62,10 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"an event is none of {content_type}: {error!r}") from None
     if "body" in content:
-        return [json_bytes(content["body"])]
+        try:
+            return [json_bytes(content["body"])]
+        except TypeError as error:
+            raise ValueError(f"the body is no JSON data: {error}") from None
     if "base64" in content:
         return [base64.b64decode(content["base64"], validate=True)]
     return [str(content.get("text", "")).encode(errors="surrogatepass")]

@@ -7,8 +7,9 @@ a chunk for each event. Pure; `content` calls it. To add a format: two functions
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +17,9 @@ from pytest_chatprompt.capture.apis.aws_event_stream import read_messages, write
 from pytest_chatprompt.capture.apis.reply_stream import json_bytes
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
-_EVENT_END: Final = re.compile(r"(?:\r\n|\n|\r){2}")
+_EVENT_END: Final = "\n\n"
+# Deeper data is kept as text: whoever reads, redacts and writes it recurses.
+_MAX_DEPTH: Final = 100
 
 
 class EventFormat(NamedTuple):
@@ -40,27 +43,47 @@ def parse_json(text: str) -> Any:
     """JSON data that is the same after it was written again.
 
     Raises:
-        ValueError: it is no JSON, or has numbers that JSON cannot write.
+        ValueError: it is no JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
     """
-    return json.loads(text, parse_constant=_refuse)
+    data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    level = [data]
+    for _ in range(_MAX_DEPTH):
+        level = [child for item in level for child in _children(item) if isinstance(child, dict | list)]
+        if not level:
+            return data
+    raise ValueError("it is nested too deeply")
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+def _children(data: Any) -> Iterable[Any]:
+    match data:
+        case dict():
+            return data.values()
+        case list():
+            return data
+    return ()
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _refuse(number: str) -> Any:
+    raise ValueError(f"JSON cannot write {number}")
 
 
 # --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
 
 
 def _read_server_sent_events(body: bytes) -> list[Any]:
-    text = body.decode().removeprefix("\ufeff")
-    return [_read_fields(block) for block in _EVENT_END.split(text) if block.strip("\r\n")]
+    text = _LINE_BREAK.sub("\n", body.decode().removeprefix("\ufeff"))
+    return [_read_fields(block) for block in text.split(_EVENT_END) if block.strip("\n")]
 
 
 def _read_fields(block: str) -> dict[str, Any]:
     """The fields of an event; `comment` for its lines without a name, and the data as JSON if it is an object."""
     fields: dict[str, list[str]] = {}
-    for line in _LINE_BREAK.split(block):
+    for line in block.split("\n"):
         if line:
             name, _, value = line.partition(":")
             fields.setdefault(name or "comment", []).append(value.removeprefix(" "))
@@ -84,7 +107,8 @@ def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
 
 
 def _read_json_lines(body: bytes) -> list[Any]:
-    return [parse_json(line) for line in body.decode().splitlines() if line.strip()]
+    # Not by `splitlines`: JSON may hold other separators of lines as they are.
+    return [parse_json(line) for line in body.decode().split("\n") if line.strip()]
 
 
 def _write_json_line(event: Any) -> bytes:

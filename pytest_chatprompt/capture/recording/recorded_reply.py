@@ -102,11 +102,11 @@ class RecordedReply(_Data):
             chunks = write_content(self.content, self.content_type)
         except ValueError as error:
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
-        headers = {"content-type": self.content_type} if self.content_type else {}
+        fields = {"content-type": self.content_type} if self.content_type else {}
         is_stream = "events" in self.model_fields_set or not self.is_complete
         return httpx.Response(
             self.status,
-            headers=headers,
+            headers=httpx.Headers(fields, encoding="utf-8"),
             content=None if is_stream else b"".join(chunks),
             stream=ReplyStream(lambda: self._stream(chunks)) if is_stream else None,
             request=request,

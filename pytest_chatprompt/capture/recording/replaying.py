@@ -7,6 +7,7 @@ comes; the recording has it once it is read. `eval_api`, `pass_through` and the 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import httpx
@@ -108,9 +109,10 @@ class _RecordingStream(httpx.SyncByteStream):
         self._collected = _Collected(response, pending)
 
     def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._response.iter_bytes():
-            self._collected.add(chunk)
-            yield chunk
+        with self._collected.dropped_if_broken():
+            for chunk in self._response.iter_bytes():
+                self._collected.add(chunk)
+                yield chunk
         self._collected.finish(is_complete=True)
 
     def close(self) -> None:
@@ -126,9 +128,10 @@ class _AsyncRecordingStream(httpx.AsyncByteStream):
         self._collected = _Collected(response, pending)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._response.aiter_bytes():
-            self._collected.add(chunk)
-            yield chunk
+        with self._collected.dropped_if_broken():
+            async for chunk in self._response.aiter_bytes():
+                self._collected.add(chunk)
+                yield chunk
         self._collected.finish(is_complete=True)
 
     async def aclose(self) -> None:
@@ -144,13 +147,23 @@ class _Collected:
         self._content_type = response.headers.get("content-type", "")
         self._pending = pending
         self._chunks: list[bytes] = []
+        self._is_broken = False
+
+    @contextmanager
+    def dropped_if_broken(self) -> Iterator[None]:
+        """Record nothing if reading fails: the next live run sends the request again."""
+        try:
+            yield
+        except Exception:
+            self._is_broken = True
+            raise
 
     def add(self, chunk: bytes) -> None:
         """Take the next part."""
         self._chunks.append(chunk)
 
     def finish(self, *, is_complete: bool) -> None:
-        """Record it; the first call counts. A body of which nothing was read yet is not recorded."""
-        if self._pending.exchange is None and (is_complete or self._chunks):
+        """Record it; the first call counts. A body that broke off, or of which nothing was read, is not recorded."""
+        if not self._is_broken and self._pending.exchange is None and (is_complete or self._chunks):
             body = b"".join(self._chunks)
             self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)

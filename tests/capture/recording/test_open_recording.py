@@ -1,0 +1,120 @@
+"""The recording of a running test: which reply each request gets, in which order, and what is kept."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_reply import (
+    RecordedExchange,
+    RecordedReply,
+    RecordedRequest,
+    RecordedResponse,
+    request_sha256,
+)
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import ReplayError
+
+
+def sent(body: Any) -> SentRequest:
+    return SentRequest("POST /v1/chat", body)
+
+
+def exchange(body: Any, text: str) -> RecordedExchange:
+    request = RecordedRequest(endpoint="POST /v1/chat", sha256=request_sha256("POST /v1/chat", body), body=body)
+    return RecordedExchange(request=request, reply=RecordedReply(status=200, text=text))
+
+
+def test_each_reply_goes_to_its_very_request_whatever_the_order() -> None:
+    recording = OpenRecording([exchange("a", "1"), exchange("b", "2"), exchange("c", "3")], sends=False)
+    assert recording.take(sent("b")) == RecordedReply(status=200, text="2")
+    assert recording.take(sent("a")) == RecordedReply(status=200, text="1")
+    assert [each.request.body for each in recording.exchanges()] == ["b", "a"]
+    assert [each.request.body for each in recording.replayed] == ["b", "a"]
+    assert [each.request.body for each in recording.unused()] == ["c"]
+    assert recording.sent_count == 0
+
+
+def test_equal_requests_get_their_replies_in_the_recorded_order_and_one_more_is_an_error() -> None:
+    recording = OpenRecording([exchange("a", "1"), exchange("a", "2")], sends=False)
+    assert [recording.take(sent("a")) for _ in range(2)] == [
+        RecordedReply(status=200, text="1"),
+        RecordedReply(status=200, text="2"),
+    ]
+    with pytest.raises(ReplayError, match="nothing is recorded for POST /v1/chat"):
+        recording.take(sent("a"))
+
+
+def test_threads_that_send_equal_requests_get_each_reply_once() -> None:
+    count = 50
+    recording = OpenRecording([exchange("a", str(number)) for number in range(count)], sends=False)
+    barrier = threading.Barrier(5)
+
+    def take(_: int) -> list[str]:
+        barrier.wait(30)
+        replies = [recording.take(sent("a")) for _ in range(count // 5)]
+        return [reply.text for reply in replies if reply is not None]
+
+    with ThreadPoolExecutor(5) as pool:
+        texts = [text for part in pool.map(take, range(5)) for text in part]
+    assert sorted(texts, key=int) == [str(number) for number in range(count)]
+    assert recording.unused() == ()
+
+
+def test_what_is_not_recorded_is_sent_if_it_may_be() -> None:
+    recording = OpenRecording(sends=True)
+    assert recording.take(sent("a")) is None
+    assert recording.exchanges() == ()
+
+
+def test_the_error_says_what_the_recording_knows() -> None:
+    recording = OpenRecording(sends=False, describe_missing=lambda request: f"no {request.body}")
+    with pytest.raises(ReplayError, match=r"^no a$"):
+        recording.take(sent("a"))
+
+
+def test_new_replies_are_kept_in_the_order_of_their_requests() -> None:
+    recording = OpenRecording([exchange("b", "recorded")], sends=True)
+    first = recording.begin(sent("a"))
+    recording.take(sent("b"))
+    second = recording.begin(sent("c"))
+    never = recording.begin(sent("d"))
+    second.finish(200, "text/plain", b"2")
+    first.finish(500, "", b"1", is_complete=False)
+    assert [(each.request.body, each.reply.content if each.reply else None) for each in recording.exchanges()] == [
+        ("a", {"body": 1}),
+        ("b", {"text": "recorded"}),
+        ("c", {"text": "2"}),
+    ]
+    assert never.exchange is None
+    assert recording.sent_count == 3
+    assert [each.request.body for each in recording.replayed] == ["b"]
+    assert first.exchange is not None
+    assert first.exchange.latency_seconds is not None
+    assert first.exchange.reply is not None
+    assert first.exchange.reply.is_complete is False
+
+
+def test_masked_requests_find_their_replies() -> None:
+    recorded = exchange("on <day>", "1")
+    recording = OpenRecording([recorded], sends=False, mask=lambda body: body.replace("Monday", "<day>"))
+    assert recording.take(sent("on Monday")) == recorded.reply
+
+
+def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
+    request = RecordedRequest(sha256=request_sha256("POST /v1/chat", "a"))
+    recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
+    assert recording.take(sent("a")) is None
+    assert recording.unused() == ()
+
+
+def test_requests_are_read_below_the_base_url() -> None:
+    request = httpx.Request("POST", "https://api.example/v1/chat", json={"a": 1})
+    for base_url, endpoint in (("https://api.example/v1", "POST /chat"), (5, "POST /v1/chat")):
+        read = OpenRecording(sends=True, base_url=base_url).read_request(request)
+        assert (read.endpoint, read.body) == (endpoint, {"a": 1})

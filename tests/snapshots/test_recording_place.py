@@ -1,0 +1,215 @@
+"""Where the recording of a test is: what each kind of run does with it, and what its errors say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_reply import RecordedExchange, RecordedReply, RecordedRequest
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import AgentInvocation
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
+
+OFFLINE = RecordingMode(replays=False, sends=False, records=False)
+LIVE = RecordingMode(replays=False, sends=True, records=False)
+RECORD = RecordingMode(replays=False, sends=True, records=True)
+REPLAY = RecordingMode(replays=True, sends=False, records=False)
+BOTH = RecordingMode(replays=True, sends=True, records=True)
+REDACTOR = Redactor({})
+DAYS = Masks.from_mapping({r"\d{4}-\d\d-\d\d": "<date>"})
+TO_RECORD = "\n\nTo record it: pytest test_it.py --chatprompt-live --chatprompt-replay"
+
+
+class Places:
+    """The places of one test, in runs of each mode."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __call__(self, mode: RecordingMode, masks: Masks = DAYS) -> RecordingPlace:
+        command = "pytest test_it.py --chatprompt-live --chatprompt-replay"
+        return RecordingPlace(self._root / "snapshots", "test_it", self._root, mode, masks, command)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def sent(text: str) -> SentRequest:
+    return SentRequest("POST /v1/chat", {"text": text})
+
+
+def opened(place: RecordingPlace) -> OpenRecording:
+    recording = place.open()
+    assert recording is not None
+    return recording
+
+
+def reply(recording: OpenRecording, text: str, answer: str = "answer") -> None:
+    recording.begin(sent(text)).finish(200, "text/plain", answer.encode())
+
+
+def recorded_bodies(place: RecordingPlace) -> list[Any]:
+    return [exchange.request.body["text"] for exchange in place.load()]
+
+
+@pytest.mark.parametrize("mode", [OFFLINE, LIVE])
+def test_a_run_that_neither_replays_nor_records_opens_nothing(place: Places, mode: RecordingMode) -> None:
+    assert place(mode).open() is None
+    assert place(mode).path == place(mode).root / "snapshots/test_it.recording.yaml"
+
+
+def test_what_was_recorded_is_replayed_whatever_the_masked_day(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "on 2026-11-22")
+    assert place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    assert recorded_bodies(place(REPLAY)) == ["on <date>"]
+    replaying = opened(place(REPLAY))
+    assert replaying.take(sent("on 2027-01-01")) == RecordedReply(status=200, content_type="text/plain", text="answer")
+    assert not place(REPLAY).save(replaying, REDACTOR, keeps_others=False)
+    with pytest.raises(ReplayError):
+        opened(place(REPLAY, Masks())).take(sent("on 2027-01-01"))
+
+
+def test_the_base_url_is_that_of_the_provider(place: Places) -> None:
+    recording = place(RECORD).open("https://api.example/v1")
+    assert recording is not None
+    assert recording.read_request(httpx.Request("POST", "https://api.example/v1/chat")).endpoint == "POST /chat"
+
+
+def test_a_recording_run_replaces_all_or_keeps_what_others_are_answered(place: Places) -> None:
+    for texts, keeps_others, expected in (
+        (["a", "b"], False, ["a", "b"]),
+        (["c"], True, ["c", "a", "b"]),
+        (["a", "a"], True, ["a", "a", "c", "b"]),
+        (["d"], False, ["d"]),
+    ):
+        recording = opened(place(RECORD))
+        for text in texts:
+            reply(recording, text)
+        assert place(RECORD).save(recording, REDACTOR, keeps_others=keeps_others)
+        assert recorded_bodies(place(REPLAY)) == expected
+
+
+def test_a_run_that_replays_and_sends_keeps_what_nobody_asked_for(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "a")
+    reply(recording, "b")
+    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    both = opened(place(BOTH))
+    assert both.take(sent("b")) is not None
+    assert both.take(sent("new")) is None
+    assert not place(BOTH).save(both, REDACTOR, keeps_others=False)
+    reply(both, "new")
+    assert place(BOTH).save(both, REDACTOR, keeps_others=False)
+    assert recorded_bodies(place(REPLAY)) == ["b", "new", "a"]
+
+
+def test_a_live_run_that_does_not_record_writes_nothing(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "a")
+    assert not place(LIVE).save(recording, REDACTOR, keeps_others=False)
+    assert not place(LIVE).path.exists()
+
+
+def test_without_a_recording_the_error_says_what_to_type(place: Places) -> None:
+    with pytest.raises(ReplayError) as caught:
+        opened(place(REPLAY)).take(sent("a"))
+    path = "snapshots/test_it.recording.yaml"
+    assert str(caught.value) == f"no reply is recorded for POST /v1/chat: there is no {path}{TO_RECORD}"
+
+
+def test_a_request_that_is_not_recorded_is_compared_with_the_nearest(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "one 2026-11-22")
+    reply(recording, "something else")
+    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    replaying = opened(place(REPLAY))
+    with pytest.raises(ReplayError) as caught:
+        replaying.take(sent("two 2026-11-23"))
+    begin = (
+        "no reply is recorded for this request to POST /v1/chat: "
+        "snapshots/test_it.recording.yaml has none of its hash\n\n"
+    )
+    diff = (
+        "The nearest recorded request differs in:\n@@ request.text @@\n  request:\n"
+        "-   text: something else\n+   text: two <date>"
+    )
+    assert str(caught.value) in {
+        begin + diff + TO_RECORD,
+        begin + diff.replace("something else", "one <date>") + TO_RECORD,
+    }
+    replaying.take(sent("one 2026-11-24"))
+    with pytest.raises(ReplayError) as caught:
+        replaying.take(sent("one 2026-11-24"))
+    once_more = "This very request is recorded, and its replies were given already; it is sent once more now"
+    assert str(caught.value) == begin + once_more + TO_RECORD
+
+
+def test_without_recorded_bodies_nothing_is_near(place: Places) -> None:
+    old = (RecordedExchange(request=RecordedRequest(sha256="a")),)
+    assert place(REPLAY).describe_missing(sent("a"), old) == (
+        "no reply is recorded for this request to POST /v1/chat: "
+        f"snapshots/test_it.recording.yaml has none of its hash{TO_RECORD}"
+    )
+
+
+RESPONSE = ProviderResponse(
+    text="done", finish_reason="stop", usage=TokenUsage(input_tokens=1, output_tokens=2), latency_seconds=1.23456
+)
+
+
+def plain(text: str, response: ProviderResponse = RESPONSE) -> Exchange:
+    """What a plain function was given and answered."""
+    return Exchange(ProviderRequest(question=text, chat_prompt=(ChatMessage("user", text),)), response, ())
+
+
+def test_the_answer_of_a_plain_function_is_replayed_as_a_whole(place: Places) -> None:
+    assert place(REPLAY).recorded_response(plain("on 2026-11-22")) is None
+    assert place(REPLAY).describe_missing_answer() == (
+        "no answer to what is sent now is recorded at snapshots/test_it.recording.yaml: there is none" + TO_RECORD
+    )
+    place(RECORD).save_response(plain("on 2026-11-22"), RESPONSE, REDACTOR)
+    assert place(RECORD).recorded_response(plain("on 2026-11-22")) is None
+    assert place(REPLAY).recorded_response(plain("on 2027-01-01")) == RESPONSE.model_copy(
+        update={"latency_seconds": 1.235}
+    )
+    assert place(REPLAY).recorded_response(plain("changed")) is None
+    assert place(REPLAY).describe_missing_answer() == (
+        "no answer to what is sent now is recorded at snapshots/test_it.recording.yaml: "
+        "another answer is recorded there" + TO_RECORD
+    )
+    place(RECORD).save_response(plain("x"), RESPONSE.model_copy(update={"latency_seconds": None}), REDACTOR)
+    found = place(REPLAY).recorded_response(plain("x"))
+    assert found is not None
+    assert found.latency_seconds is None
+
+
+def test_a_recorded_reply_is_no_answer_of_a_plain_function(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "a")
+    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    assert place(REPLAY).recorded_response(plain("a")) is None
+
+
+def test_exchanges_begin_the_same_if_their_first_requests_are_the_same_but_for_masks(place: Places) -> None:
+    def exchange(*texts: str, invocation: AgentInvocation | None = None) -> Exchange:
+        return Exchange(ProviderRequest(question=""), RESPONSE, tuple(map(sent, texts)), invocation)
+
+    same = place(LIVE).sends_the_same
+    assert same(exchange("on 2026-11-22", "a"), exchange("on 2026-11-23", "b", "c"))
+    assert not same(exchange("a"), exchange("b"))
+    assert not same(exchange("a"), exchange())
+    assert not same(exchange(), exchange(invocation=AgentInvocation(("cli",), "prompt", ())))

@@ -1,0 +1,193 @@
+"""The files of recordings: what they hold, what is read again, the earlier format, and the nearest request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, strategies as st
+
+from pytest_chatprompt.capture.recording.recorded_reply import (
+    RecordedExchange,
+    RecordedReply,
+    RecordedRequest,
+    RecordedResponse,
+)
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.snapshots import recordings
+from pytest_chatprompt.snapshots.recordings import load_recording, nearest_request, recording_path, save_recording
+
+REDACTOR = Redactor({"OPENAI_API_KEY": "k3y-0123456789"})
+AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
+
+
+def exchange(body: Any, /, **reply: Any) -> RecordedExchange:
+    request = RecordedRequest(endpoint="POST /v1/chat", sha256="ab" * 32, body=body)
+    return RecordedExchange(request=request, reply=RecordedReply(status=200, **reply), latency_seconds=0.5)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return recording_path(tmp_path / "snapshots", "test_it[a]")
+
+
+def test_a_recording_is_a_readable_file_beside_the_snapshot(path: Path) -> None:
+    assert path.name == "test_it[a].recording.yaml"
+    exchanges = (exchange({"on": "2026-11-22"}, content_type="text/event-stream", events=[{"data": "[DONE]"}]),)
+    save_recording(path, exchanges, REDACTOR)
+    assert (
+        path.read_text()
+        == f"""\
+version: 1
+exchanges:
+- request:
+    endpoint: POST /v1/chat
+    sha256: {"ab" * 32}
+    body:
+      "on": "2026-11-22"
+  reply:
+    status: 200
+    content_type: text/event-stream
+    events:
+    - data: "[DONE]"
+  latency_seconds: 0.5
+"""
+    )
+    assert load_recording(path, path.parent) == exchanges
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=5,
+    )
+)
+def test_any_data_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.recording.yaml"
+    exchanges = (exchange(data, body=data), exchange(data, events=[data]), exchange(None, text=str(data)))
+    save_recording(path, exchanges, Redactor({}))
+    assert load_recording(path, path.parent) == exchanges
+
+
+def test_a_body_that_is_null_is_kept_and_one_that_is_unknown_is_not_written(path: Path) -> None:
+    known, unknown = (
+        exchange(None),
+        RecordedExchange(request=RecordedRequest(sha256="a"), reply=RecordedReply(status=200)),
+    )
+    save_recording(path, [known, unknown], REDACTOR)
+    assert path.read_text().count("body:") == 1
+    assert load_recording(path, path.parent) == (known, unknown)
+
+
+def test_secrets_are_redacted_wherever_they_stand(path: Path) -> None:
+    secret = "k3y-0123456789"
+    save_recording(path, [exchange({"a": [secret]}, body={"b": f"x {secret}"}), exchange("", text=secret)], REDACTOR)
+    assert "k3y" not in path.read_text()
+    first, second = load_recording(path, path.parent)
+    assert first.request.body == {"a": ["[secret]"]}
+    assert first.reply is not None
+    assert first.reply.body == {"b": "x [secret]"}
+    assert second.reply is not None
+    assert second.reply.text == "[secret]"
+
+
+def test_without_a_file_nothing_is_recorded(path: Path) -> None:
+    assert load_recording(path, path.parent) == ()
+
+
+OLD = """\
+provider: openai
+request: sha256:0123
+finish_reason: stop
+usage: {input_tokens: 10, output_tokens: 3}
+text: a real answer
+tool_calls:
+- {id: call_1, function: {name: look_up, arguments: '{}'}}
+"""
+
+
+def test_the_format_of_earlier_versions_is_read_until_a_new_recording_replaces_it(path: Path) -> None:
+    old = path.with_name("test_it[a].answer.yaml")
+    old.parent.mkdir()
+    old.write_text(OLD)
+    ((request, reply, response),) = [
+        (each.request, each.reply, each.response) for each in load_recording(path, path.parent)
+    ]
+    assert (request, reply) == (RecordedRequest(sha256="0123"), None)
+    assert response == RecordedResponse(
+        text="a real answer",
+        finish_reason="stop",
+        usage=TokenUsage(input_tokens=10, output_tokens=3),
+        tool_calls=(ToolCall.model_validate({"id": "call_1", "function": {"name": "look_up", "arguments": "{}"}}),),
+    )
+    save_recording(path, [exchange("a")], REDACTOR)
+    assert not old.exists()
+    assert load_recording(path, path.parent) == (exchange("a"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("recording", "version: 2\nexchanges: []\n", "version: Input should be 1"),
+        ("recording", "exchanges: []\n", "version: Field required"),
+        ("recording", "version: 1\nexchanges: [{request: {}}]\n", "exchanges.0.request.sha256: Field required"),
+        ("recording", "version: 1\nexchanges: []\nmore: 1\n", "more: Extra inputs are not permitted"),
+        ("recording", "", "it is no mapping"),
+        ("recording", "[1]", "it is no mapping"),
+        ("recording", "a: [", "while parsing a flow node"),
+        ("recording", "a: 2026-99-99", "month must be in 1..12"),
+        ("answer", "provider: a\n", "request: Field required"),
+    ],
+    ids=["version 2", "no version", "no hash", "more", "empty", "a list", "no YAML", "no date", "old"],
+)
+def test_an_unreadable_recording_is_an_error(path: Path, name: str, text: str, reason: str) -> None:
+    path.parent.mkdir()
+    path.with_name(f"test_it[a].{name}.yaml").write_text(text)
+    with pytest.raises(ReplayError) as caught:
+        load_recording(path, path.parent.parent)
+    assert str(caught.value) == f"cannot read the recording snapshots/test_it[a].{name}.yaml ({reason}); {AGAIN}"
+
+
+def test_a_recording_that_python_cannot_load_for_its_depth_is_an_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The loader in C goes deeper.
+    monkeypatch.setattr(recordings, "_Loader", yaml.SafeLoader)
+    path.parent.mkdir()
+    path.write_text("[" * 2000 + "]" * 2000)
+    with pytest.raises(ReplayError, match="it is nested too deeply"):
+        load_recording(path, path.parent)
+
+
+def test_a_folder_in_place_of_a_recording_is_an_error(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(ReplayError, match=r"cannot read the recording snapshots/.*is a folder|not a regular file"):
+        load_recording(path, path.parent.parent)
+
+
+def test_the_nearest_request_is_the_one_with_the_fewest_changes() -> None:
+    recorded = [
+        exchange({"model": "m", "messages": [{"role": "user", "content": text}], "seed": seed})
+        for text, seed in (("one", 1), ("two", 2), ("three", 3))
+    ]
+    changed = {"model": "m", "messages": [{"role": "user", "content": "two!"}], "seed": 2}
+    assert nearest_request("POST /v1/chat", changed, recorded) == recorded[1].request
+    elsewhere = recorded[2].model_copy(
+        update={"request": RecordedRequest(endpoint="POST /v2/chat", sha256="c", body=changed)}
+    )
+    assert nearest_request("POST /v2/chat", changed, [*recorded, elsewhere]) == elsewhere.request
+
+
+def test_only_requests_whose_bodies_are_known_are_near() -> None:
+    assert nearest_request("POST /v1/chat", {}, []) is None
+    unknown = RecordedExchange(request=RecordedRequest(sha256="a"))
+    assert nearest_request("POST /v1/chat", {}, [unknown]) is None
+    no_endpoint = RecordedExchange(request=RecordedRequest(sha256="a", body={}))
+    assert nearest_request("POST /v1/chat", {}, [unknown, no_endpoint]) == no_endpoint.request

@@ -1,0 +1,51 @@
+"""Stored requests: what is read of snapshots of each kind, and of files that are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
+from pytest_chatprompt.snapshots.stored_requests import request_hashes, stored_data, stored_requests
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("endpoint: POST /a\nrequest: {b: 1}\n", [("POST /a", {"b": 1})], id="of an eval"),
+        pytest.param("endpoint: POST /a\nrequest: null\n", [("POST /a", None)], id="without a body"),
+        pytest.param(
+            "requests:\n- {endpoint: POST /a, request: 1}\n- {endpoint: GET /b, request: two}\n",
+            [("POST /a", 1), ("GET /b", "two")],
+            id="of a test",
+        ),
+        pytest.param("requests: []\n", [], id="of a test that sends nothing"),
+        pytest.param("requests: [1, {endpoint: 5, request: 1}, {endpoint: POST /a}]\n", [], id="of something else"),
+        pytest.param("requests: 5\nendpoint: POST /a\nrequest: 1\n", [("POST /a", 1)], id="requests is no list"),
+        pytest.param("messages: []\n", [], id="of messages"),
+    ],
+)
+def test_requests_are_read_from_every_kind_of_snapshot(tmp_path: Path, text: str, expected: Any) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    assert stored_requests(path) == expected
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "a: [", "[" * 2000 + "]" * 2000, "a: 2026-99-99"])
+def test_a_file_that_is_no_snapshot_has_no_data(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    assert stored_data(path) == {}
+    assert stored_requests(path) == []
+
+
+def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> None:
+    assert stored_data(tmp_path / "a.yaml") == stored_data(tmp_path) == {}
+
+
+def test_requests_are_known_by_their_hashes() -> None:
+    requests = [("POST /a", {"b": 1, "c": 2}), ("POST /a", {"c": 2, "b": 1}), ("POST /b", None)]
+    assert request_hashes(requests) == {request_sha256("POST /a", {"b": 1, "c": 2}), request_sha256("POST /b", None)}
+    assert request_hashes([]) == frozenset()
