@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
-from pytest_chatprompt.snapshots.stored_requests import request_hashes, stored_data, stored_requests
+from pytest_chatprompt.capture.recording.recorded_reply import data_sha256
+from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hashes, stored_requests
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,24 @@ def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> Non
     assert stored_data(tmp_path / "a.yaml") == stored_data(tmp_path) == {}
 
 
-def test_requests_are_known_by_their_hashes() -> None:
-    requests = [("POST /a", {"b": 1, "c": 2}), ("POST /a", {"c": 2, "b": 1}), ("POST /b", None)]
-    assert request_hashes(requests) == {request_sha256("POST /a", {"b": 1, "c": 2}), request_sha256("POST /b", None)}
-    assert request_hashes([]) == frozenset()
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        pytest.param(
+            "requests:\n- {endpoint: POST /a, request: {c: 2, b: 1}}\n- {endpoint: POST /b, request: null}\n",
+            [["POST /a", {"b": 1, "c": 2}], ["POST /b", None]],
+            id="requests, for any order of keys",
+        ),
+        pytest.param(
+            "provider: cli\nquestion: q\nargv: [x]\nprompt: p\nfiles: []\n",
+            [{"argv": ["x"], "prompt": "p", "files": []}],
+            id="what an agent was given",
+        ),
+        pytest.param("messages:\n- {role: user}\n", [[{"role": "user"}]], id="a chat prompt"),
+        pytest.param("value: 1\n", [], id="nothing"),
+    ],
+)
+def test_requests_are_known_by_their_hashes(tmp_path: Path, text: str, hashed: list[Any]) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    assert stored_hashes(path) == {data_sha256(data) for data in hashed}
