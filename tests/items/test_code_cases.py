@@ -371,3 +371,52 @@ def test_settings_and_tools_of_a_case_in_code_count(run: Run) -> None:
     )
     snapshot = run.snapshot("tests/__snapshots__/test_it/test_request_of_several.yaml")
     assert snapshot["tools"] == [{"type": "function", "function": {"name": "weather"}}]
+
+
+AGENT = (
+    CASE
+    + """
+import sys
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture
+def eval_case():
+    return make(provider="cli")
+
+@pytest.fixture
+def cli_provider():
+    return CLIProvider([sys.executable, "-c", "print('done')", "{prompt_file}"])
+
+def test_it(eval_response):
+    assert eval_response.text.strip() == "TEXT"
+"""
+)
+
+
+def test_an_agent_is_started_in_a_live_run_only(run: Run) -> None:
+    run.write({"x.py": "print(1)\n", "test_it.py": AGENT.replace("TEXT", "(offline)")})
+    run().assert_outcomes(passed=1)
+    run.write({"test_it.py": AGENT.replace("TEXT", "done")})
+    run("--chatprompt-live").assert_outcomes(passed=1)
+
+
+LOST = """
+import pytest
+from pytest_chatprompt import EvalCase
+
+@pytest.fixture
+def eval_case():
+    messages = [{"role": "user", "content": "hi"}, {"role": "tool", "content": "x"}]
+    return EvalCase(id="lost", provider="openai", input_messages=messages)
+
+def test_it(eval_response):
+    pass
+"""
+
+
+def test_what_preflight_finds_is_a_warning(run: Run) -> None:
+    run.write({"test_it.py": LOST})
+    result = run("-W", "default")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*PayloadWarning: *"])
+    run().assert_outcomes(errors=1)

@@ -99,7 +99,11 @@ def contents(run: Run, name: str) -> list[str]:
     return [line.partition("content: ")[2] for line in path.read_text().splitlines() if "content: " in line]
 
 
-def test_async_tests_classes_unittest_and_parameters_have_one_snapshot_each(own: Run) -> None:
+def test_async_tests_classes_unittest_and_parameters_have_one_snapshot_each(
+    own: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With the plugin anyio, which runs of pytest within tests do without.
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     own.write({"test_it.py": KINDS})
     own.update().assert_outcomes(passed=7)
     names = [Path(name).stem for name in own.snapshots()]
