@@ -52,8 +52,8 @@ class Diagnostic:
     """One problem of a file, and its position.
 
     Args:
-        path: the file, relative to the root folder, with `/`.
-        line: 1-based.
+        path: the file, relative to the root folder, with `/`; for a case made in code the node id of the test.
+        line: 1-based; 0 for a case made in code.
         column: 1-based, in characters.
         text: what is wrong, and what to write instead.
         case_id: the id of the case that it belongs to; `None` for none.
@@ -67,7 +67,8 @@ class Diagnostic:
 
     def __str__(self) -> str:
         case = "" if self.case_id is None else f"case {self.case_id!r}: "
-        return f"{self.path}:{self.line}:{self.column}: {case}{self.text}"
+        place = f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+        return f"{place}: {case}{self.text}" if place else f"{case}{self.text}"
 
 
 class EvalFileError(ChatPromptError):

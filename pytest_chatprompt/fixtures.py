@@ -51,10 +51,9 @@ def eval_case(request: pytest.FixtureRequest) -> EvalCase:
     from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
 
     if not isinstance(request.node, EvalItem):
-        pytest.fail(
-            f"eval_case: {request.node.nodeid} is not a case of an eval file; override eval_case to use it here",
-            pytrace=False,
-        )
+        from pytest_chatprompt.items.code_case import fail_without_case  # noqa: PLC0415
+
+        fail_without_case(request.node)
     return request.node.valid_case()
 
 
@@ -62,17 +61,9 @@ def eval_case(request: pytest.FixtureRequest) -> EvalCase:
 def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> ProviderRequest:
     """The ProviderRequest made from the case."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
-    from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
+    from pytest_chatprompt.items.code_case import request_of_case  # noqa: PLC0415
 
-    options = request.config.stash[options_key]
-    reader = EvalSession.get(request.config).reader()
-    name = _provider_name(request)
-    if eval_case.settings is not None:
-        from pytest_chatprompt.items.setting_names import check_setting_names  # noqa: PLC0415
-
-        check_setting_names(eval_case, name, lambda: _existing_providers(request))
-    return build_request(eval_case, reader, project_system_prompt=options.system_prompt, provider_name=name)
+    return request_of_case(request, eval_case, _provider_name, _existing_providers)
 
 
 @pytest.fixture
@@ -87,10 +78,13 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
         if error.argname != fixture_name:
             raise
         from pytest_chatprompt.errors import UnknownProviderError  # noqa: PLC0415
+        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
         from pytest_chatprompt.wording import did_you_mean  # noqa: PLC0415
 
         names = sorted(_available_providers(error))
         suggestion = did_you_mean(name, names)
+        # Its hooks show the error as text, also if this test is the first that needs them.
+        EvalSession.get(request.config)
         raise UnknownProviderError(
             f"unknown provider {name!r}: there is no fixture {fixture_name!r}, only those of {', '.join(names)}"
             + (f"; {suggestion}" if suggestion else "")
@@ -100,8 +94,14 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
 
 def _provider_name(request: pytest.FixtureRequest) -> str:
     """The name of the provider that the case, the command line or the ini asks for."""
+    __tracebackhide__ = True
     options = request.config.stash[options_key]
-    return getattr(request.node, "provider_name", None) or options.provider or options.default_provider
+    name: str | None = getattr(request.node, "provider_name", None) or options.provider
+    if name is None:
+        from pytest_chatprompt.items.code_case import provider_named_by_case  # noqa: PLC0415
+
+        name = provider_named_by_case(request)
+    return name or options.default_provider
 
 
 def _existing_providers(request: pytest.FixtureRequest) -> set[str]:
@@ -223,16 +223,9 @@ def eval_response(
         from pytest_chatprompt.items.case_runner import get_response  # noqa: PLC0415
 
         return get_response(request.node, eval_provider, eval_api)
-    from pytest_chatprompt.capture.recorder import capture_live, capture_offline  # noqa: PLC0415
-    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.items.code_case import response_in_test  # noqa: PLC0415
 
-    if request.config.stash[options_key].live:
-        exchange = capture_live(eval_provider, eval_request, EvalSession.get(request.config).router())
-    else:
-        exchange = capture_offline(eval_provider, eval_request, eval_api)
-    for finding in exchange.response.findings:
-        request.node.warn(finding.to_warning())
-    return exchange.response
+    return response_in_test(request, eval_request, eval_provider, eval_api)
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,7 @@ from pytest_chatprompt.evalfile.case import (
     EvalCase as EvalCase,
     Origin as Origin,
 )
+from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
 from pytest_chatprompt.evalfile.message import (
     EvalMessage as EvalMessage,
     FilePart as FilePart,
@@ -78,8 +79,10 @@ from pytest_chatprompt.prompt.chat_prompt import (
 from pytest_chatprompt.prompt.conversion import (
     convert_to_chat_prompt as convert_to_chat_prompt,
 )
+from pytest_chatprompt.prompt.file_reader import FileReader as FileReader
 from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
+    build_request as build_request,
 )
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import re
@@ -199,7 +200,7 @@ def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
 
 
 def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
-    after, before = "## Settings, tools and formats", "## Names on the command line"
+    after, before = "## Settings, tools and formats", "## Variables and rows"
     (eval_file,) = blocks("docs/eval-files.md", "yaml", after=after, before=before)
     run.write({"a.eval.yaml": eval_file})
     run.update().assert_outcomes(passed=6)
@@ -453,11 +454,14 @@ def test_each_python_snippet_runs(run: Run, snippet: str) -> None:
     (name,) = names or {"openai"}
     run.write({"a.eval.yaml": f"provider: {name}" + HELLO.replace("id: hello", "id: hard")})
     tests = f"\n{snippet}".count("\ndef test_")
+    parameters = re.search(r"params=(\[.*?\])", snippet)
+    each = len(ast.literal_eval(parameters[1])) if parameters else 1
     run.write({"test_snippet.py" if tests else "conftest.py": snippet})
     if "import assistant" in snippet:
         run.write({"assistant.py": blocks("docs/own-code.md", "python")[0]})
-    items = 1 + (tests or "params=" in snippet)
-    run.update().assert_outcomes(passed=items)
+    if "./loop.py" in snippet:
+        run.write({"loop.py": ATTACHED["evals/loop.py"]})
+    run.update().assert_outcomes(passed=1 + tests * each if tests else each)
 
 
 def test_the_agent_of_the_page_reads_its_answer(tmp_path: Path) -> None:
@@ -475,6 +479,7 @@ def test_no_snippet_is_without_a_test() -> None:
     assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
         "README.md": 2,
         "docs/agents.md": 2,
+        "docs/eval-files.md": 3,
         "docs/live.md": 1,
         "docs/own-code.md": 7,
         "docs/providers.md": 7,
@@ -486,7 +491,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 3,
+        ("docs/eval-files.md", "yaml"): 4,
         ("docs/eval-files.md", "json"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
@@ -503,6 +508,28 @@ def test_a_parametrized_provider_is_named_as_the_page_says(run: Run) -> None:
     assert run.snapshots() == [f"__snapshots__/a.eval/hello[openai-{name}].yaml" for name in ("cold", "hot")]
     result = run("--collect-only", "-q")
     assert result.outlines[:2] == ["a.eval.yaml::hello[cold]", "a.eval.yaml::hello[hot]"]
+
+
+def test_parametrized_cases_are_named_as_the_page_says(run: Run) -> None:
+    in_tests, _, conftest = blocks("docs/eval-files.md", "python")
+    run.write({"a.eval.yaml": "provider: openai" + HELLO.replace("hello", "hard"), "conftest.py": conftest})
+    run.write({"tests/test_review.py": in_tests, "tests/loop.py": "pass\n"})
+    run.update().assert_outcomes(passed=6)
+    assert run.snapshots() == [
+        "__snapshots__/a.eval/hard[openai-English].yaml",
+        "__snapshots__/a.eval/hard[openai-French].yaml",
+        "tests/__snapshots__/test_review/test_what_is_built[anthropic].yaml",
+        "tests/__snapshots__/test_review/test_what_is_built[openai].yaml",
+        "tests/__snapshots__/test_review/test_what_is_sent[anthropic].yaml",
+        "tests/__snapshots__/test_review/test_what_is_sent[openai].yaml",
+    ]
+    assert "a.eval.yaml::hard[English]" in run("--collect-only", "-q").outlines
+    (run.path / "tests/loop.py").unlink()
+    error = quoted(PAGES["docs/eval-files.md"].partition("in place of a line:")[2])[0].replace("...", "*")
+    error = (
+        error.replace("::test_it", "::test_what_is_built[[]openai[]]").replace("[0]", "[[]0]").replace("[1]", "[[]1]")
+    )
+    run().stdout.fnmatch_lines([error])
 
 
 # --- tables are complete

@@ -58,6 +58,11 @@ class Origin(NamedTuple):
         """
         return self.source.root.find(("evalcases", self.case_index, *location)).position
 
+    def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
+        """Report a problem with a value in the case; see `case_diagnostic`."""
+        del location  # the position says more
+        return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
+
     def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
         """The position of one of the settings, of a tool or of a format, in the case or else in the file.
 
@@ -118,6 +123,11 @@ class EvalCase(SharedKeys):
     _origin: Origin | None = PrivateAttr(default=None)
 
     @property
+    def has_origin(self) -> bool:
+        """Whether the case was read from a file; one that is made in code was not."""
+        return self._origin is not None
+
+    @property
     def origin(self) -> Origin:
         """The file and the position that the case was read from.
 
@@ -162,26 +172,27 @@ def option_diagnostic(
     """Report a problem at the position of one of the settings, a tool or a format of a case, or of its file.
 
     Args:
-        case: a case that was read from a file.
+        case: a case that has an origin.
         text: what is wrong and what to write instead.
         location: the keys and indexes that lead to it, such as `"settings", "seed"`.
         provider_name: the name by which the provider was asked for; its own settings win.
     """
     position = case.origin.position_of_option(location, provider_name)
-    return Diagnostic(case.origin.shown_path, position.line, position.column, text, case_id=case.id)
+    return case.origin.diagnostic(text, case.id, location, position)
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
     """Report a problem at the position of a value in a case.
 
     Args:
-        case: a case that was read from a file.
+        case: a case that has an origin.
         text: what is wrong and what to write instead.
         location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
     """
     origin = case.origin
-    position = origin.position_of(*location)
-    return Diagnostic(origin.shown_path, *position, text + place_of_row(origin.row), case_id=case.full_id)
+    return origin.diagnostic(
+        text + place_of_row(origin.row), case.full_id, location, position=origin.position_of(*location)
+    )
 
 
 def place_of_row(row: Row | None) -> str:

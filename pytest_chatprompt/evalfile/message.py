@@ -28,7 +28,7 @@ class TextPart(StrictModel):
 
     usage: ClassVar[str] = "{type: text, value: ...}"
 
-    type: Literal["text"]
+    type: Literal["text"] = "text"
     value: str
 
 
@@ -41,7 +41,7 @@ class FilePart(StrictModel):
 
     usage: ClassVar[str] = "{type: file, value: PATH}"
 
-    type: Literal["file"]
+    type: Literal["file"] = "file"
     value: NonEmptyString
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sysconfig
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,8 @@ _FRAMEWORK_FOLDERS: Final = tuple(
     f"{Path(file).parent}{os.sep}"
     for file in (inspect.getfile(pytest.Function), str(pluggy.__file__), str(pytest_chatprompt.__file__))
 )
+# Between this package's code and its error there may be that of the HTTP client.
+_INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib"))
 
 
 @dataclass(eq=False)
@@ -61,6 +64,7 @@ class ReportHooks:
         if not isinstance(item, EvalItem):
             capture = OwnCodeCapture.of(item)
             report = (yield) if capture is None else (yield from _report_own_code(capture, call))
+            self._show_text_only(item, call, report)
             _add_comparison(item, report)
             return report
         swallowed = self.network.take_swallowed(call)
@@ -72,6 +76,16 @@ class ReportHooks:
             report.when = "setup"
         return report
 
+    def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+        """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""
+        if call.excinfo is None or not report.failed or self.config.option.fulltrace:
+            return
+        error = call.excinfo.value
+        if isinstance(error, OWN_ERRORS) and _user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
+            report.longrepr = item.repr_failure(text_failure(str(error)))
+            # It was added because a traceback shows the error in another way.
+            report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
+
     def _report(
         self, item: EvalItem, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -81,7 +95,7 @@ class ReportHooks:
         if not isinstance(error, OWN_ERRORS):
             # Fixtures that are asked for late put their own machinery between the item and the user's code.
             call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(_user_frames_only(error.__traceback__))
+                error.with_traceback(_user_frames(error.__traceback__) or error.__traceback__)
             )
             return (yield)
         # The error itself stays in `call`, for `xfail(raises=...)` and `--pdb`.
@@ -128,10 +142,15 @@ def _is_outage(error: BaseException) -> bool:
     return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 
-def _user_frames_only(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of pytest, pluggy and this package; unchanged if there are no others."""
+def _user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
+    """A traceback without the frames of pytest, pluggy and this package; `None` if there are no others.
+
+    Args:
+        traceback: of an error.
+        others: folders of further code that is not the user's.
+    """
     kept: TracebackType | None = None
     for frame, line in reversed(list(walk_tb(traceback))):
-        if not frame.f_code.co_filename.startswith(_FRAMEWORK_FOLDERS):
+        if not frame.f_code.co_filename.startswith((*_FRAMEWORK_FOLDERS, *others)):
             kept = TracebackType(kept, frame, frame.f_lasti, line)
-    return kept or traceback
+    return kept

@@ -28,7 +28,7 @@ from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
-from pytest_chatprompt.snapshots.moved_recordings import Senders, is_recording
+from pytest_chatprompt.snapshots.names import is_recording
 from pytest_chatprompt.snapshots.unused import unused_snapshots
 from pytest_chatprompt.wording import shown_path
 
@@ -193,6 +193,8 @@ class EvalSession:
 
     def _take_along_recordings(self) -> None:
         """Move the unused recordings whose requests other tests send now to these tests, such as renamed ones."""
+        from pytest_chatprompt.snapshots.moved_recordings import Senders  # noqa: PLC0415
+
         unused = self.unused | self.unused_of_tests
         recordings = sorted(filter(is_recording, unused))
         if not recordings:

@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt.capture.recording.recorded_reply import request_sha256
-from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
-from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.unused import unused_test_snapshots
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.sent_request import SentRequest
+    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 
 @dataclass(eq=False)
@@ -84,6 +85,9 @@ class TestSnapshotUses:
             place: of its recording.
             sent: in any order.
         """
+        # Most runs send nothing in ordinary tests.
+        from pytest_chatprompt.capture.recording.recorded_reply import request_sha256  # noqa: PLC0415
+
         hashes = [request_sha256(each.endpoint, place.masks.apply(each.body)) for each in sent]
         self.sent[str(place.path)] = hashes
 

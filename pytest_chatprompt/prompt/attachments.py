@@ -43,7 +43,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     """Read every file that the `input_messages` of a case name.
 
     Args:
-        case: a case that was read from an eval file.
+        case: a case that has an origin.
         reader: the run's file reader.
 
     Returns:
@@ -52,6 +52,7 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     Raises:
         EvalFileError: files are missing, unreadable or outside the root folder; one problem for each such part.
     """
+    __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
     for message_index, message in enumerate(case.input_messages):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.response_format import read_response_format
 from pytest_chatprompt.evalfile.settings import read_request_settings
@@ -64,18 +65,24 @@ class ProviderRequest(BaseModel):
     question_adjustments: tuple[str, ...] = ()
 
 
-def build_request(
+def build_request(  # noqa: PLR0913 - what a request is made of
     case: EvalCase,
-    reader: FileReader,
+    reader: FileReader | None = None,
     *,
+    folder: Path | None = None,
+    root: Path | None = None,
     project_system_prompt: str | None = None,
     provider_name: str | None = None,
 ) -> ProviderRequest:
     """Build the request of a case; this is where its files are read.
 
     Args:
-        case: a case that was read from an eval file.
-        reader: the run's file reader.
+        case: a case of an eval file, or one made in code.
+        reader: the run's file reader; by default a new one.
+        folder: where the files of a case made in code are looked for; by default beside the module of the test that
+            runs, else in the working folder.
+        root: the folder that the files must be inside, if there is no `reader`; by default pytest's root folder while a
+            test runs, else the working folder.
         project_system_prompt: the project's default system prompt; `""` for none at all, `None` if it is not set.
         provider_name: the name by which the provider was asked for, whose own settings count; `None` for none.
 
@@ -85,6 +92,11 @@ def build_request(
     Raises:
         EvalFileError: a file that the case names cannot be used, or every message is empty.
     """
+    __tracebackhide__ = True
+    if reader is None or not case.has_origin:
+        test = find_running_test()
+        case = case_in_test(case, test if folder is None else test._replace(folder=folder.absolute()))
+        reader = reader or FileReader(root.absolute() if root else test.root)
     attachments = read_attachments(case, reader)
     rendered = render_messages(case.input_messages, attachments)
     if all(message.drop_reason for message in rendered):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -51,6 +53,8 @@ def _converted(value: Any, root: Path) -> Any:
             return _provider_request_data(value, root)
         case ChatMessage():
             return value.as_dict()
+        case BaseModel():
+            return _converted(value.model_dump(exclude_unset=True), root)
         case Path():
             return shown_path(value, root)
         case Mapping():
@@ -61,15 +65,6 @@ def _converted(value: Any, root: Path) -> Any:
 
 
 def _provider_request_data(request: ProviderRequest, root: Path) -> dict[str, Any]:
-    fields = {
-        "eval_case_id": request.eval_case_id,
-        "question": request.question,
-        "messages": request.chat_prompt,
-        "guidelines": request.guidelines,
-        "input_files": request.input_files,
-        "guideline_files": request.guideline_files,
-        "metadata": request.metadata,
-        "adjustments": request.adjustments,
-        "question_adjustments": request.question_adjustments,
-    }
+    names = sorted(type(request).model_fields, key=lambda name: name != "eval_case_id")
+    fields = {"messages" if name == "chat_prompt" else name: getattr(request, name) for name in names}
     return {name: _converted(value, root) for name, value in fields.items() if value or name == "question"}

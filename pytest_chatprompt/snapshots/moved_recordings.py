@@ -10,14 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX
+from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording
 from pytest_chatprompt.snapshots.recordings import load_recording
 from pytest_chatprompt.snapshots.stored_requests import stored_hashes
-
-
-def is_recording(path: Path) -> bool:
-    """Whether a file is a recording, by its name."""
-    return path.name.endswith((RECORDING_SUFFIX, OLD_RECORDING_SUFFIX))
 
 
 class Senders:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 # `::` separates the parts of a node id; control characters would break its line.
@@ -80,6 +81,11 @@ def split_test_name(name: str) -> tuple[str, str | None]:
     """The name of a test without its parameters, and the parameters; `None` for none."""
     base, bracket, parameters = name.partition("[")
     return (base, parameters.removesuffix("]")) if bracket and name.endswith("]") else (name, None)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file is a recording, by its name."""
+    return path.name.endswith((RECORDING_SUFFIX, OLD_RECORDING_SUFFIX))
 
 
 def escaped_name(name: str) -> str:

@@ -122,7 +122,9 @@ def anyio_backend():
 """
 
 
-def test_each_test_has_files_of_its_own(own: Run) -> None:
+def test_each_test_has_files_of_its_own(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With the plugin anyio, which runs of pytest within tests do without.
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     own.write({"test_it.py": NAMES})
     own.update().assert_outcomes(passed=7)
     names = [Path(name).name for name in own.snapshots()]
@@ -155,7 +157,7 @@ def test_other(eval_api, eval_snapshot):
     assert eval_api.sent == eval_snapshot
 """
 )
-RECORDING = "version: 1\nreplies: []\n"
+RECORDING = "version: 1\nexchanges: []\n"
 
 
 @pytest.fixture

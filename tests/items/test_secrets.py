@@ -98,7 +98,7 @@ def test_a_secret_in_the_body(
 ) -> None:
     if "by its name" not in what:
         monkeypatch.setenv("MY_TOKEN", KEY)
-    write_case(run, "hi", conftest=provider_fixture(f"chat.OpenAIProvider(extra_body={extra_body!r})"))
+    write_case(run, "hi", conftest=provider_fixture(f"chat.OpenAIProvider(model='gpt-4o', extra_body={extra_body!r})"))
     assert_refused(run, what)
 
 
@@ -233,9 +233,10 @@ def test_a_recording_holds_no_secret(live_project: MakeLiveProject, server: Serv
     run = live_project(1)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
     recording = yaml.safe_load((run.path / "__snapshots__/a.eval/c0[openai].recording.yaml").read_text())
-    assert recording["text"] == "é [secret]\n[secret]"
-    assert recording["finish_reason"] == "[secret]"
-    (recorded,) = recording["tool_calls"]
+    (choice,) = recording["exchanges"][0]["reply"]["body"]["choices"]
+    assert choice["message"]["content"] == "é [secret]\n[secret]"
+    assert choice["finish_reason"] == "[secret]"
+    (recorded,) = choice["message"]["tool_calls"]
     assert json.loads(recorded["function"]["arguments"]) == {"a": "[secret]", "b": "[secret]\n\"'", "c": "\\u0041"}
     run("--chatprompt-replay").assert_outcomes(passed=1)
 
@@ -268,7 +269,7 @@ def test_a_tool_may_have_parameters_with_the_names_of_secrets(run: Run) -> None:
     }
     tool = {"type": "function", "function": {"name": "look_up", "parameters": {**schema, "required": ["key", "token"]}}}
     extra_body = {"tools": [tool], "max_tokens": 100, "prompt_cache_key": "9f86d081884c7d659a2feaa0"}
-    write_case(run, "hi", conftest=provider_fixture(f"chat.OpenAIProvider(extra_body={extra_body!r})"))
+    write_case(run, "hi", conftest=provider_fixture(f"chat.OpenAIProvider(model='gpt-4o', extra_body={extra_body!r})"))
     run.update().assert_outcomes(passed=1)
 
 

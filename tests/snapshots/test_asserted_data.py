@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -41,6 +43,18 @@ def test_a_request_is_shown_with_the_fields_that_are_set_and_relative_paths() ->
         "metadata": {"path": "x"},
     }
     assert asserted_data(ProviderRequest(), ROOT) == {"question": ""}
+
+
+def test_every_field_of_a_request_is_shown_also_of_a_class_derived_from_it() -> None:
+    class Options(BaseModel):
+        seed: int
+        stop: tuple[str, ...] = ()
+
+    class Wider(ProviderRequest):
+        options: Options
+
+    request = Wider(eval_case_id="a", question="hi", options=Options(seed=0))
+    assert asserted_data(request, ROOT) == {"eval_case_id": "a", "question": "hi", "options": {"seed": 0}}
 
 
 def test_they_are_shown_within_other_data_too() -> None:
