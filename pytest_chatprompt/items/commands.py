@@ -16,7 +16,11 @@ from pytest_chatprompt.options import options_key
 
 def accepting_command(item: pytest.Item) -> str:
     """The command that writes the snapshots of a test."""
-    return command_for(item, "--snapshot-update")
+    options = item.config.stash[options_key]
+    # What an ordinary test sends may depend on what it gets.
+    modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
+    modes_of_run = [name for name, is_on in modes if is_on and not isinstance(item, EvalItem)]
+    return command_for(item, *modes_of_run, "--snapshot-update")
 
 
 def command_for(item: pytest.Item, *further: str) -> str:

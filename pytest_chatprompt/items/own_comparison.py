@@ -18,4 +18,4 @@ assertion_key: Final[pytest.StashKey[EvalSnapshot]] = pytest.StashKey()
 def failed_comparison(item: pytest.Item) -> str:
     """The failure of a test's last comparison with a snapshot; `""` if there is none."""
     assertion = item.stash.get(assertion_key, None)
-    return "\n".join(assertion.get_assert_diff()) if assertion is not None and assertion.has_failed else ""
+    return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""

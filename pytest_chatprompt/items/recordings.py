@@ -37,8 +37,7 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
     options = item.config.stash[options_key]
     # A run that replays and sends records what it sends, so that the next one pays nothing.
     mode = RecordingMode(options.replay, options.live, options.record or (options.live and options.replay))
-    command = command_for(item, "--chatprompt-live", "--chatprompt-replay")
-    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, command)
+    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, command_for(item))
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 import pluggy
 import pytest
@@ -121,7 +121,10 @@ def _report_own_code(
         vars(report).pop("wasxfail", None)
     elif problem and report.failed and problem not in report.longreprtext:
         # The error of a client may say no more than its status.
-        report.sections.append(("eval_api", problem))
+        _add_section(report, "eval_api", problem)
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None:
+            crash.message = problem.partition("\n")[0]
     if call.when == "call":
         capture.has_passed = report.passed
     return report
@@ -132,7 +135,16 @@ def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
     if report.when == "call" and report.failed:
         text = failed_comparison(item)
         if text and text.splitlines()[-1] not in report.longreprtext:
-            report.sections.append(("eval_snapshot", text))
+            _add_section(report, "eval_snapshot", text)
+
+
+def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
+    """Show a text below a failure, in JUnit's XML too."""
+    representation: Any = report.longrepr
+    if hasattr(representation, "addsection"):
+        representation.addsection(name, text)
+    else:
+        report.sections.append((name, text))
 
 
 def _is_outage(error: BaseException) -> bool:

@@ -65,6 +65,7 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
             "replayed": len(usages),
             "sent": recording.sent_count,
             "unused_recorded": len(recording.unused()),
+            "unanswered": recording.unanswered_count,
             "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
             "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
         },
@@ -183,7 +184,14 @@ class UsageSummary:
         if totals["unused_recorded"]:
             nouns = _count(totals["unused_recorded"], "recorded reply", "recorded replies")
             tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
-            yield f"{nouns} that no request asked for, in {_some(tests)}."
+            yield (
+                f"{nouns} that no request asked for, in {_some(tests)}; "
+                "a run with --chatprompt-live --chatprompt-record leaves them out."
+            )
+        unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
+        if unanswered:
+            nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
+            yield f"{nouns} got no whole reply, so that nothing is recorded for it: {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

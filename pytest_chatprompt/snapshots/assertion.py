@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
 
-_FILTERS = ("exclude", "include", "matcher")
+_FILTERS: Final = ("exclude", "include", "matcher")
+# Pytest cuts off longer explanations.
+_SHOWN_LINES: Final = 7
+_SHOWN_CHARACTERS: Final = 560
 
 
 def _unchanged(value: Any) -> Any:
@@ -119,6 +122,9 @@ class EvalSnapshot(SnapshotAssertion):
     def __eq__(self, other: SerializableData) -> bool:
         """Compare a value with its snapshot; with `--snapshot-update` write it."""
         __tracebackhide__ = True
+        if isinstance(self.index, str):
+            # It becomes a part of the file's name.
+            self.context.prepare({"name": self.index})
         data = self._settle_late(self.context.prepare(other), other)
         if isinstance(self.extension, ChatPromptSnapshotExtension):
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
@@ -141,7 +147,14 @@ class EvalSnapshot(SnapshotAssertion):
         return self.num_executions > 0 and not self.last_result.success
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
-        """What to show of a failed comparison, a line each."""
+        """What pytest shows beside the failed assertion, a line each; it would cut off more."""
+        lines = self.describe_failure(diff_mode=diff_mode)
+        if len(lines) <= _SHOWN_LINES and sum(map(len, lines)) <= _SHOWN_CHARACTERS:
+            return lines
+        return [lines[0], "The whole difference is shown below, under eval_snapshot."]
+
+    def describe_failure(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
+        """All that there is to say of a failed comparison, a line each."""
         result = self.last_result
         path = shown_path(Path(result.snapshot_location), self.context.root)
         if isinstance(result.exception, SnapshotFileError):

@@ -55,7 +55,7 @@ class RecordingPlace:
         root: pytest's root folder.
         mode: what the run does with recordings.
         masks: mask what is hashed.
-        command: what to type to record what is missing.
+        command: what to type to run the test alone.
     """
 
     folder: Path
@@ -76,7 +76,7 @@ class RecordingPlace:
         Raises:
             ReplayError: the file is unreadable.
         """
-        return load_recording(self.path, self.root)
+        return load_recording(self.path, self.root, f"{self.command} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
         """Open the recording for the test; `None` if the run neither replays nor records.
@@ -162,17 +162,21 @@ class RecordingPlace:
         save_recording(self.path, exchanges, redactor)
         return True
 
+    @property
+    def _advice(self) -> str:
+        return f"To record it: {self.command} --chatprompt-live --chatprompt-replay"
+
     def describe_missing_answer(self) -> str:
         """The error text for what an agent or a plain function was given, and no answer is recorded for."""
         path = shown_path(self.path, self.root)
         reason = "another answer is recorded there" if self.load() else "there is none"
-        return f"no answer to what is sent now is recorded at {path}: {reason}\n\nTo record it: {self.command}"
+        return f"no answer to what is sent now is recorded at {path}: {reason}\n\n{self._advice}"
 
     def describe_missing(self, sent: SentRequest, recorded: tuple[RecordedExchange, ...]) -> str:
         """The error text for a request that nothing is recorded for, with the diff to the nearest that is."""
         path = shown_path(self.path, self.root)
         if not recorded:
-            return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\nTo record it: {self.command}"
+            return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self._advice}"
         body = self.masks.apply(sent.body)
         nearest = nearest_request(sent.endpoint, body, recorded)
         text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"
@@ -184,4 +188,4 @@ class RecordingPlace:
                 if changes
                 else "\n\nThis very request is recorded, and its replies were given already; it is sent once more now"
             )
-        return f"{text}\n\nTo record it: {self.command}"
+        return f"{text}\n\n{self._advice}"

@@ -10,19 +10,22 @@ import difflib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.capture.recording.recorded_reply import (
     RecordedExchange,
     RecordedRequest,
     RecordedResponse,
+    request_sha256,
 )
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX
@@ -31,16 +34,31 @@ from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1
 _HASH_PREFIX: Final = "sha256:"
-RECORD_AGAIN: Final = "record it again: pytest --chatprompt-live --chatprompt-record"
+_RECORD: Final = "pytest --chatprompt-live --chatprompt-record"
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _check_hash(exchange: RecordedExchange) -> RecordedExchange:
+    request = exchange.request
+    if request.endpoint is None or not request.has_body:
+        return exchange
+    if request.sha256 != request_sha256(request.endpoint, request.body) and not _was_changed_when_saved(request):
+        raise PydanticCustomError("hash", "the request does not fit its sha256; it was edited")
+    return exchange
+
+
+def _was_changed_when_saved(request: RecordedRequest) -> bool:
+    """Whether a secret or half a character was replaced in the body, which has the hash of what was sent."""
+    text = json.dumps(request.body, ensure_ascii=False)
+    return REDACTED in text or "\ufffd" in text
 
 
 class _RecordingFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
-    exchanges: tuple[RecordedExchange, ...]
+    exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_hash)], ...]
 
 
 class _OldRecording(BaseModel):
@@ -82,22 +100,34 @@ def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: 
         exchanges: in the order of the requests.
         redactor: removes secrets.
     """
-    entries = [redactor.redact_data(exchange.model_dump(exclude_unset=True)) for exchange in exchanges]
+    entries = [redactor.redact_data(_file_data(exchange)) for exchange in exchanges]
     data = {"version": _VERSION, "exchanges": entries}
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, dump(data))
     _old_path(path).unlink(missing_ok=True)
 
 
-def load_recording(path: Path, root: Path) -> tuple[RecordedExchange, ...]:
+def _file_data(exchange: RecordedExchange) -> dict[str, Any]:
+    data = exchange.model_dump(exclude_unset=True)
+    request = data["request"]
+    try:
+        json.dumps(request, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        # YAML cannot hold half a character. The hash is that of the body as it was sent.
+        request["body"] = json.loads(replace_surrogates(json.dumps(request["body"], ensure_ascii=False)))
+    return data
+
+
+def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[RecordedExchange, ...]:
     """Read a recording; empty if there is none.
 
     Args:
         path: the recording's file.
         root: pytest's root folder; errors show the path relative to it.
+        command: what to type to record it again.
 
     Raises:
-        ReplayError: the file is unreadable.
+        ReplayError: the file is unreadable, or a request in it was edited.
     """
     for file, model in ((path, _RecordingFile), (_old_path(path), _OldRecording)):
         try:
@@ -107,7 +137,7 @@ def load_recording(path: Path, root: Path) -> tuple[RecordedExchange, ...]:
             content = model.model_validate(yaml.load(text, _Loader))  # noqa: S506 - a safe loader
         except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError) as error:
             raise ReplayError(
-                f"cannot read the recording {shown_path(file, root)} ({_reason(error)}); {RECORD_AGAIN}"
+                f"cannot read the recording {shown_path(file, root)} ({_reason(error)}); record it again: {command}"
             ) from None
         return content.exchanges() if isinstance(content, _OldRecording) else content.exchanges
     return ()
@@ -119,6 +149,8 @@ def _reason(error: Exception) -> str:
             return "it is nested too deeply"
         case ValidationError():
             first = error.errors()[0]
+            if first["loc"] == ("version",) and isinstance(first["input"], int):
+                return f"it has version {first['input']}, which this version of pytest-chatprompt does not know"
             place = ".".join(map(str, first["loc"]))
             return f"{place}: {first['msg']}" if place else "it is no mapping"
     return str(error).partition("\n")[0]

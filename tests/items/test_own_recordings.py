@@ -161,7 +161,7 @@ def test_a_request_that_is_not_recorded_is_an_error_with_the_diff(own: Run, serv
     result.stdout.fnmatch_lines(
         [
             "4 replies were replayed, which saved 20 input and 6 output tokens, 1 request was sent.",
-            "1 recorded reply that no request asked for, in test_it.py::test_clients.",
+            "1 recorded reply that no request asked for, in test_it.py::test_clients; *",
         ]
     )
     own(*REPLAY).assert_outcomes(passed=3)
@@ -209,7 +209,7 @@ def test_a_request_after_the_first_real_reply_may_differ(own: Run, server: Serve
     own.write({"test_it.py": LOOP.replace('"one"', '"two"')})
     result = own(*LIVE)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E         -*content: one", "E         +*content: two"])
+    result.stdout.fnmatch_lines(["-*content: one", "+*content: two"])
 
 
 def test_an_update_in_a_live_run_keeps_what_a_real_reply_may_have_changed(own: Run) -> None:
@@ -407,3 +407,58 @@ def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, argu
     server.requests.clear()
     own(*BOTH).assert_outcomes(passed=2)
     assert server.requests == []
+
+
+FINDINGS = """
+import app, httpx
+
+def test_unanswered(eval_api):
+    try:
+        httpx.post(app.URL, json={"drop": True})
+    except httpx.TransportError:
+        pass
+
+def test_openai_stops_at_the_last_event(eval_api):
+    with httpx.stream("POST", app.URL, json=app.body("x", stream=True)) as reply:
+        for line in reply.iter_lines():
+            if line == "data: [DONE]":
+                break
+
+def test_long(eval_api, eval_snapshot):
+    for number in range(9):
+        app.ask(f"{number} VERSION")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+def test_what_a_live_run_says_of_replies_and_differences(own: Run, server: Server) -> None:
+    own.write({"test_it.py": FINDINGS})
+    own("-k", "long", "--snapshot-update").assert_outcomes(passed=1)
+    server.script = lambda number, body: Reply({}, fault="drop before") if "drop" in body else script(number, body)
+    own.write({"test_it.py": FINDINGS.replace("VERSION", "2")})
+    result = own(*RECORD, "--junitxml=report.xml")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["1 request got no whole reply, so that nothing is recorded for it: test_it.py::test_unanswered."]
+    )
+    assert "is_complete" not in recording(own, "test_openai_stops_at_the_last_event")[0]["reply"]
+    # A long difference is shown once and whole, in reports too.
+    output = result.stdout.str()
+    assert output.count("content: 0 VERSION") == 1
+    assert output.count("--chatprompt-live --snapshot-update") == 1
+    assert "content: 0 VERSION" in (own.path / "report.xml").read_text()
+
+
+def test_a_missing_reply_is_the_reason_of_the_failure_that_it_leads_to(own: Run) -> None:
+    own.write({"test_it.py": "import app\n\ndef test_it(eval_api):\n    app.ask('one')\n"})
+    result = own(*REPLAY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*KeyError*", "FAILED test_it.py::test_it - no reply is recorded for POST /v1/*"])
+
+
+def test_a_secret_in_the_name_of_a_snapshot_is_refused(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "k3y-0123456789abcdef")
+    test = "def test_it(eval_snapshot):\n    assert 1 == eval_snapshot(name='of k3y-0123456789abcdef')\n"
+    own.write({"test_it.py": test})
+    own("--snapshot-update").stdout.fnmatch_lines(["*the snapshot would hold the value of * MY_TOKEN, under name; *"])
+    assert not [name for name in own.snapshots() if "k3y" in name]

@@ -81,7 +81,7 @@ def pytest_chatprompt_response(response):
     run("--chatprompt-replay").assert_outcomes(passed=1)
 
 
-RECORD_AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
+RECORD_AGAIN = "record it again: pytest a.eval.yaml::c0 --chatprompt-live --chatprompt-record"
 RECORD_CASE = "To record it: pytest a.eval.yaml::c0 --chatprompt-live --chatprompt-replay"
 RECORDING_PATH = "__snapshots__/a.eval/c0[[]openai[]].recording.yaml"
 
@@ -289,7 +289,7 @@ def test_live_with_replay_pays_only_for_what_changed(live_project: MakeLiveProje
     result.stdout.fnmatch_lines(
         [
             "5 replies were replayed, which saved 50 input and 15 output tokens.",
-            "1 recorded reply that no request asked for, in a.eval.yaml::c2.",
+            "1 recorded reply that no request asked for, in a.eval.yaml::c2; *",
         ]
     )
     assert server.requests == []
@@ -380,7 +380,9 @@ def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_requ
     run = live_project(1)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
     recording_path(run, "other").write_text(recording_path(run).read_text())
-    recording_path(run, "gone").write_text(recording_path(run).read_text().replace("sha256: ", "sha256: 0"))
+    recorded = yaml.safe_load(recording_path(run).read_text())
+    recorded["exchanges"][0]["request"] = {"endpoint": "POST /chat/completions", "sha256": "of another request"}
+    recording_path(run, "gone").write_text(yaml.safe_dump(recorded))
     result = run()
     assert result.ret == 0
     result.stdout.fnmatch_lines(["2 eval snapshots unused: *"])

@@ -38,7 +38,7 @@ class Places:
         self._root = root
 
     def __call__(self, mode: RecordingMode, masks: Masks = DAYS) -> RecordingPlace:
-        command = "pytest test_it.py --chatprompt-live --chatprompt-replay"
+        command = "pytest test_it.py"
         return RecordingPlace(self._root / "snapshots", "test_it", self._root, mode, masks, command)
 
 
@@ -159,7 +159,7 @@ def test_a_request_that_is_not_recorded_is_compared_with_the_nearest(place: Plac
 
 
 def test_without_recorded_bodies_nothing_is_near(place: Places) -> None:
-    old = (RecordedExchange(request=RecordedRequest(sha256="a")),)
+    old = (RecordedExchange(request=RecordedRequest(sha256="a"), reply=RecordedReply(status=200, text="")),)
     assert place(REPLAY).describe_missing(sent("a"), old) == (
         "no reply is recorded for this request to POST /v1/chat: "
         f"snapshots/test_it.recording.yaml has none of its hash{TO_RECORD}"

@@ -14,6 +14,7 @@ from pytest_chatprompt.capture.recording.recorded_reply import (
     RecordedReply,
     RecordedRequest,
     RecordedResponse,
+    request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
@@ -21,14 +22,24 @@ from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots import recordings
 from pytest_chatprompt.snapshots.recordings import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots.serializer import dump
 
 REDACTOR = Redactor({"OPENAI_API_KEY": "k3y-0123456789"})
 AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
 
 
 def exchange(body: Any, /, **reply: Any) -> RecordedExchange:
-    request = RecordedRequest(endpoint="POST /v1/chat", sha256="ab" * 32, body=body)
-    return RecordedExchange(request=request, reply=RecordedReply(status=200, **reply), latency_seconds=0.5)
+    request = RecordedRequest(endpoint="POST /v1/chat", sha256=request_sha256("POST /v1/chat", body), body=body)
+    content = reply or {"text": ""}
+    return RecordedExchange(request=request, reply=RecordedReply(status=200, **content), latency_seconds=0.5)
+
+
+def yaml_text(text: str) -> str:
+    return dump({"text": text}).removeprefix("text: ").rstrip()
+
+
+def of_hash(sha256: str) -> RecordedExchange:
+    return RecordedExchange(request=RecordedRequest(sha256=sha256), reply=RecordedReply(status=200, text=""))
 
 
 @pytest.fixture
@@ -47,7 +58,7 @@ version: 1
 exchanges:
 - request:
     endpoint: POST /v1/chat
-    sha256: {"ab" * 32}
+    sha256: {yaml_text(exchanges[0].request.sha256)}
     body:
       "on": "2026-11-22"
   reply:
@@ -77,10 +88,7 @@ def test_any_data_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFac
 
 
 def test_a_body_that_is_null_is_kept_and_one_that_is_unknown_is_not_written(path: Path) -> None:
-    known, unknown = (
-        exchange(None),
-        RecordedExchange(request=RecordedRequest(sha256="a"), reply=RecordedReply(status=200)),
-    )
+    known, unknown = exchange(None), of_hash("a")
     save_recording(path, [known, unknown], REDACTOR)
     assert path.read_text().count("body:") == 1
     assert load_recording(path, path.parent) == (known, unknown)
@@ -96,6 +104,13 @@ def test_secrets_are_redacted_wherever_they_stand(path: Path) -> None:
     assert first.reply.body == {"b": "x [secret]"}
     assert second.reply is not None
     assert second.reply.text == "[secret]"
+
+
+def test_half_a_character_in_a_request_is_replaced_and_its_hash_is_that_of_what_was_sent(path: Path) -> None:
+    sent = exchange({"a": "half \ud83d of one"})
+    save_recording(path, [sent], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert (loaded.request.sha256, loaded.request.body) == (sent.request.sha256, {"a": "half \ufffd of one"})
 
 
 def test_without_a_file_nothing_is_recorded(path: Path) -> None:
@@ -135,7 +150,26 @@ def test_the_format_of_earlier_versions_is_read_until_a_new_recording_replaces_i
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("recording", "version: 2\nexchanges: []\n", "version: Input should be 1"),
+        (
+            "recording",
+            "version: 2\nexchanges: []\n",
+            "it has version 2, which this version of pytest-chatprompt does not know",
+        ),
+        (
+            "recording",
+            "version: 1\nexchanges: [{request: {sha256: a}}]\n",
+            "exchanges.0: it must have either a reply or a response",
+        ),
+        (
+            "recording",
+            "version: 1\nexchanges: [{request: {sha256: a}, reply: {status: 200}}]\n",
+            "exchanges.0.reply: it must have one of body, events, text, base64",
+        ),
+        (
+            "recording",
+            "version: 1\nexchanges: [{request: {endpoint: POST /a, sha256: a, body: 1}, reply: {status: 200, text: x}}]\n",
+            "exchanges.0: the request does not fit its sha256; it was edited",
+        ),
         ("recording", "exchanges: []\n", "version: Field required"),
         ("recording", "version: 1\nexchanges: [{request: {}}]\n", "exchanges.0.request.sha256: Field required"),
         ("recording", "version: 1\nexchanges: []\nmore: 1\n", "more: Extra inputs are not permitted"),
@@ -145,7 +179,20 @@ def test_the_format_of_earlier_versions_is_read_until_a_new_recording_replaces_i
         ("recording", "a: 2026-99-99", "month must be in 1..12"),
         ("answer", "provider: a\n", "request: Field required"),
     ],
-    ids=["version 2", "no version", "no hash", "more", "empty", "a list", "no YAML", "no date", "old"],
+    ids=[
+        "version 2",
+        "no reply",
+        "no body",
+        "an edited request",
+        "no version",
+        "no hash",
+        "more",
+        "empty",
+        "a list",
+        "no YAML",
+        "no date",
+        "old",
+    ],
 )
 def test_an_unreadable_recording_is_an_error(path: Path, name: str, text: str, reason: str) -> None:
     path.parent.mkdir()
@@ -187,7 +234,7 @@ def test_the_nearest_request_is_the_one_with_the_fewest_changes() -> None:
 
 def test_only_requests_whose_bodies_are_known_are_near() -> None:
     assert nearest_request("POST /v1/chat", {}, []) is None
-    unknown = RecordedExchange(request=RecordedRequest(sha256="a"))
+    unknown = of_hash("a")
     assert nearest_request("POST /v1/chat", {}, [unknown]) is None
-    no_endpoint = RecordedExchange(request=RecordedRequest(sha256="a", body={}))
+    no_endpoint = of_hash("a").model_copy(update={"request": RecordedRequest(sha256="a", body={})})
     assert nearest_request("POST /v1/chat", {}, [unknown, no_endpoint]) == no_endpoint.request

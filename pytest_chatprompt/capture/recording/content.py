@@ -8,6 +8,7 @@ way. Pure; `recorded_reply` calls it.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,15 +26,13 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
         content_type: as the API sent it; `""` for none.
 
     Returns:
-        One of the keys `body`, `events`, `text` and `base64`; empty for an empty body.
+        One of the keys `body`, `events`, `text` and `base64`.
     """
-    if not body:
-        return {}
     try:
-        if (stream := event_format(content_type)) is not None:
-            return {"events": stream.read(body)}
-        if _is_json(content_type):
-            return {"body": parse_json(body.decode())}
+        if body and (stream := event_format(content_type)) is not None:
+            return {"events": _check_text(stream.read(body))}
+        if body and _is_json(content_type):
+            return {"body": _check_text(parse_json(body.decode()))}
     except (ValueError, RecursionError):
         # It is not what the API says that it is.
         pass
@@ -69,6 +68,16 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     if "base64" in content:
         return [base64.b64decode(content["base64"], validate=True)]
     return [str(content.get("text", "")).encode(errors="surrogatepass")]
+
+
+def _check_text(data: Any) -> Any:
+    """JSON data that YAML can hold.
+
+    Raises:
+        ValueError: a text in it has half a character, which YAML cannot write so that it can be read again.
+    """
+    json.dumps(data, ensure_ascii=False).encode()
+    return data
 
 
 def _is_json(content_type: str) -> bool:

@@ -140,6 +140,12 @@ class OpenRecording:
             return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
 
     @property
+    def unanswered_count(self) -> int:
+        """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
+        with self._lock:
+            return sum(isinstance(entry, PendingReply) and entry.exchange is None for entry in self._entries)
+
+    @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
         with self._lock:

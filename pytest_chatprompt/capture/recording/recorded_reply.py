@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
 from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_content, write_content
@@ -52,7 +53,7 @@ class RecordedRequest(_Data):
 
 
 class RecordedReply(_Data):
-    """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has one, or none if it is empty.
+    """The reply to an HTTP request; of `body`, `events`, `text` and `base64` it has exactly one.
 
     Attributes:
         status: the status code.
@@ -71,6 +72,12 @@ class RecordedReply(_Data):
     events: list[Any] = []
     text: str = ""
     base64: str = ""
+
+    @model_validator(mode="after")
+    def _check_content(self) -> Self:
+        if len(self.content) != 1:
+            raise PydanticCustomError("content", "it must have one of {keys}", {"keys": ", ".join(CONTENT_KEYS)})
+        return self
 
     @property
     def content(self) -> dict[str, Any]:
@@ -156,6 +163,12 @@ class RecordedExchange(_Data):
     reply: RecordedReply | None = None
     response: RecordedResponse | None = None
     latency_seconds: float | None = None
+
+    @model_validator(mode="after")
+    def _check_reply(self) -> Self:
+        if (self.reply is None) == (self.response is None):
+            raise PydanticCustomError("reply", "it must have either a reply or a response")
+        return self
 
 
 def request_sha256(endpoint: str, body: Any) -> str:

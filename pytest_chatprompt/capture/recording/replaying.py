@@ -20,6 +20,7 @@ _DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-enc
 # What a built-in provider sends again: only the reply after it counts.
 _RETRIED: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_ERROR: Final = 500
+_LAST_EVENT: Final = b"data: [DONE]"
 
 
 def replay_or_send(
@@ -166,4 +167,6 @@ class _Collected:
         """Record it; the first call counts. A body that broke off, or of which nothing was read, is not recorded."""
         if not self._is_broken and self._pending.exchange is None and (is_complete or self._chunks):
             body = b"".join(self._chunks)
+            # OpenAI's SDK reads no further than this, which is the end.
+            is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
             self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)

@@ -35,8 +35,11 @@ DEEP = b"[" * 200 + b"]" * 200
         pytest.param(b"data: \xff\n\n", "text/event-stream", {"base64": "ZGF0YTog/woK"}, id="a stream in no UTF-8"),
         pytest.param(b"no json\n", "application/x-ndjson", {"text": "no json\n"}, id="no lines of JSON"),
         pytest.param(b"cut off", "application/vnd.amazon.eventstream", {"text": "cut off"}, id="no AWS stream"),
-        pytest.param(b"", "application/json", {}, id="empty JSON"),
-        pytest.param(b"", "text/event-stream", {}, id="an empty stream"),
+        pytest.param(b"", "application/json", {"text": ""}, id="empty JSON"),
+        pytest.param(b"", "text/event-stream", {"text": ""}, id="an empty stream"),
+        pytest.param(
+            rb'{"a": "half \ud83d"}', "application/json", {"text": r'{"a": "half \ud83d"}'}, id="half a character"
+        ),
     ],
 )
 def test_a_body_is_kept_in_the_form_that_people_read_best(

@@ -149,7 +149,11 @@ def test_a_body_of_which_nothing_was_read_is_not_recorded(read: Read) -> None:
 def test_an_empty_body_is_recorded(read: Read) -> None:
     recording = OpenRecording(sends=True)
     read(recording, network((), {}, status=204))
-    assert only_reply(recording).model_dump(exclude_unset=True) == {"status": 204, "content_type": ""}
+    assert only_reply(recording).model_dump(exclude_unset=True) == {
+        "status": 204,
+        "content_type": "",
+        "text": "",
+    }
 
 
 @both
