@@ -97,7 +97,7 @@ class EvalItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
         error = excinfo.value
-        if not isinstance(error, OWN_ERRORS) or self.config.option.fulltrace:
+        if not isinstance(error, OWN_ERRORS) or self.config.getoption("fulltrace", False):
             return super().repr_failure(excinfo, *args, **kwargs)
         representation: Any = super().repr_failure(text_failure(self.with_position(error)))
         # The position of the case, not of the `raise`: `--tb=line`, JUnit and CI annotations show it.

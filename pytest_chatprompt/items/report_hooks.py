@@ -78,7 +78,7 @@ class ReportHooks:
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""
-        if call.excinfo is None or not report.failed or self.config.option.fulltrace:
+        if call.excinfo is None or not report.failed or self.config.getoption("fulltrace", False):
             return
         error = call.excinfo.value
         if isinstance(error, OWN_ERRORS) and _user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
@@ -89,7 +89,7 @@ class ReportHooks:
     def _report(
         self, item: EvalItem, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if call.excinfo is None or self.config.option.fulltrace:
+        if call.excinfo is None or self.config.getoption("fulltrace", False):
             return (yield)
         error = call.excinfo.value
         if not isinstance(error, OWN_ERRORS):
