@@ -462,3 +462,25 @@ def test_a_secret_in_the_name_of_a_snapshot_is_refused(own: Run, monkeypatch: py
     own.write({"test_it.py": test})
     own("--snapshot-update").stdout.fnmatch_lines(["*the snapshot would hold the value of * MY_TOKEN, under name; *"])
     assert not [name for name in own.snapshots() if "k3y" in name]
+
+
+def test_in_live_and_replayed_runs_routes_answer_what_is_no_api_of_a_model(own: Run, server: Server) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import app, httpx
+
+def test_it(eval_api):
+    eval_api.get("https://files.example/manual").respond(text="Fill it with water.")
+    eval_api.post(app.URL).respond(json={"choices": [{"message": {"content": "a canned answer"}}]})
+    assert httpx.get("https://files.example/manual").text == "Fill it with water."
+    assert app.ask("one") == "a real answer"
+    assert [sent.answered_by for sent in eval_api.sent] == ["route", WAY]
+"""
+        }
+    )
+    text = (own.path / "test_it.py").read_text()
+    for options, way in ((LIVE, "network"), (RECORD, "network"), (REPLAY, "recording")):
+        own.write({"test_it.py": text.replace("WAY", repr(way))})
+        own(*options).assert_outcomes(passed=1)
+    assert server.last_contents == ["one"] * 2
