@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.look_ahead import LookAhead
+from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
@@ -66,7 +66,7 @@ class LiveRun:
         self._redactor = redactor
         matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
         self._prefetcher = Prefetcher(self.executor, matcher, router)
-        self._look_ahead = LookAhead(config, options.concurrency, self._prefetcher)
+        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher)
         # The request that the running item waits for.
         self._current: RequestFuture[Any] | None = None
         self._progress_at = time.monotonic()
@@ -78,7 +78,7 @@ class LiveRun:
         if not isinstance(item, EvalItem):
             with self.executor.pause():
                 return (yield)
-        self._look_ahead.start(item, nextitem)
+        self._planner.start(item, nextitem)
         try:
             return (yield)
         finally:
@@ -105,12 +105,12 @@ class LiveRun:
         if isinstance(provider, ChatProvider):
             with suppress(MissingSettingError):
                 self._redactor.add_headers(provider.credentials())
-        self._look_ahead.prefetch_from(item, provider, compared)
+        self._planner.prefetch_from(item, provider, compared)
         future = self._prefetcher.take(item.nodeid, provider)
         prefetched = None if future is None else self._wait(future)
         if prefetched is not None and prefetched.compared.sends_the_same(compared):
             return prefetched
-        note_why_not_ahead(item, self._look_ahead.why_not_ahead(item, provider, compared))
+        note_why_not_ahead(item, self._planner.why_not_ahead(item, provider, compared))
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
             return self._prefetcher.send(provider, compared, place, api)
@@ -174,7 +174,7 @@ class LiveRun:
         for item in items:
             # An answer that would fail its case is not recorded.
             with suppress(ProviderError):
-                count += record_answer(self._look_ahead.place(item), arrived[item.nodeid], self._redactor)
+                count += record_answer(self._planner.place(item), arrived[item.nodeid], self._redactor)
         note_early_answers(self._config, count)
 
     def _stop(self) -> None:

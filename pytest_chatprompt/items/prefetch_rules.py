@@ -1,7 +1,7 @@
 """Prefetch rules: whether a case may be sent before pytest runs it, and if not, why.
 
 An eval item comes in; the definition of the session-scoped fixture that gives it its provider comes out, or the reason
-why only running the item tells whether it is sent, and what. `look_ahead` calls it.
+why only running the item tells whether it is sent, and what. `prefetch_planner` calls it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MARKS: Final = (
 )
 
 
-class Verdict(NamedTuple):
+class PrefetchDecision(NamedTuple):
     """Whether the cases of a file that go through a provider may be sent ahead: yes, no, or not known yet.
 
     Args:
@@ -71,17 +71,17 @@ class PrefetchRules:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         # By file, provider and the fixtures that are set up before the item.
-        self._verdicts: dict[tuple[Any, str, tuple[str, ...]], Verdict] = {}
+        self._decisions: dict[tuple[Any, str, tuple[str, ...]], PrefetchDecision] = {}
         # Fixtures with session scope that have to run before some cases.
         self._awaited: list[Any] = []
 
-    def verdict(self, item: EvalItem) -> Verdict:
+    def decide(self, item: EvalItem) -> PrefetchDecision:
         """Whether an item may be sent ahead, by its fixtures and by the hooks that run before it."""
         # The fixtures of a single item can differ: hooks of a project may add some to its list.
         key = (item.parent, item.provider_name, tuple(item.fixturenames))
-        if key not in self._verdicts:
-            self._verdicts[key] = self._find_verdict(item)
-        return self._verdicts[key]
+        if key not in self._decisions:
+            self._decisions[key] = self._decide(item)
+        return self._decisions[key]
 
     def masks(self, item: EvalItem) -> Masks:
         """The masks of an item that may be sent ahead: they come from a fixture with session scope.
@@ -110,10 +110,10 @@ class PrefetchRules:
         if all(definition.cached_result is None for definition in self._awaited):
             return False
         self._awaited.clear()
-        self._verdicts = {key: verdict for key, verdict in self._verdicts.items() if not verdict.is_pending}
+        self._decisions = {key: decision for key, decision in self._decisions.items() if not decision.is_pending}
         return True
 
-    def _find_verdict(self, item: EvalItem) -> Verdict:
+    def _decide(self, item: EvalItem) -> PrefetchDecision:
         # pytest has no public way to ask which fixtures apply to a node before the node is set up.
         manager: Any = item.session._fixturemanager
         provider = _last(manager.getfixturedefs(f"{item.provider_name}_provider", item))
@@ -125,8 +125,8 @@ class PrefetchRules:
         )
         reason = next(reasons, None)
         if reason is not None:
-            return Verdict(reason=reason)
-        return self._verdict_of_fixtures(item, manager) or Verdict(provider)
+            return PrefetchDecision(reason=reason)
+        return self._decision_of_fixtures(item, manager) or PrefetchDecision(provider)
 
     def _parameters(self, item: EvalItem, manager: Any) -> Iterator[str]:
         """A reason for each parameter of an item, but for those of installed plugins, such as pytest-repeat's."""
@@ -150,8 +150,8 @@ class PrefetchRules:
         elif definition.scope != "session":
             yield f"the fixture {definition.argname} in {self._place(definition.func)} does not have session scope"
 
-    def _verdict_of_fixtures(self, item: EvalItem, manager: Any) -> Verdict | None:
-        """The verdict if the project's own fixtures stand in the way of an item; `None` if they do not."""
+    def _decision_of_fixtures(self, item: EvalItem, manager: Any) -> PrefetchDecision | None:
+        """The decision if the project's own fixtures stand in the way of an item; `None` if they do not."""
         from_ini = self._config.getini("usefixtures")
         for name in item.fixturenames:
             definition = _last(manager.getfixturedefs(name, item))
@@ -160,12 +160,12 @@ class PrefetchRules:
             fixture = f"the fixture {name} in {self._place(definition.func)}"
             if definition.scope != "session":
                 # It may skip the case, or set something that sending it needs.
-                return Verdict(reason=f"{fixture} may skip them")
+                return PrefetchDecision(reason=f"{fixture} may skip them")
             if definition.cached_result is None:
                 self._awaited.append(definition)
-                return Verdict()
+                return PrefetchDecision()
             if definition.cached_result[2] is not None:
-                return Verdict(reason=f"{fixture} has failed")
+                return PrefetchDecision(reason=f"{fixture} has failed")
         return None
 
     def _hooks_that_may_skip(self, item: EvalItem) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
 
-A test and the run's options come in; a `RecordingPlace` comes out. `case_runner`, `look_ahead`, `live_run` and
+A test and the run's options come in; a `RecordingPlace` comes out. `case_runner`, `prefetch_planner`, `live_run` and
 `own_code` call it.
 """
 

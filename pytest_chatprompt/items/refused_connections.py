@@ -1,7 +1,7 @@
 """Refused connections: whether something refuses the connections of tests, and so those of a live run.
 
-The run's configuration comes in; what refuses connections comes out, as a reason that the summary shows. `look_ahead`
-asks before each look ahead.
+The run's configuration comes in; what refuses connections comes out, as a reason that the summary shows.
+`prefetch_planner` asks before it plans ahead.
 """
 
 from __future__ import annotations

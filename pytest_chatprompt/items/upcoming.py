@@ -1,7 +1,7 @@
 """Upcoming items: what this process runs next.
 
 The item that runs comes in; the items after it come out, as far as it is certain enough that they will run to send
-their requests now. `look_ahead` calls it.
+their requests now. `prefetch_planner` calls it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.capture.clients.reply import Reply
+from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 
 
 class ParsedRequest(NamedTuple):
@@ -60,7 +60,7 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
         position += length + 2
 
 
-def read_reply(reply: Reply, method: str) -> http.client.HTTPResponse:
+def read_reply(reply: EncodedReply, method: str) -> http.client.HTTPResponse:
     """A response of `http.client` that reads a reply, its head read.
 
     Args:
@@ -72,7 +72,7 @@ def read_reply(reply: Reply, method: str) -> http.client.HTTPResponse:
     return response
 
 
-def reply_file(reply: Reply) -> io.BufferedReader:
+def reply_file(reply: EncodedReply) -> io.BufferedReader:
     """A file to read a reply from, as it would come from a socket."""
     if reply.body is not None:
         # There is nothing to wait for, and bytes are read faster.
@@ -88,7 +88,7 @@ class _ReplySocket:
         reply: the reply.
     """
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: EncodedReply) -> None:
         self._reply = reply
 
     def makefile(self, *_: Any) -> io.BufferedReader:
@@ -102,7 +102,7 @@ class _ReplyFile(io.RawIOBase):
         reply: the reply.
     """
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: EncodedReply) -> None:
         self._reply = reply
         self._parts = reply.framed()
         self._rest = b""

@@ -1,6 +1,6 @@
-"""Look-ahead: which items of a live run are sent before pytest runs them.
+"""The prefetch planner: which items of a live run are sent before pytest runs them.
 
-The item that runs comes in, with its provider and what it sends. From it the look-ahead learns which fixture gives
+The item that runs comes in, with its provider and what it sends. From it the planner learns which fixture gives
 which provider, and it prefetches the upcoming items whose providers it knows. `live_run` owns it.
 """
 
@@ -29,7 +29,7 @@ _NO_REQUEST_REASON: Final = "their provider makes no HTTP request that could be 
 _FINDING_REASON: Final = "preflight warns about them"
 
 
-class LookAhead:
+class PrefetchPlanner:
     """Picks the upcoming items whose requests are sent now, and has them prefetched.
 
     Args:
@@ -64,7 +64,7 @@ class LookAhead:
             compared: what it sends.
         """
         has_news = self._rules.take_news()
-        definition = self._rules.verdict(item).definition
+        definition = self._rules.decide(item).definition
         if definition is None or reason_to_refuse(self._config) is not None:
             return
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
@@ -72,14 +72,14 @@ class LookAhead:
             self._providers[definition] = provider
             if is_new or has_news or self._upcoming.is_partial:
                 for order, upcoming in self._prefetchable(item):
-                    known = self._providers.get(self._rules.verdict(upcoming).definition)
+                    known = self._providers.get(self._rules.decide(upcoming).definition)
                     if known is not None:
                         self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
         elif compared.sent and compared.invocation is None and item.nodeid not in self._prefetcher:
             cases = (
                 self._upcoming_case(upcoming, order)
                 for order, upcoming in self._prefetchable(item)
-                if self._rules.verdict(upcoming).definition is definition and not self._rules.has_timeout(upcoming)
+                if self._rules.decide(upcoming).definition is definition and not self._rules.has_timeout(upcoming)
             )
             # This item's own request is one of those in flight.
             self._prefetcher.prefetch_captured(cases, provider, self._concurrency - 1)
@@ -102,7 +102,7 @@ class LookAhead:
         """
         if self._concurrency == 1:
             return None
-        reason = self._rules.verdict(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
+        reason = self._rules.decide(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
         if reason is not None:
             return reason
         if isinstance(provider, AgentProvider):

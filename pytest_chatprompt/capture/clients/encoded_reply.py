@@ -17,7 +17,7 @@ _NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
-class Reply:
+class EncodedReply:
     """The reply to one request.
 
     Args:
