@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -49,9 +50,9 @@ class Run:
             if "__snapshots__" in path.parts and path.is_file()
         )
 
-    def snapshot(self, name: str) -> dict[str, object]:
+    def snapshot(self, name: str) -> dict[str, Any]:
         """The data of a snapshot."""
-        data: dict[str, object] = yaml.safe_load((self.path / name).read_text(encoding="utf-8"))
+        data: dict[str, Any] = yaml.safe_load((self.path / name).read_text(encoding="utf-8"))
         return data
 
 

@@ -247,3 +247,41 @@ def test_lf_removes_nothing(two: Run) -> None:
     two.write({"test_it.py": USES})
     two.pytester.runpytest_inprocess("--lf", "--snapshot-update").assert_outcomes(passed=1)
     assert set(ALL) <= set(two.snapshots())
+
+
+def test_defaults_and_errors_of_an_assertion(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+from syrupy.filters import props
+
+import app
+from pytest_chatprompt import ChatPromptSnapshotExtension
+
+def test_defaults(eval_api, eval_snapshot):
+    app.ask("hi")
+    assert eval_api.sent == eval_snapshot.with_defaults(exclude=props("model"))
+
+def test_matcher(eval_snapshot):
+    assert {"a": [1, "x"]} == eval_snapshot(matcher=lambda data, path: "<n>" if isinstance(data, int) else data)
+
+def test_extension(snapshot):
+    assert {"a": 1} == snapshot.use_extension(ChatPromptSnapshotExtension)
+
+def test_folder(eval_snapshot):
+    assert 1 == eval_snapshot
+
+def test_value(eval_snapshot):
+    assert object() == eval_snapshot
+""",
+            "__snapshots__/test_it/test_folder.yaml/x": "",
+        }
+    )
+    result = own("--snapshot-update")
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.fnmatch_lines(["*the snapshot __snapshots__/test_it/test_folder.yaml is a folder; remove it, *"])
+    result.stdout.fnmatch_lines(["*a snapshot cannot hold object*"])
+    assert "model" not in own.snapshot("__snapshots__/test_it/test_defaults.yaml")["requests"][0]["request"]
+    assert own.snapshot("__snapshots__/test_it/test_matcher.yaml") == {"a": ["<n>", "x"]}
+    assert own.snapshot("__snapshots__/test_it/test_extension.yaml") == {"a": 1}
+    own("-k", "not folder and not value").assert_outcomes(passed=3)

@@ -405,3 +405,73 @@ def test_a_replayed_run_needs_neither_keys_nor_endpoints(
     monkeypatch.delenv("AZURE_OPENAI_API_KEY")
     run("--chatprompt-replay").assert_outcomes(passed=1)
     assert len(server.requests) == 1
+
+
+ASYNC_LOOP = """
+import aiohttp
+
+@pytest.fixture
+def eval_api(eval_api):
+    eval_api.reply("queued")
+    return eval_api
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    async def send(request):
+        async with aiohttp.ClientSession() as session:
+            answers = []
+            for text in (request.question, "second"):
+                body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+                async with session.post("URL/chat/completions", json=body) as reply:
+                    answers.append((await reply.json())["choices"][0]["message"]["content"])
+        return " ".join(answers)
+    return send
+
+def pytest_chatprompt_response(case, response):
+    assert response.text == "queued a real answer"
+"""
+
+
+def test_an_async_provider_is_recorded_and_replayed_beside_queued_replies(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    server.headers = {"content-type": "application/json"}
+    run = live_project(1, conftest=ASYNC_LOOP.replace("URL", server.url))
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    assert server.last_contents == ["second"]
+    run("--chatprompt-replay").assert_outcomes(passed=1)
+    run("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=1)
+    assert server.last_contents == ["second"]
+    recording_path(run).unlink()
+    result = run("--chatprompt-replay")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no reply is recorded for POST /chat/completions: there is no *"])
+
+
+def test_an_agent_pays_only_for_what_changed_and_says_what_is_missing(
+    live_project: MakeLiveProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COUNTED", str(tmp_path / "count"))
+    agent = """
+from pytest_chatprompt import CLIProvider
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return CLIProvider(["sh", "-c", "echo x >> $COUNTED; echo so: $0", "{prompt}"])
+"""
+    run = live_project(2, conftest=agent)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    recording_path(run).unlink()
+    result = run("--chatprompt-replay")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([f"*no answer to what is sent now is recorded at {RECORDING_PATH}: there is none"])
+    result = run("--chatprompt-live", "--chatprompt-replay")
+    result.assert_outcomes(passed=2)
+    assert (tmp_path / "count").read_text() == "x\n" * 3
+
+
+def test_a_recording_that_cannot_be_read_is_not_removed(live_project: MakeLiveProject) -> None:
+    run = live_project(1)
+    recording_path(run, "gone").write_text("<<<<<<< HEAD\n")
+    run.update()
+    assert recording_path(run, "gone").exists()
