@@ -12,10 +12,23 @@ import pytest
 if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 
-assertion_key: Final[pytest.StashKey[EvalSnapshot]] = pytest.StashKey()
+_assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
+
+
+def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool = False) -> None:
+    """Keep an assertion of a test.
+
+    Args:
+        item: the test.
+        assertion: what it compares by.
+        is_first: whether it is a new one of this run of the test, from which others can be made.
+    """
+    if is_first:
+        item.stash[_assertions_key] = []
+    item.stash[_assertions_key].append(assertion)
 
 
 def failed_comparison(item: pytest.Item) -> str:
-    """The failure of a test's last comparison with a snapshot; `""` if there is none."""
-    assertion = item.stash.get(assertion_key, None)
-    return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""
+    """The failure of a test's comparison with a snapshot, if that was the last by its assertion; else `""`."""
+    failed = [assertion for assertion in item.stash.get(_assertions_key, []) if assertion.has_failed]
+    return "\n".join(failed[-1].describe_failure()) if failed else ""

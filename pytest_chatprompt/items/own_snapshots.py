@@ -17,9 +17,9 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.own_comparison import assertion_key
+from pytest_chatprompt.items.own_comparison import keep_assertion
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
-from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.usage import note_late_difference
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
@@ -50,10 +50,12 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
         root,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
         describe_command=partial(accepting_command, item),
-        note_asserted=session.test_snapshots().note_asserted,
+        note_asserted=session.own_snapshots().note_asserted,
+        note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )
-    assertion = item.stash[assertion_key] = EvalSnapshot.wrap(snapshot, context)
+    assertion = EvalSnapshot.wrap(snapshot, context)
+    keep_assertion(item, assertion, is_first=True)
     return assertion
 
 

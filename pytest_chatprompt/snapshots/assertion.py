@@ -42,10 +42,10 @@ class AssertionContext:
 
     Args:
         root: pytest's root folder.
-        masks: what to show in place of what differs from run to run.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         describe_command: gives the command that writes the snapshots of the test.
         note_asserted: called with the path of each snapshot that the test compares with.
+        note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
     """
 
@@ -53,6 +53,7 @@ class AssertionContext:
     prepare: Callable[[Any], Any] = _unchanged
     describe_command: Callable[[], str] = str
     note_asserted: Callable[[Path], Any] = _unchanged
+    note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
 
 
@@ -95,6 +96,7 @@ class EvalSnapshot(SnapshotAssertion):
             exclude=exclude, include=include, matcher=matcher, extension_class=extension_class
         )
         new.context = self.context
+        self.context.note_derived(new)
         return new  # type: ignore[no-any-return]
 
     def __call__(self, **options: Any) -> Self:

@@ -193,7 +193,7 @@ def test_the_snapshots_of_a_removed_test_are_reported_and_removed(two: Run) -> N
         result.stdout.fnmatch_lines(
             [
                 "*- eval snapshots -*",
-                "2 snapshots unused: no test compares with it.",
+                "2 snapshots unused: no test compares with them.",
                 "  __snapshots__/test_it/test_other.recording.yaml",
                 "  __snapshots__/test_it/test_other.yaml",
                 "Re-run pytest with --snapshot-update to remove them.",
