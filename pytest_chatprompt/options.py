@@ -31,6 +31,7 @@ class Options:
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         record: whether a live run writes what the APIs reply beside the snapshots.
+        against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
@@ -45,6 +46,7 @@ class Options:
     concurrency: int
     record: bool
     replay: bool
+    against: str | None
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
@@ -87,6 +89,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_replay",
         action="store_true",
         help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
+    )
+    group.addoption(
+        "--chatprompt-against",
+        dest="chatprompt_against",
+        metavar="REF",
+        help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
     )
     parser.addini(
         "chatprompt_concurrency",
@@ -140,6 +148,9 @@ def resolve_options(config: pytest.Config) -> Options:
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
+    against = config.getoption("chatprompt_against")
+    if against is not None:
+        _check_compares_only(config)
     return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
@@ -147,12 +158,25 @@ def resolve_options(config: pytest.Config) -> Options:
         concurrency=_concurrency(config),
         record=record,
         replay=replay,
+        against=against,
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
         allowed_secrets=tuple(map(_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
         allowed_hosts=tuple(map(_allowed_host, config.getini("chatprompt_allowed_hosts"))),
     )
+
+
+def _check_compares_only(config: pytest.Config) -> None:
+    """Refuse what would send or write on the word of snapshots that are not those on disk."""
+    others = {
+        "--snapshot-update": "update_snapshots",
+        "--chatprompt-live": "chatprompt_live",
+        "--chatprompt-replay": "chatprompt_replay",
+    }
+    for option, name in others.items():
+        if config.getoption(name, False):
+            raise pytest.UsageError(f"--chatprompt-against compares, and no more: remove {option}")
 
 
 def _allowed_secret(pattern: str) -> re.Pattern[str]:

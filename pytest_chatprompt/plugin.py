@@ -47,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
+    if options.against is not None:
+        from pytest_chatprompt.items.against import open_revision  # noqa: PLC0415
+
+        open_revision(config, options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 

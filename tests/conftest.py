@@ -39,6 +39,7 @@ for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(
 
 pytest_plugins = [
     "pytester",
+    "tests.git_repository",
     "tests.server",
     "tests.raw_server",
     "tests.capture.clients.echo_server",

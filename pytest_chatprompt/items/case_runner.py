@@ -24,10 +24,9 @@ from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.diff import diff_snapshots
-from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
-from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult, SnapshotAssertion
@@ -118,7 +117,7 @@ class CaseRunner:
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:
             if isinstance(result.exception, SnapshotFileError):
-                path = shown_path(item.snapshot_path, item.config.rootpath)
+                path = _shown(item, item.snapshot_path)
                 raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
             if result.exception is not None:
                 raise result.exception
@@ -186,15 +185,15 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
 
 
 def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:
-    path = shown_path(Path(result.snapshot_location), item.config.rootpath)
+    path = _shown(item, Path(result.snapshot_location))
     command = accepting_command(item)
     if result.recalled_data is None:
-        return (
-            f"what is sent to {item.provider_name} has no snapshot yet\n\n"
-            f"There is no {path}.\nTo write it, for review: {command}"
-        )
+        text = f"what is sent to {item.provider_name} has no snapshot yet\n\nThere is no {path}."
+        return f"{text}\nTo write it, for review: {command}" if command else text
     changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
-    return (
-        f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
-        f"{path}\n{changes}\n\nTo accept it: {command}"
-    )
+    text = f"what is sent to {item.provider_name} is not what its snapshot says\n\n{path}\n{changes}"
+    return f"{text}\n\nTo accept it: {command}" if command else text
+
+
+def _shown(item: EvalItem, path: Path) -> str:
+    return shown_snapshot(path, item.config.rootpath, item.config.stash[options_key].against)

@@ -158,7 +158,9 @@ class EvalSession:
         ended_normally = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         runs_nothing = option.collectonly or option.setuponly or option.setupplan
         stopped = session.shouldfail or session.shouldstop
-        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped)
+        # What a revision has more shows in git, as deleted files.
+        is_against = self.config.stash[options_key].against is not None
+        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped or is_against)
         if option.update_snapshots:
             for file in self._files.values():
                 remove_temporary_files(file.snapshot_folder)

@@ -7,6 +7,7 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out.
+        read: gives the text of a snapshot's file, `None` if there is none.
     """
 
     file_extension = "yaml"
     is_filtered = True
+    read: Callable[[Path], str | None] = staticmethod(read_snapshot)
 
     def serialize(
         self,
@@ -91,7 +94,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
-        return read_snapshot(Path(snapshot_location))
+        return self.read(Path(snapshot_location))
 
     @classmethod
     def write_snapshot_collection(
