@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
 from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
 from pytest_chatprompt.evalfile.settings import RequestSettings
+from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, is_expanded
 from pytest_chatprompt.evalfile.strict_model import StrictModel
 from pytest_chatprompt.evalfile.tools import ChatTool, FlatTool
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
@@ -23,7 +24,6 @@ from pytest_chatprompt.wording import did_you_mean
 # The models inside a case, by the last step of pydantic's location that leads to them.
 _INNER_MODELS: Final[dict[str, type[StrictModel]]] = {
     "input_messages": EvalMessage,
-    "expected_messages": EvalMessage,
     "tool_calls": ToolCall,
     "settings": RequestSettings,
     "<chat>": ChatTool,
@@ -45,7 +45,7 @@ _EXPECTED: Final = {
 }
 # Steps of pydantic's location that are not in the file: they name the member of a union that was tried. So do those in
 # angle brackets.
-_UNION_TAGS: Final = frozenset({"string", "list", "null", *PART_MODELS})
+_UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODELS})
 
 
 def explain_validation_error(
@@ -61,6 +61,7 @@ def explain_validation_error(
     for detail in _details(error):
         location = detail["loc"]
         value = node.find(location)
+        detail["loc"] = _as_written(location, node)
         match detail["type"]:
             case "extra_forbidden":
                 mapping, key = node.find(location[:-1]), str(location[-1])
@@ -100,6 +101,12 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _details(error: ValidationError) -> list[ErrorDetails]:
     # The parser has reported the keys that are not strings.
     return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
+    """A location with the shorthand in place of the messages that it stands for."""
+    names = {shorthand.messages_key: shorthand.key for shorthand in SHORTHANDS if is_expanded(node, shorthand)}
+    return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
 
 
 def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:

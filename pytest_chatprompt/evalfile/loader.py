@@ -26,6 +26,7 @@ from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.row_loader import RowLoader
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
+from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
@@ -102,6 +103,7 @@ class _EvalFileLoader:
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
+        expand_tree(document)
         file_keys = self.validate_file_keys(document)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
