@@ -116,6 +116,8 @@ class EvalCase(SharedKeys):
         parametrize: the rows as the author wrote them, or the path of their dataset; `None` for none.
     """
 
+    level = "case"
+
     id: NonEmptyString
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]

@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
 from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
 from pytest_chatprompt.evalfile.settings import RequestSettings
@@ -65,8 +66,8 @@ def explain_validation_error(
         match detail["type"]:
             case "extra_forbidden":
                 mapping, key = node.find(location[:-1]), str(location[-1])
-                # A key of the other shape of a format is known, and refused all the same.
-                suggestion = did_you_mean(key, {*_known_keys(location[:-1], model)} - {key})
+                owner = _owner(location[:-1], model)
+                suggestion = _explain_unknown_key(key, owner)
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
@@ -150,8 +151,8 @@ def describe_value(node: Node, *, with_hint: bool = False) -> str:
             return f"the {type(other).__name__} {node.text}{hint}"
 
 
-def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> list[str]:
-    """The keys that are valid at a location of a model."""
+def _owner(location: tuple[str | int, ...], model: type[StrictModel]) -> type[StrictModel]:
+    """The model of the mapping at a location of a model."""
     owner = model
     for step in location:
         field = owner.model_fields.get(str(step))
@@ -159,7 +160,16 @@ def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> li
             owner = _INNER_MODELS[str(step)]
         elif field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, StrictModel):
             owner = field.annotation
-    return [field.alias or name for name, field in owner.model_fields.items()]
+    return owner
+
+
+def _explain_unknown_key(key: str, owner: type[StrictModel]) -> str:
+    """What to write instead of a key that a model lacks; `""` if nothing is known about it."""
+    level = "part" if owner in PART_MODELS.values() else owner.level
+    explanation = explain_foreign_key(level, key) if level is not None else ""
+    known = {field.alias or name for name, field in owner.model_fields.items()}
+    # A key of the other shape of a format is known, and refused all the same.
+    return explanation or did_you_mean(key, known - {key})
 
 
 def _key_path(location: tuple[str | int, ...]) -> str:

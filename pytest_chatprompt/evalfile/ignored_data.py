@@ -11,7 +11,7 @@ from typing import Any, Final
 from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
-# Their values are accepted and not read, or never sent. Those of `metadata` and `execution` have a function of their own
+# Their values are accepted and not read, or never sent. For those of `metadata` and `execution` there is a function
 # below.
 _IGNORED_KEYS: Final = frozenset(
     {

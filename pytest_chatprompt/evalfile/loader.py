@@ -22,6 +22,7 @@ from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.row_loader import RowLoader
 from pytest_chatprompt.evalfile.rows import Row
@@ -36,6 +37,8 @@ from pytest_chatprompt.wording import shown_path
 
 class EvalFileKeys(SharedKeys):
     """The keys at the top of an eval file; the entries of `evalcases` are validated one by one."""
+
+    level = "file"
 
     schema_: Any = Field(default=None, alias="$schema")
     evalcases: NonEmptyTupleOf[Any]
@@ -130,8 +133,11 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
+            is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                self.add_diagnostic(position, text)
+                # That there are no `evalcases` is said where the other format says what it has instead.
+                if not (is_other_format and text == "missing key 'evalcases'"):
+                    self.add_diagnostic(position, text)
             return None
 
     def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:

@@ -112,6 +112,8 @@ class EvalMessage(StrictModel):
         tool_call_id: the id of the call that a tool message answers.
     """
 
+    level = "message"
+
     role: Role
     content: Annotated[
         Annotated[str, Tag("string")]
