@@ -18,6 +18,8 @@ import pytest
 DEFAULT_PROVIDER: Final = "azure"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
+# Beside this module.
+SCHEMA_NAME: Final = "eval.schema.json"
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -87,6 +89,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_replay",
         action="store_true",
         help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
+    )
+    group.addoption(
+        "--chatprompt-schema",
+        dest="chatprompt_schema",
+        action="store_true",
+        help="print the JSON Schema of eval files, for editors, and collect nothing",
     )
     parser.addini(
         "chatprompt_concurrency",

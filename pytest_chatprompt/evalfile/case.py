@@ -7,13 +7,14 @@ In: plain data of one entry of `evalcases`. Out: an `EvalCase` that knows its po
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import PrivateAttr
 
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.rows import Row
+from pytest_chatprompt.evalfile.schema_annotations import pattern
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
@@ -115,7 +116,7 @@ class EvalCase(SharedKeys):
         parametrize: the rows as the author wrote them, or the path of their dataset; `None` for none.
     """
 
-    id: NonEmptyString
+    id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
     expected_messages: TupleOf[EvalMessage] = ()

@@ -8,9 +8,9 @@ A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRI
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf, value_kind
@@ -23,6 +23,7 @@ class TextPart(StrictModel):
     """A part that is text; it is sent exactly as written.
 
     Attributes:
+        type: the type of the part.
         value: the text, which may be empty.
     """
 
@@ -36,6 +37,7 @@ class FilePart(StrictModel):
     """A part that names a file: an attachment or a guideline.
 
     Attributes:
+        type: the type of the part.
         value: the path as the author wrote it, never empty.
     """
 
@@ -76,6 +78,28 @@ class ToolCall(StrictModel):
     function: FunctionCall
 
 
+def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
+
+
+def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {key: rule}, "required": [key]}
+
+
+# What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
+_RULES_OF_ROLES: Final[list[Any]] = [
+    _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
+    _unless_role("tool", {"tool_call_id": {"type": "null"}}),
+    {
+        "anyOf": [
+            _where("content", {"not": {"type": "null"}}),
+            _where("tool_calls", {"minItems": 1}),
+            _where("tool_call_id", {"type": "string"}),
+        ]
+    },
+]
+
+
 class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
@@ -86,6 +110,8 @@ class EvalMessage(StrictModel):
         tool_calls: the calls that an assistant message makes; empty for none.
         tool_call_id: the id of the call that a tool message answers.
     """
+
+    model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
 
     role: Role
     content: Annotated[
