@@ -58,7 +58,7 @@ bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it c
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
 
 schema: $(READY)  ## write the JSON Schema of eval files anew; also what resolves a conflict in it
-	$(BIN)/python -m pytest_chatprompt.eval_schema
+	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants

@@ -10,17 +10,16 @@ import json
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.evalfile.json_schema import make_json_schema
+from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.options import SCHEMA_NAME
+from pytest_chatprompt.providers.registry import PROVIDERS
 
 SCHEMA_FILE: Final = Path(__file__).with_name(SCHEMA_NAME)
 
 
 def make_schema_text() -> str:
     """The text of the shipped file, as the code is now."""
-    from pytest_chatprompt.evalfile.json_schema import make_json_schema  # noqa: PLC0415
-    from pytest_chatprompt.evalfile.loader import EvalFileKeys  # noqa: PLC0415
-    from pytest_chatprompt.providers.registry import PROVIDERS  # noqa: PLC0415
-
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:pytest-chatprompt:eval-file",
@@ -30,5 +29,6 @@ def make_schema_text() -> str:
     return json.dumps(head | schema, indent=2) + "\n"
 
 
-if __name__ == "__main__":
-    SCHEMA_FILE.write_text(make_schema_text(), encoding="utf-8", newline="\n")
+def write_schema(file: Path = SCHEMA_FILE) -> None:
+    """Write the text into a file, the same on every platform."""
+    file.write_bytes(make_schema_text().encode())

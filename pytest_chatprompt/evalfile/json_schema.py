@@ -29,9 +29,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from pytest_chatprompt.evalfile.schema_annotations import KnownNames, NameKind, OtherKeys, SchemaKeywords, WrittenAs
+from pytest_chatprompt.evalfile.schema_union import Schema, any_of
 from pytest_chatprompt.evalfile.strict_model import StrictModel
-
-Schema = dict[str, Any]
 
 _TYPES: Final[Mapping[Any, Schema]] = {
     Any: {},
@@ -106,15 +105,16 @@ class _Generator:
             elif not isinstance(each, _NOT_IN_A_SCHEMA):
                 raise TypeError(f"the JSON Schema knows no annotation {each!r}; add it to {__name__}")
         known = _find(annotations, KnownNames)
-        return schema if known is None else _any_of([{"enum": list(self.names[known.kind])}, schema])
+        return schema if known is None else any_of([{"enum": list(self.names[known.kind])}, schema])
 
     def _bare(self, annotation: Any, annotations: Sequence[Any]) -> Schema:
         arguments = get_args(annotation)
         origin = get_origin(annotation)
         if origin in (Union, UnionType):
             discriminator = _find(annotations, Discriminator)
-            key = discriminator.discriminator if discriminator is not None else None
-            return _any_of([self._member(each, key) for each in arguments])
+            if discriminator is not None and isinstance(discriminator.discriminator, str):
+                return self._told_apart_by(discriminator.discriminator, arguments)
+            return any_of(map(self.of_type, arguments))
         if origin is Literal:
             return {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
         if origin in (tuple, list):
@@ -128,13 +128,16 @@ class _Generator:
             return dict(_TYPES[annotation])
         raise TypeError(f"the JSON Schema knows no type {annotation!r}; add it to {__name__}")
 
-    def _member(self, annotation: Any, discriminator: Any) -> Schema:
-        """A member of a union, in which pydantic demands the key that tells the members apart, whatever its default."""
-        schema = self.of_type(annotation)
-        if isinstance(discriminator, str) and "$ref" in schema:
-            definition = self.definitions[schema["$ref"].rpartition("/")[2]]
-            definition["required"] = sorted({*definition.get("required", ()), discriminator})
-        return schema
+    def _told_apart_by(self, key: str, models: Iterable[type[BaseModel]]) -> Schema:
+        """The schema of a union of models by the key that tells them apart, which all of them then must have."""
+        rules = []
+        values: list[str] = []
+        for model in models:
+            own = get_args(model.model_fields[key].annotation)
+            values += own
+            has_own = {"properties": {key: {"enum": list(own)}}, "required": [key]}
+            rules.append({"if": has_own, "then": self._reference(model)})
+        return {"type": "object", "properties": {key: {"enum": values}}, "required": [key], "allOf": rules}
 
     def _of_mapping(self, key: Any, value: Any) -> Schema:
         schema: Schema = {"type": "object"}
@@ -208,16 +211,6 @@ def _find(annotations: Sequence[Any], kind: type) -> Any:
     return next((each for each in annotations if isinstance(each, kind)), None)
 
 
-def _any_of(members: Iterable[Schema]) -> Schema:
-    """The schema of a union: unions within it are flattened, and types without more to say share one member."""
-    flat = [inner for member in members for inner in (member["anyOf"] if member.keys() == {"anyOf"} else [member])]
-    types = [member["type"] for member in flat if member.keys() == {"type"}]
-    others = [member for member in flat if member.keys() != {"type"}]
-    if types:
-        others.append({"type": types[0] if len(types) == 1 else types})
-    return others[0] if len(others) == 1 else {"anyOf": others}
-
-
 def _attribute_texts(model: type[BaseModel]) -> dict[str, str]:
     """What docstrings say about the fields of a model, by name; where a base declares a field, the base's says it."""
     texts: dict[str, str] = {}
@@ -230,7 +223,7 @@ def _attribute_texts(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _with_text(schema: Schema, text: str) -> Schema:
-    return {"description": text} | schema if text else schema
+    return {"description": text} | {**schema, "description": text} if text else schema
 
 
 def _plain(text: str) -> str:

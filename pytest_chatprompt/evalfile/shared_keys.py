@@ -164,35 +164,54 @@ class SharedKeys(StrictModel):
         | Annotated[None, Tag("null")],
         Discriminator(value_kind),
         AfterValidator(_reject_repeated_provider),
+        Field(examples=["openai", ["openai", "anthropic"]]),
     ] = None
-    metadata: Annotated[Mapping[str, Any], SchemaKeywords(_metadata_keywords)] = Field(default_factory=dict)
-    guideline_patterns: TupleOf[str] | None = None
-    tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = ()
-    settings: Annotated[Mapping[str, Any] | None, PlainValidator(read_settings), SETTINGS_AS_WRITTEN] = None
+    metadata: Annotated[Mapping[str, Any], SchemaKeywords(_metadata_keywords)] = Field(
+        default_factory=dict, examples=[{"systemPrompt": "You review code."}]
+    )
+    guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
+    tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = Field(
+        default=(), examples=[["smoke"]]
+    )
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        PlainValidator(read_settings),
+        SETTINGS_AS_WRITTEN,
+        Field(examples=[{"temperature": 0, "openai": {"seed": 7}}]),
+    ] = None
     tools: Annotated[
         str | tuple[Mapping[str, Any], ...] | None,
         PlainValidator(_read_tools_or_path),
         WrittenAs(lambda: DataPath | TupleOf[Tool] | None),
+        Field(
+            examples=["./tools.json", [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]]
+        ),
     ] = None
     tool_choice: Annotated[
         str | Mapping[str, Any] | None,
         PlainValidator(read_tool_choice),
         WrittenAs(lambda: ToolChoiceWord | ToolChoice | None),
+        Field(examples=["required", {"type": "function", "name": "get_weather"}]),
     ] = None
     response_format: Annotated[
         str | Mapping[str, Any] | None,
         PlainValidator(_read_format_or_path),
         WrittenAs(lambda: DataPath | ResponseFormat | None),
+        Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
     ] = None
-    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables), WrittenAs(lambda: Variables | None)] = (
-        None
-    )
+    vars: Annotated[
+        Mapping[str, Any] | None,
+        AfterValidator(_check_variables),
+        WrittenAs(lambda: Variables | None),
+        Field(examples=[{"city": "Paris"}]),
+    ] = None
     parametrize: Annotated[
         Annotated[NonEmptyString, Tag("string"), pattern(_dataset_pattern)]
         | Annotated[NonEmptyTupleOf[Any], Tag("list"), WrittenAs(lambda: NonEmptyTupleOf[RowData])]
         | Annotated[None, Tag("null")],
         Discriminator(value_kind),
         BeforeValidator(_check_parametrize),
+        Field(examples=["./cities.csv", [{"id": "paris", "city": "Paris"}]]),
     ] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
