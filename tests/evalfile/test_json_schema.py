@@ -230,7 +230,7 @@ named = st.fixed_dictionaries(
 several = st.fixed_dictionaries(
     {}, optional={"mode": st.sampled_from(["auto", "none"]), "tools": st.lists(named, max_size=2) | st.just("a")}
 )
-choices = (
+choices: st.SearchStrategy[Any] = (
     named
     | several.map(lambda keys: {"type": "allowed_tools", **keys})
     | (several | st.just("a")).map(lambda keys: {"type": "allowed_tools", "allowed_tools": keys})
