@@ -23,7 +23,6 @@ class TextPart(StrictModel):
     """A part that is text; it is sent exactly as written.
 
     Attributes:
-        type: the type of the part.
         value: the text, which may be empty.
     """
 
@@ -37,7 +36,6 @@ class FilePart(StrictModel):
     """A part that names a file: an attachment or a guideline.
 
     Attributes:
-        type: the type of the part.
         value: the path as the author wrote it, never empty.
     """
 
