@@ -14,7 +14,7 @@ WORKERS ?= 2
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test test-clients lock-clients fuzz soak check mutants bench peers clean
+.PHONY: ci example test test-clients lock-clients fuzz soak check schema mutants bench peers clean
 
 ci: example check test soak test-clients  ## the gate: what CI runs
 
@@ -56,6 +56,9 @@ check: $(READY)  ## lint, format, types, direction of imports
 
 bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it can cost; about 20 minutes
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
+
+schema: $(READY)  ## write the JSON Schema of eval files anew; also what resolves a conflict in it
+	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants

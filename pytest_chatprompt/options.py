@@ -18,6 +18,8 @@ import pytest
 DEFAULT_PROVIDER: Final = "azure"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
+# Beside this module.
+SCHEMA_NAME: Final = "eval.schema.json"
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -95,6 +97,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_against",
         metavar="REF",
         help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    )
+    group.addoption(
+        "--chatprompt-schema",
+        dest="chatprompt_schema",
+        action="store_true",
+        help="print the JSON Schema of eval files, for editors, and collect nothing",
     )
     parser.addini(
         "chatprompt_concurrency",

@@ -7,6 +7,7 @@ options; the rooms are imported when the first eval file is collected.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import pytest
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
+    SCHEMA_NAME,
     add_options,
     is_eval_file,
     options_key,
@@ -38,6 +40,15 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
+    """Print the JSON Schema of eval files, if that is asked for, in place of a run."""
+    if not config.option.chatprompt_schema:
+        return None
+    sys.stdout.write((Path(__file__).parent / SCHEMA_NAME).read_text(encoding="utf-8"))
+    return pytest.ExitCode.OK
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -20,8 +20,10 @@ import pytest_chatprompt
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from tests.eval_schema import editor_problems, schema_problems
 
 # A shell that runs the tests in the background ignores these in all of its children, also those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -65,9 +67,15 @@ class Project:
         return path
 
     def cases(self, text: str, name: str = "evals/a.eval.yaml") -> tuple[EvalCase, ...]:
-        """Load the cases of an eval file, with their variables filled in; an invalid case raises its error."""
+        """Load the cases of an eval file, with their variables filled in; an invalid case raises its error.
+
+        The JSON Schema must accept each file that loads.
+        """
         cases: list[EvalCase] = []
-        for case in load_eval_file(self.write(name, text), self.root):
+        loaded = load_eval_file(self.write(name, text), self.root)
+        if not any(isinstance(case, InvalidCase) for case in loaded):
+            assert schema_problems(parse_yaml(text)[0].data()) == []
+        for case in loaded:
             if isinstance(case, InvalidCase):
                 raise case.error
             cases.append(case.render() if isinstance(case, CaseTemplate) else case)
@@ -92,6 +100,25 @@ class Project:
 def project(tmp_path: Path) -> Project:
     """An empty root folder."""
     return Project(tmp_path)
+
+
+@pytest.fixture
+def schema_agrees(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    """Asserts that the schema refuses an invalid eval file as well.
+
+    A row of a table that it cannot refuse says why: `marks=pytest.mark.beyond_schema("reason")`.
+    """
+    mark = request.node.get_closest_marker("beyond_schema")
+
+    def check(path: Path) -> None:
+        problems = editor_problems(path.read_text(encoding="utf-8"))
+        if mark is None:
+            assert problems, "the JSON Schema accepts this file; say why with the mark beyond_schema"
+        else:
+            (reason,) = mark.args
+            assert not problems, f"the JSON Schema refuses this file, although: {reason}"
+
+    return check
 
 
 @pytest.fixture(scope="session")

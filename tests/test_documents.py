@@ -490,6 +490,7 @@ def test_no_snippet_is_without_a_test() -> None:
     assert {(page, language): len(blocks(page, language)) for page, language in others if blocks(page, language)} == {
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
+        ("docs/ci.md", "yaml"): 2,
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 4,
         ("docs/eval-files.md", "json"): 1,

@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pytest_chatprompt import EvalCase, EvalFileError
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from tests.eval_schema import schema_problems
 from tests.items.conftest import Run, run
 
 __all__ = ["run"]
@@ -72,8 +74,8 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-def check_loading(root: Path, content: bytes) -> None:
-    """Load a file, and check that all of its cases and problems are well formed."""
+def check_loading(root: Path, content: bytes) -> bool:
+    """Load a file, and check that all of its cases and problems are well formed; gives whether it has no problem."""
     path = root / "a.eval.yaml"
     path.write_bytes(content)
     try:
@@ -88,6 +90,7 @@ def check_loading(root: Path, content: bytes) -> None:
     lines = content.count(b"\n") + content.count(b"\r") + 2
     assert all(1 <= problem.line <= lines and problem.column >= 1 for problem in problems)
     assert all(str(problem) for problem in problems)
+    return not problems
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,8 @@ def test_any_text_of_yaml_syntax_characters_loads_or_is_reported(root: Path, tex
 
 @given(mutated())
 def test_any_mutation_of_an_eval_file_loads_or_is_reported(root: Path, text: str) -> None:
-    check_loading(root, text.encode(errors="surrogatepass"))
+    if check_loading(root, text.encode(errors="surrogatepass")):
+        assert schema_problems(parse_yaml(text)[0].data()) == []
 
 
 @settings(max_examples=settings().max_examples // 10, suppress_health_check=[HealthCheck.function_scoped_fixture])

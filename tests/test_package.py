@@ -1,10 +1,14 @@
-"""The package: its public names."""
+"""The package: its public names, and the files that are built of it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
+import subprocess
+import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -68,3 +72,16 @@ def test_every_type_in_a_public_signature_is_public(name: str) -> None:
     )
     used = set(re.findall(r"\b[A-Z]\w+", annotations_of(name)))
     assert (used & ours) - set(pytest_chatprompt.__all__) == set()
+
+
+def test_the_wheel_and_the_source_distribution_hold_the_schema_and_the_mark_of_types(tmp_path: Path) -> None:
+    package = Path(public_names_file).parent
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=package.parent, capture_output=True, check=True)
+    (wheel,), (source,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    files = ["pytest_chatprompt/eval.schema.json", "pytest_chatprompt/py.typed"]
+    with zipfile.ZipFile(wheel) as archive:
+        assert [archive.read(name) for name in files] == [(package.parent / name).read_bytes() for name in files]
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {*files, "Makefile", ".pre-commit-hooks.yaml"} <= names

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, PrivateAttr, model_validator
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.evalfile.message import EvalMessage, read_expected_messages
 from pytest_chatprompt.evalfile.rows import Row
+from pytest_chatprompt.evalfile.schema_annotations import pattern
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, expand_data
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf
@@ -118,7 +119,7 @@ class EvalCase(SharedKeys):
 
     level = "case"
 
-    id: NonEmptyString
+    id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
     expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.json_data import unexpected
+from pytest_chatprompt.evalfile.schema_annotations import path_pattern, pattern
 from pytest_chatprompt.evalfile.strict_model import StrictModel
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
 from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
+DataPath = Annotated[str, pattern(lambda: path_pattern(_SUFFIXES))]
 
 
 def check_data_path(path: str, otherwise: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -26,6 +26,7 @@ from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.row_loader import RowLoader
 from pytest_chatprompt.evalfile.rows import Row
+from pytest_chatprompt.evalfile.schema_annotations import WrittenAs
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
@@ -36,12 +37,17 @@ from pytest_chatprompt.wording import shown_path
 
 
 class EvalFileKeys(SharedKeys):
-    """The keys at the top of an eval file; the entries of `evalcases` are validated one by one."""
+    """The keys at the top of an eval file.
+
+    Attributes:
+        schema_: accepted for editors, not read.
+        evalcases: the cases, at least one; they are validated one by one.
+    """
 
     level = "file"
 
     schema_: Any = Field(default=None, alias="$schema")
-    evalcases: NonEmptyTupleOf[Any]
+    evalcases: Annotated[NonEmptyTupleOf[Any], WrittenAs(lambda: NonEmptyTupleOf[EvalCase])]
 
 
 @dataclass(frozen=True, slots=True)

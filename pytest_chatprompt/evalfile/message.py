@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import Discriminator, PlainValidator, Tag, ValidationError, model_validator
+from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
@@ -100,6 +100,28 @@ def _dates_as_text(data: Any) -> Any:
     return data.isoformat() if type(data) is date else data
 
 
+def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
+
+
+def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {key: rule}, "required": [key]}
+
+
+# What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
+_RULES_OF_ROLES: Final[list[Any]] = [
+    _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
+    _unless_role("tool", {"tool_call_id": {"type": "null"}}),
+    {
+        "anyOf": [
+            _where("content", {"not": {"type": "null"}}),
+            _where("tool_calls", {"minItems": 1}),
+            _where("tool_call_id", {"type": "string"}),
+        ]
+    },
+]
+
+
 class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
@@ -113,6 +135,7 @@ class EvalMessage(StrictModel):
     """
 
     level = "message"
+    model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
 
     role: Role
     content: Annotated[

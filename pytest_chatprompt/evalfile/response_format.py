@@ -42,7 +42,12 @@ class SchemaDefinition(StrictModel):
 
 
 class ChatSchemaFormat(StrictModel):
-    """A schema in the shape of chat completions."""
+    """A schema in the shape of chat completions.
+
+    Attributes:
+        type: always `json_schema`.
+        json_schema: the schema, with its name.
+    """
 
     model_config = ConfigDict(defer_build=True)
 
@@ -51,17 +56,29 @@ class ChatSchemaFormat(StrictModel):
 
 
 class FlatSchemaFormat(SchemaDefinition):
-    """A schema in the shape of Responses."""
+    """A schema in the shape of Responses.
+
+    Attributes:
+        type: always `json_schema`.
+    """
 
     type: Literal["json_schema"]
 
 
 class PlainFormat(StrictModel):
-    """Text, or any JSON."""
+    """Text, or any JSON.
+
+    Attributes:
+        type: `text` or `json_object`.
+    """
 
     model_config = ConfigDict(defer_build=True)
 
     type: Literal["text", "json_object"]
+
+
+# As in `format_model`.
+ResponseFormat = PlainFormat | ChatSchemaFormat | FlatSchemaFormat
 
 
 def format_model(data: Any) -> type[StrictModel]:

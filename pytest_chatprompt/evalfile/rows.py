@@ -7,10 +7,19 @@ In: what a reader found in a dataset or in the eval file, one `RawRow` after the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pytest_chatprompt.evalfile.variables import describe_data, find_problem
+from pytest_chatprompt.evalfile.schema_annotations import SchemaKeywords
+from pytest_chatprompt.evalfile.variables import Variables, describe_data, find_problem
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
+
+# A row as an author writes it, for the JSON Schema; `_id_of` and `_problem_of` check it.
+RowData = Annotated[
+    Variables,
+    SchemaKeywords(
+        lambda: {"properties": {"id": {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "integer"}]}}}
+    ),
+]
 
 
 class RawRow(NamedTuple):

@@ -22,7 +22,8 @@ from pytest_chatprompt.evalfile.json_data import (
     unexpected,
     without_extensions,
 )
-from pytest_chatprompt.evalfile.strict_model import StrictModel
+from pytest_chatprompt.evalfile.schema_annotations import KnownNames, OtherKeys, SchemaKeywords, WrittenAs
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
 from pytest_chatprompt.wording import did_you_mean
 
 # The union of what the vendors take: each takes some of them.
@@ -51,10 +52,16 @@ def _check_effort(value: Any) -> Any:
     return value
 
 
-TopP = Annotated[float, checked("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)]
-Stop = Annotated[str | tuple[str, ...], checked("a text, or a list of texts, none of them empty", _is_stop)]
+TopP = Annotated[
+    float, Field(ge=0, le=1), checked("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
+]
+Stop = Annotated[
+    str | tuple[str, ...],
+    checked("a text, or a list of texts, none of them empty", _is_stop),
+    WrittenAs(lambda: NonEmptyString | NonEmptyTupleOf[NonEmptyString]),
+]
 Seed = Annotated[int, checked("a whole number", _is_integer)]
-ReasoningEffort = Annotated[str, PlainValidator(_check_effort)]
+ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(lambda: {"enum": [*REASONING_EFFORTS]})]
 
 
 class RequestSettings(StrictModel):
@@ -76,17 +83,21 @@ class RequestSettings(StrictModel):
     # Most eval files have none.
     model_config = ConfigDict(defer_build=True)
 
-    model: Annotated[str, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")] = (
-        ""
-    )
+    model: Annotated[
+        NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
+    ] = ""
     temperature: (
-        Annotated[float, checked("a number, 0 or more", lambda value: _is_number(value) and value >= 0)] | None
+        Annotated[float, Field(ge=0), checked("a number, 0 or more", lambda value: _is_number(value) and value >= 0)]
+        | None
     ) = None
     top_p: TopP | None = None
     stop: Stop | None = None
     seed: Seed | None = None
     max_output_tokens: (
-        Annotated[int, checked("a whole number, 1 or more", lambda value: _is_integer(value) and value >= 1)] | None
+        Annotated[
+            int, Field(ge=1), checked("a whole number, 1 or more", lambda value: _is_integer(value) and value >= 1)
+        ]
+        | None
     ) = None
     reasoning_effort: ReasoningEffort | None = None
     extra_body: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
@@ -95,6 +106,9 @@ class RequestSettings(StrictModel):
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
 # They stand beside the settings, so no provider of that name is meant.
 _NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "response_format"})
+SETTINGS_AS_WRITTEN: Final = WrittenAs(
+    lambda: Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])] | None
+)
 
 
 class _Levels(BaseModel):

@@ -23,13 +23,23 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.data_file import check_data_path
+from pytest_chatprompt.evalfile.data_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
-from pytest_chatprompt.evalfile.response_format import read_response_format
-from pytest_chatprompt.evalfile.settings import read_settings
+from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
+from pytest_chatprompt.evalfile.rows import RowData
+from pytest_chatprompt.evalfile.schema_annotations import (
+    KnownNames,
+    SchemaKeywords,
+    WrittenAs,
+    characters_pattern,
+    path_pattern,
+    pattern,
+    word_pattern,
+)
+from pytest_chatprompt.evalfile.settings import SETTINGS_AS_WRITTEN, read_settings
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
-from pytest_chatprompt.evalfile.variables import describe_data, find_problem
+from pytest_chatprompt.evalfile.tools import Tool, ToolChoice, ToolChoiceWord, read_tool_choice, read_tools
+from pytest_chatprompt.evalfile.variables import Variables, describe_data, find_problem
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 
@@ -37,6 +47,22 @@ _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 def is_valid_tag(tag: str) -> bool:
     """Whether pytest's `-m` can select a tag."""
     return _VALID_TAG.fullmatch(tag) is not None
+
+
+def _tag_pattern() -> str:
+    return f"^(?!_){characters_pattern(lambda character: is_valid_tag(f'a{character}'))}+$"
+
+
+def _dataset_pattern() -> str:
+    # Few eval files have a dataset.
+    from pytest_chatprompt.evalfile.dataset import READERS  # noqa: PLC0415
+
+    return path_pattern(READERS)
+
+
+def _metadata_keywords() -> dict[str, Any]:
+    wrong = rf"^(?!systemPrompt$)(?:{word_pattern('systemprompt')})"
+    return {"properties": {"systemPrompt": {"type": ["string", "null"]}}, "patternProperties": {wrong: False}}
 
 
 def _check_tag(tag: str) -> str:
@@ -84,12 +110,19 @@ def _check_parametrize(rows: Any) -> Any:
     return rows
 
 
+ProviderName = Annotated[NonEmptyString, KnownNames("provider")]
+
+
 class Execution(BaseModel):
-    """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored."""
+    """AgentV's `execution`: `target` names the provider; all other keys are kept and ignored.
+
+    Attributes:
+        target: the name of the provider; `default` is the default provider.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
-    target: str | None = None
+    target: Annotated[str, KnownNames("provider")] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -101,35 +134,84 @@ class SharedKeys(StrictModel):
     """The keys that an eval file and a case may both have.
 
     Attributes:
+        description: free text.
+        provider: the name of the provider, or a list of names: every case runs once for each; `None` for the default.
+        metadata: a mapping; `systemPrompt` is the system prompt, the rest is the author's.
+        guideline_patterns: the globs that make a file a guideline; `None` if it is not set.
+        tags: the markers of pytest that `-m` selects; those of a case add to its file's.
         settings: the parameters of the request, and mappings of them for single providers; `None` for none.
         tools: what the model may call, as the author wrote it, or the path of a file with it; `None` if it is not set.
         tool_choice: which of the tools the model has to call; `None` if it is not set.
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.
+        vars: the variables by name, for texts that are templates then; `None` for none.
+        parametrize: the rows, of which each gives an item, or the path of their dataset; `None` for none.
+        expected_outcome: AgentV's word for `outcome`.
+        dataset: AgentV's; accepted, not read.
+        conversation_id: AgentV's; accepted, not read.
+        note: AgentV's; accepted, not read.
+        rubrics: AgentV's; accepted, not acted on.
+        evaluator: AgentV's; accepted, not acted on.
+        evaluators: AgentV's; accepted, not acted on.
+        execution: AgentV's; its `target` is the provider.
+        target: AgentV's word for `provider`; `default` is the default provider.
     """
 
     description: str | None = None
     provider: Annotated[
-        Annotated[NonEmptyString, Tag("string")]
-        | Annotated[NonEmptyTupleOf[NonEmptyString], Tag("list")]
+        Annotated[ProviderName, Tag("string")]
+        | Annotated[NonEmptyTupleOf[ProviderName], Tag("list"), SchemaKeywords(lambda: {"uniqueItems": True})]
         | Annotated[None, Tag("null")],
         Discriminator(value_kind),
         AfterValidator(_reject_repeated_provider),
+        Field(examples=["openai", ["openai", "anthropic"]]),
     ] = None
-    metadata: Mapping[str, Any] = Field(default_factory=dict)
-    guideline_patterns: TupleOf[str] | None = None
-    tags: TupleOf[Annotated[str, AfterValidator(_check_tag)]] = ()
-    settings: Annotated[Mapping[str, Any] | None, PlainValidator(read_settings)] = None
-    tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
-    tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
-    response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
-    vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
+    metadata: Annotated[Mapping[str, Any], SchemaKeywords(_metadata_keywords)] = Field(
+        default_factory=dict, examples=[{"systemPrompt": "You review code."}]
+    )
+    guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
+    tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = Field(
+        default=(), examples=[["smoke"]]
+    )
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        PlainValidator(read_settings),
+        SETTINGS_AS_WRITTEN,
+        Field(examples=[{"temperature": 0, "openai": {"seed": 7}}]),
+    ] = None
+    tools: Annotated[
+        str | tuple[Mapping[str, Any], ...] | None,
+        PlainValidator(_read_tools_or_path),
+        WrittenAs(lambda: DataPath | TupleOf[Tool] | None),
+        Field(
+            examples=["./tools.json", [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]]
+        ),
+    ] = None
+    tool_choice: Annotated[
+        str | Mapping[str, Any] | None,
+        PlainValidator(read_tool_choice),
+        WrittenAs(lambda: ToolChoiceWord | ToolChoice | None),
+        Field(examples=["required", {"type": "function", "name": "get_weather"}]),
+    ] = None
+    response_format: Annotated[
+        str | Mapping[str, Any] | None,
+        PlainValidator(_read_format_or_path),
+        WrittenAs(lambda: DataPath | ResponseFormat | None),
+        Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
+    ] = None
+    vars: Annotated[
+        Mapping[str, Any] | None,
+        AfterValidator(_check_variables),
+        WrittenAs(lambda: Variables | None),
+        Field(examples=[{"city": "Paris"}]),
+    ] = None
     parametrize: Annotated[
-        Annotated[NonEmptyString, Tag("string")]
-        | Annotated[NonEmptyTupleOf[Any], Tag("list")]
+        Annotated[NonEmptyString, Tag("string"), pattern(_dataset_pattern)]
+        | Annotated[NonEmptyTupleOf[Any], Tag("list"), WrittenAs(lambda: NonEmptyTupleOf[RowData])]
         | Annotated[None, Tag("null")],
         Discriminator(value_kind),
         BeforeValidator(_check_parametrize),
+        Field(examples=["./cities.csv", [{"id": "paris", "city": "Paris"}]]),
     ] = None
 
     # AgentV's keys. `expected_outcome`, `execution` and `target` have an effect; the others are accepted and ignored.
@@ -141,7 +223,7 @@ class SharedKeys(StrictModel):
     evaluator: Any = None
     evaluators: Any = None
     execution: Execution | None = None
-    target: str | None = None
+    target: Annotated[str, KnownNames("provider")] | None = None
 
     @model_validator(mode="after")
     def _check_system_prompt(self) -> Self:

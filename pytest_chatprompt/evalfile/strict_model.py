@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.schema_annotations import SchemaKeywords
+
 
 def _reject_empty_list(value: Any) -> Any:
     if isinstance(value, list | tuple) and not value:
@@ -24,7 +26,7 @@ Level = Literal["file", "case", "settings", "message", "part"]
 # YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
 TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.
-NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list)]
+NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list), SchemaKeywords(lambda: {"minItems": 1})]
 NonEmptyString = Annotated[str, Field(min_length=1)]
 
 

@@ -22,11 +22,31 @@ from pytest_chatprompt.evalfile.json_data import (
     unexpected,
     without_extensions,
 )
+from pytest_chatprompt.evalfile.schema_annotations import SchemaKeywords
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf
 from pytest_chatprompt.wording import did_you_mean
 
 TOOL_CHOICES: Final = ("auto", "none", "required")
 _NAMED_CHOICE: Final = "{type: function, name: NAME}"
+
+
+def _rule_of_type(kind: str, rule: dict[str, Any]) -> dict[str, Any]:
+    """A rule of JSON Schema for mappings of one type, which may hold what it is about below the name of the type."""
+    below = {"if": {"required": [kind]}, "then": {"properties": {kind: {"type": "object", **rule}}}, "else": rule}
+    return {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": below}
+
+
+_NAMED: Final = {"properties": {"name": {"type": "string", "minLength": 1}}, "required": ["name"]}
+_CHOICE_OF_ONE: Final = {
+    "type": "object",
+    "properties": {"type": {"type": "string", "minLength": 1}},
+    "required": ["type"],
+    "allOf": [_rule_of_type("function", _NAMED), _rule_of_type("custom", _NAMED)],
+}
+_CHOICE_OF_SEVERAL: Final = {
+    "properties": {"mode": {"enum": ["auto", "required"]}, "tools": {"type": "array", "items": _CHOICE_OF_ONE}},
+    "required": ["mode", "tools"],
+}
 
 
 class FunctionDefinition(StrictModel):
@@ -57,7 +77,12 @@ class FunctionDefinition(StrictModel):
 
 
 class ChatTool(StrictModel):
-    """A function tool in the shape of chat completions."""
+    """A function tool in the shape of chat completions.
+
+    Attributes:
+        type: always `function`.
+        function: the function.
+    """
 
     model_config = ConfigDict(defer_build=True)
 
@@ -66,17 +91,30 @@ class ChatTool(StrictModel):
 
 
 class FlatTool(FunctionDefinition):
-    """A function tool in the shape of Responses."""
+    """A function tool in the shape of Responses.
+
+    Attributes:
+        type: always `function`.
+    """
 
     type: Literal["function"]
 
 
 class OtherTool(StrictModel):
-    """A tool of another type, which only some of OpenAI's APIs have: custom, or hosted by the vendor."""
+    """A tool of another type, which only some of OpenAI's APIs have: custom, or hosted by the vendor.
 
-    model_config = ConfigDict(extra="allow", defer_build=True)
+    Attributes:
+        type: its type, such as `custom`.
+    """
 
-    type: NonEmptyString
+    model_config = ConfigDict(
+        extra="allow", defer_build=True, json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]}
+    )
+
+    type: Annotated[NonEmptyString, SchemaKeywords(lambda: {"not": {"const": "function"}})]
+
+
+Tool = ChatTool | FlatTool | OtherTool
 
 
 def _tool_shape(tool: Any) -> str:
@@ -147,6 +185,14 @@ def read_tool_choice(data: Any) -> str | FrozenDict | None:
         raise unexpected(f"{', '.join(TOOL_CHOICES)} or {_NAMED_CHOICE}")
     frozen: FrozenDict = freeze(without_extensions(data))
     return frozen
+
+
+ToolChoiceWord = Annotated[str, SchemaKeywords(lambda: {"enum": [*TOOL_CHOICES]})]
+# As `_is_choice` says it.
+ToolChoice = Annotated[
+    Mapping[str, Any],
+    SchemaKeywords(lambda: {**_CHOICE_OF_ONE, **_rule_of_type("allowed_tools", _CHOICE_OF_SEVERAL)}),
+]
 
 
 def _is_choice(choice: Mapping[str, Any]) -> bool:

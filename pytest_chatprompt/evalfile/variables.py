@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
+from pytest_chatprompt.evalfile.schema_annotations import characters_pattern, pattern
 from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH
 
 # What Jinja reads as something else than a variable.
@@ -18,6 +19,17 @@ _RESERVED: Final = frozenset(
 )
 _QUOTES: Final = "; put it in quotes if you mean text"
 _SIMPLE: Final = (str, int, bool, type(None))
+
+
+def variable_name_pattern() -> str:
+    """A pattern of the names that a variable may have, for the JSON Schema; letters outside of ASCII all match."""
+    first = characters_pattern(str.isidentifier)
+    later = characters_pattern(lambda character: f"a{character}".isidentifier())
+    return f"^(?!({'|'.join(sorted(_RESERVED))})$){first}{later}*$"
+
+
+VariableName = Annotated[str, pattern(variable_name_pattern)]
+Variables = Mapping[VariableName, Any]
 
 
 class VariableProblem(NamedTuple):

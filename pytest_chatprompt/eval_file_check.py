@@ -1,0 +1,51 @@
+"""The check of eval files without a run: what the hook of pre-commit starts.
+
+In: the paths of eval files, on the command line. Out: every problem in them, as pytest reports it, and the exit status:
+0 for none, 1 for some. No case runs and no file of the project is imported, so this needs no environment but its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+
+
+def find_problems(path: Path, root: Path) -> list[EvalFileError]:
+    """Find the problems of an eval file and of its cases.
+
+    Args:
+        path: the file, absolute.
+        root: the folder in which all files that it names have to lie.
+
+    Returns:
+        The problems in their order; empty for none.
+    """
+    try:
+        loaded = load_eval_file(path, root)
+    except EvalFileError as error:
+        return [error]
+    return [case.error for case in loaded if isinstance(case, InvalidCase)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Report the problems of eval files.
+
+    Args:
+        arguments: their paths; the root folder is the working folder, as for hooks of pre-commit.
+
+    Returns:
+        The exit status.
+    """
+    root = Path.cwd()
+    problems = [problem for name in arguments for problem in find_problems(root / name, root)]
+    for problem in problems:
+        sys.stdout.write(f"{problem}\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
