@@ -77,15 +77,16 @@ class EvalFile(pytest.Module):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
         self._refuse_folder_outside_root()
+        file_warnings = FileWarnings.of(self.config)
         try:
-            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
+            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns, warn=file_warnings.add)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
         tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
         written = list(written_cases(cases))
-        FileWarnings.of(self.config).add(find_literal_template(written))
+        file_warnings.add(find_literal_template(written))
         for case in written:
             tag_uses.add(case)
         templates = ItemTemplates(self, run_case)
