@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -33,6 +33,7 @@ from pytest_chatprompt.items.parametrize import (
     snapshot_parameters,
 )
 from pytest_chatprompt.items.tags import TagUses
+from pytest_chatprompt.items.targets import provider_fixture_of
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
@@ -89,7 +90,7 @@ class EvalFile(pytest.Module):
         file_warnings.add(find_literal_template(written))
         for case in written:
             tag_uses.add(case)
-        templates = ItemTemplates(self, run_case)
+        templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
         items = [item for case in cases for item in self._items(case, templates)]
         # Runs of pytest-repeat share a name.
         self._refuse_equal_names(items)
