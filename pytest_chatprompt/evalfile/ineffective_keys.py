@@ -68,8 +68,7 @@ def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
     """The keys of the file, and those of each case with its id."""
     yield None, document.value
     for case in document.find(("evalcases",)).value:
-        if isinstance(case.value, dict) and "id" in case.value:
-            yield case.find(("id",)).value, case.value
+        yield case.find(("id",)).value, case.value
 
 
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:

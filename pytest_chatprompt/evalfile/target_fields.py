@@ -20,7 +20,7 @@ AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "cli": frozenset({"command", "files_format", "cwd", "timeout_seconds"}),
 }
 # What the API of a model may have.
-_CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
+CHAT_FIELDS: Final = frozenset({"model", "temperature", "max_output_tokens", "api_key", "endpoint", "api_version"})
 # The same by other names.
 _NAMES: Final[Mapping[str, str]] = {
     "deployment": "model",
@@ -94,7 +94,7 @@ def find_field(key: str, provider: str) -> TargetField:
     """
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
     name = _NAMES.get(snake, snake)
-    effective = AGENTS.get(provider, _CHAT_FIELDS)
+    effective = AGENTS.get(provider, CHAT_FIELDS)
     if name in effective:
         return TargetField(name, FieldUse.EFFECTIVE)
     if name in _SILENT or name.startswith("x-"):

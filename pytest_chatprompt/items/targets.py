@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.errors import EvalFileError, MissingSettingError, UnknownProviderError
+from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
 from pytest_chatprompt.evalfile.agentv import find_agentv_file
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.options import options_key
@@ -177,13 +177,13 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
             ) from None
 
     if isinstance(provider, ChatProvider):
-        return chat_variant(
-            provider,
-            target.settings,
-            api_key=resolve(target.api_key),
-            endpoint=resolve(target.endpoint),
-            api_version=target.api_version,
-        )
+        api_key, endpoint = resolve(target.api_key), resolve(target.endpoint)
+        try:
+            return chat_variant(
+                provider, target.settings, api_key=api_key, endpoint=endpoint, api_version=target.api_version
+            )
+        except ValueError as error:
+            raise ProviderError(f"the target {target.name!r} ({target.place}): {error}") from None
     if not isinstance(provider, AgentProvider):
         return provider
     cwd = resolve(target.agent.get("cwd"))
