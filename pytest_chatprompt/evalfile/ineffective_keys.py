@@ -16,6 +16,8 @@ from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
 # They may hold anything, and in AgentV's they do not say what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
+# Most cases have none of them.
+_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(shorthand.key for shorthand in SHORTHANDS)})
 _Entries = Mapping[str, Entry]
 
 
@@ -68,17 +70,17 @@ def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
     """The keys of the file, and those of each case with its id."""
     yield None, document.value
     for case in document.find(("evalcases",)).value:
-        yield case.find(("id",)).value, case.value
+        if not _SUSPECTS.isdisjoint(case.value):
+            yield case.find(("id",)).value, case.value
 
 
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
     for name in _GRADING:
         if name in entries and _has_content(entries[name]):
             yield entries[name].key.position, name
-    execution = _inner(entries, "execution")
-    for name in _GRADING:
-        if name in execution and _has_content(execution[name]):
-            yield execution[name].key.position, f"execution.{name}"
+    for name, entry in _inner(entries, "execution").items():
+        if name in _GRADING and _has_content(entry):
+            yield entry.key.position, f"execution.{name}"
 
 
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:

@@ -8,7 +8,7 @@ Collection calls `load_eval_file`, once for each file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile import agentv
+from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.defaults import merge_with_file
@@ -176,7 +177,15 @@ class _EvalFileLoader:
         try:
             case = EvalCase.model_validate(data)
         except ValidationError as error:
-            return self.invalid_case(error, node, data, file_keys)
+            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
+        ambiguous = [
+            problem
+            for index, message in enumerate(case.input_messages)
+            if isinstance(message.content, Mapping)
+            for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
+        ]
+        if ambiguous:
+            return self.invalid_case(ambiguous, node, data, file_keys)
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
@@ -205,11 +214,11 @@ class _EvalFileLoader:
                 yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
 
     def invalid_case(
-        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+        self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
     ) -> InvalidCase:
         diagnostics = {
             Diagnostic(self.shown_path, position.line, position.column, text, case_id=data["id"])
-            for position, text in explain_validation_error(error, node, EvalCase)
+            for position, text in problems
         }
         tags = data.get("tags")
         valid_tags = (
