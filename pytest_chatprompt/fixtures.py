@@ -78,19 +78,15 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
     except pytest.FixtureLookupError as error:
         if error.argname != fixture_name:
             raise
-        from pytest_chatprompt.errors import UnknownProviderError  # noqa: PLC0415
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
-        from pytest_chatprompt.wording import did_you_mean  # noqa: PLC0415
+        from pytest_chatprompt.items.targets import provider_of_target  # noqa: PLC0415
 
-        names = sorted(_available_providers(error))
-        suggestion = did_you_mean(name, names)
-        # Its hooks show the error as text, also if this test is the first that needs them.
+        # Its hooks show an error as text, also if this test is the first that needs them.
         EvalSession.get(request.config)
-        raise UnknownProviderError(
-            f"unknown provider {name!r}: there is no fixture {fixture_name!r}, only those of {', '.join(names)}"
-            + (f"; {suggestion}" if suggestion else "")
-        ) from None
-    return provider
+        available = _available_providers(error)
+    else:
+        return provider
+    return provider_of_target(request, name, available)
 
 
 def _provider_name(request: pytest.FixtureRequest) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,27 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
         # Registers the session's hooks before the first item exists.
         EvalSession.get(parent.config)
     return EvalFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Where a file of the command line gives no tests, say which names eval files have."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        raise pytest.UsageError(*error.args, *_explain_names(session.config)) from None
+
+
+def _explain_names(config: pytest.Config) -> Iterator[str]:
+    patterns = config.stash[options_key].file_patterns
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        is_yaml = path.suffix in (".yaml", ".yml") and path.is_file()
+        if is_yaml and not is_eval_file(path, patterns, config.rootpath):
+            yield (
+                f"{argument}: the name of an eval file matches one of {', '.join(patterns)}; "
+                "rename it, or add a pattern to the ini value chatprompt_files"
+            )
 
 
 @pytest.hookimpl(tryfirst=True)

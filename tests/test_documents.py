@@ -28,6 +28,7 @@ from pytest_chatprompt.evalfile.dataset import READERS
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
+from pytest_chatprompt.evalfile.target_fields import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
@@ -219,7 +220,7 @@ def test_the_tables_of_settings_are_the_code() -> None:
 
 
 def test_the_rows_of_the_page_on_eval_files_are_what_happens(run: Run) -> None:
-    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## Variables and rows")
+    eval_file, *_ = blocks("docs/eval-files.md", "yaml", after="## Variables and rows")
     (rows,) = blocks("docs/eval-files.md", "json")
     names, error, _ = blocks("docs/eval-files.md", "", after="## Variables and rows")
     # A dataset and an attached file are looked for in the folders above too.
@@ -237,12 +238,25 @@ def test_the_table_of_datasets_is_the_table_of_readers() -> None:
 
 
 def test_the_errors_of_an_eval_file_are_what_happens(run: Run) -> None:
-    (eval_file,) = blocks("docs/eval-files.md", "yaml", after="## Errors")
+    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## Errors")
     (errors,) = blocks("docs/eval-files.md", "", after="## Errors")
     run.write({"evals/broken.eval.yaml": eval_file})
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, errors=2)
     assert [line for line in result.outlines if line.startswith("evals/broken.eval.yaml:")] == errors.splitlines()
+
+
+def test_the_target_of_the_page_on_eval_files_is_a_provider(run: Run) -> None:
+    (targets,) = blocks("docs/eval-files.md", "yaml", after="### Targets")
+    run.write({".agentv/targets.yaml": targets, "a.eval.yaml": "target: gemini_base" + HELLO})
+    run.update().assert_outcomes(passed=1)
+    assert run.snapshots() == ["__snapshots__/a.eval/hello[gemini_base].yaml"]
+
+
+def test_the_fields_of_targets_are_documented() -> None:
+    rows = table("docs/eval-files.md", after="| field | what happens |")
+    documented = {name for row in rows for name in quoted(row[0])}
+    assert {name for fields in AGENTS.values() for name in fields} | CHAT_FIELDS <= documented
 
 
 def test_the_snapshot_of_escaped_text_is_what_happens(run: Run) -> None:
@@ -492,7 +506,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/agents.md", "yaml"): 1,
         ("docs/ci.md", "yaml"): 2,
         ("docs/conversion.md", "yaml"): 1,
-        ("docs/eval-files.md", "yaml"): 4,
+        ("docs/eval-files.md", "yaml"): 5,
         ("docs/eval-files.md", "json"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
@@ -606,7 +620,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 31
+    assert len(keys) == 33
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 
@@ -707,7 +721,7 @@ def _rules() -> list[str]:
 def test_every_rule_that_the_code_names_is_in_the_conversion() -> None:
     rules = _rules()
     assert rules == sorted(rules)
-    assert len(rules) == len(set(rules)) == 29
+    assert len(rules) == len(set(rules)) == 30
     sources = [
         path.read_text(encoding="utf-8")
         for room in ("pytest_chatprompt", "tests")

@@ -1,7 +1,7 @@
 """The settings of AgentV that change what is sent: the guideline patterns of `.agentv/config.yaml`.
 
 In: the folder of an eval file. Out: the patterns. Everything else in those settings is ignored.
-Only `loader` calls it, for cases that have no patterns of their own.
+Only `loader` calls it, for cases that have no patterns of their own; `targets` finds its file with it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,21 @@ def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
     Raises:
         EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
     """
+    path = find_agentv_file("config.yaml", folder, root)
+    return () if path is None else _read_patterns(path, root)
+
+
+def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
+    """Find a file of AgentV in the nearest folder `.agentv` that has it; `None` if there is none.
+
+    Args:
+        name: the file's name.
+        folder: where to look first; then each folder above it, up to the root folder.
+        root: pytest's root folder.
+    """
     depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
-    for candidate in (folder, *folder.parents[:depth]):
-        path = candidate / ".agentv" / "config.yaml"
-        if path.is_file():
-            return _read_patterns(path, root)
-    return ()
+    paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _read_patterns(path: Path, root: Path) -> tuple[str, ...]:

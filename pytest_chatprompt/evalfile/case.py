@@ -6,18 +6,19 @@ In: plain data of one entry of `evalcases`. Out: an `EvalCase` that knows its po
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, PrivateAttr, model_validator
+from pydantic import BeforeValidator, ConfigDict, PrivateAttr, model_validator
 
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.evalfile.message import EvalMessage, read_expected_messages
 from pytest_chatprompt.evalfile.rows import Row
-from pytest_chatprompt.evalfile.schema_annotations import pattern
+from pytest_chatprompt.evalfile.schema_annotations import WrittenAs, pattern
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, expand_data
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
@@ -118,14 +119,21 @@ class EvalCase(SharedKeys):
     """
 
     level = "case"
+    model_config = ConfigDict(
+        json_schema_extra={"required": ["id"], "anyOf": [{"required": ["input_messages"]}, {"required": ["input"]}]}
+    )
 
     id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
-    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()
+    expected_messages: Annotated[
+        tuple[Any, ...], BeforeValidator(read_expected_messages), WrittenAs(lambda: TupleOf[EvalMessage] | Any)
+    ] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
-    input: Any = None
+    input: Annotated[
+        Any, WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any] | None)
+    ] = None
     expected_output: Any = None
 
     _origin: Origin | None = PrivateAttr(default=None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from pytest_chatprompt.evalfile.settings import SETTING_NAMES
@@ -157,6 +158,7 @@ def explain_foreign_key(level: Level, key: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=1024)
 def explain_ineffective_setting(key: str, place: str) -> str:
     """Say where a setting belongs that stands where nobody reads it.
 

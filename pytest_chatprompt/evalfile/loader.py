@@ -8,7 +8,7 @@ Collection calls `load_eval_file`, once for each file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,14 @@ from pydantic import Field, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile import agentv
+from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
+from pytest_chatprompt.evalfile.ineffective_keys import find_ineffective_keys
 from pytest_chatprompt.evalfile.row_loader import RowLoader
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.schema_annotations import WrittenAs
@@ -73,7 +75,10 @@ LoadedCase = EvalCase | CaseTemplate | InvalidCase
 
 
 def load_eval_file(
-    path: Path, root: Path, default_guideline_patterns: Sequence[str] | None = None
+    path: Path,
+    root: Path,
+    default_guideline_patterns: Sequence[str] | None = None,
+    warn: Callable[[Diagnostic], object] = lambda _: None,
 ) -> tuple[LoadedCase, ...]:
     """Load the cases of an eval file.
 
@@ -82,6 +87,7 @@ def load_eval_file(
         root: pytest's root folder; messages show paths relative to it, and the search for `.agentv` ends there.
         default_guideline_patterns: the globs of cases for which neither the file nor the case sets any;
             `None` for those of `.agentv/config.yaml`.
+        warn: called for each key that is valid and has no effect.
 
     Returns:
         The cases in the order of the file, at least one. A case with variables is a `CaseTemplate`, one for each of
@@ -91,7 +97,7 @@ def load_eval_file(
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
             usable id. It has all problems of the file, but not those inside its cases.
     """
-    return _EvalFileLoader(path, root, default_guideline_patterns).load()
+    return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
 
 
 class _EvalFileLoader:
@@ -105,7 +111,7 @@ class _EvalFileLoader:
         self.diagnostics: list[Diagnostic] = []
         self.row_loader = RowLoader(path, root, self.shown_path)
 
-    def load(self) -> tuple[LoadedCase, ...]:
+    def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
         text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
         for problem in problems_that_matter(yaml_problems, document):
             self.add_diagnostic(problem.position, problem.text)
@@ -117,6 +123,8 @@ class _EvalFileLoader:
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
             raise EvalFileError(sorted(set(self.diagnostics)))
+        for (line, column), case_id, warning in find_ineffective_keys(document):
+            warn(Diagnostic(self.shown_path, line, column, warning, case_id=case_id))
         source = YamlSource(text)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
@@ -175,7 +183,15 @@ class _EvalFileLoader:
         try:
             case = EvalCase.model_validate(data)
         except ValidationError as error:
-            return self.invalid_case(error, node, data, file_keys)
+            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
+        ambiguous = [
+            problem
+            for index, message in enumerate(case.input_messages)
+            if isinstance(message.content, Mapping)
+            for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
+        ]
+        if ambiguous:
+            return self.invalid_case(ambiguous, node, data, file_keys)
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
@@ -204,11 +220,11 @@ class _EvalFileLoader:
                 yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
 
     def invalid_case(
-        self, error: ValidationError, node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+        self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
     ) -> InvalidCase:
         diagnostics = {
             Diagnostic(self.shown_path, position.line, position.column, text, case_id=data["id"])
-            for position, text in explain_validation_error(error, node, EvalCase)
+            for position, text in problems
         }
         tags = data.get("tags")
         valid_tags = (

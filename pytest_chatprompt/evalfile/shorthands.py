@@ -45,14 +45,9 @@ def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
         if value is None or shorthand.messages_key in case:
             continue
         first = value[0] if isinstance(value, list | tuple) and value else None
-        match _form(shorthand, value, first):
-            case "messages":
-                messages = value
-            case "message":
-                messages = [value]
-            case "content":
-                messages = [{"role": shorthand.role, "content": value}]
-        expanded[shorthand.messages_key] = messages
+        form = _form(shorthand, value, first)
+        message = {"role": shorthand.role, "content": value} if form == "content" else value
+        expanded[shorthand.messages_key] = value if form == "messages" else [message]
     return expanded
 
 
@@ -81,15 +76,11 @@ def _expand_node(case: Node, shorthand: Shorthand) -> None:
         return
     key, node = entry
     first = node.value[0].value if isinstance(node.value, tuple) and node.value else None
-    match _form(shorthand, node.value, first):
-        case "messages":
-            messages = node
-        case "message":
-            messages = Node(node.mark, (node,))
-        case "content":
-            role = Node(node.mark, shorthand.role, shorthand.role)
-            message = {"role": Entry(key, role), "content": Entry(key, node)}
-            messages = Node(node.mark, (Node(node.mark, message),))
+    form, message = _form(shorthand, node.value, first), node
+    if form == "content":
+        role = Node(node.mark, shorthand.role, shorthand.role)
+        message = Node(node.mark, {"role": Entry(key, role), "content": Entry(key, node)})
+    messages = node if form == "messages" else Node(node.mark, (message,))
     case.value[shorthand.messages_key] = Entry(key, messages)
 
 

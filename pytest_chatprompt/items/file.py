@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -33,6 +33,7 @@ from pytest_chatprompt.items.parametrize import (
     snapshot_parameters,
 )
 from pytest_chatprompt.items.tags import TagUses
+from pytest_chatprompt.items.targets import provider_fixture_of
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
@@ -77,18 +78,19 @@ class EvalFile(pytest.Module):
             raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
         self._refuse_shared_folder(options.file_patterns)
         self._refuse_folder_outside_root()
+        file_warnings = FileWarnings.of(self.config)
         try:
-            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns)
+            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns, warn=file_warnings.add)
         except EvalFileError as error:
             raise self.CollectError(str(error)) from None
         tag_uses = TagUses.of(self.config)
         reserved = _markers_with_arguments(self.config)
         cases = [_check_tags(case, reserved) for case in loaded]
         written = list(written_cases(cases))
-        FileWarnings.of(self.config).add(find_literal_template(written))
+        file_warnings.add(find_literal_template(written))
         for case in written:
             tag_uses.add(case)
-        templates = ItemTemplates(self, run_case)
+        templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
         items = [item for case in cases for item in self._items(case, templates)]
         # Runs of pytest-repeat share a name.
         self._refuse_equal_names(items)

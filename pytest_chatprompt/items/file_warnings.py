@@ -40,7 +40,7 @@ class FileWarnings:
     def warn(self) -> None:
         """Issue the warnings."""
         for diagnostic in self.diagnostics:
-            text = f"case {diagnostic.case_id!r}: {diagnostic.text}"
+            text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
             path = str(self.config.rootpath / diagnostic.path)
             issue(text, path, diagnostic.line)
         self.diagnostics.clear()

@@ -35,10 +35,14 @@ class ItemTemplates:
     Args:
         file: the eval file.
         test_function: what every item runs.
+        provider_fixture: finds the fixture that gives a provider, by the name that was asked for.
     """
 
-    def __init__(self, file: pytest.Module, test_function: Callable[..., None]) -> None:
+    def __init__(
+        self, file: pytest.Module, test_function: Callable[..., None], provider_fixture: Callable[[str], str]
+    ) -> None:
         self._file = file
+        self._provider_fixture = provider_fixture
         self._test_function = cast(FunctionType, test_function)
         owner = file if file.parent is None or _may_differ_between_files(file) else file.parent
         self._templates: _Templates = owner.stash.setdefault(_templates_key, {})
@@ -58,7 +62,7 @@ class ItemTemplates:
             in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
             without_provider = self._make(in_front, [*in_front])
             # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
-            with_provider = self._make(in_front, [*in_front, f"{provider_name}_provider"])
+            with_provider = self._make(in_front, [*in_front, self._provider_fixture(provider_name)])
             is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
             self._templates[key] = with_provider if is_parametrized else without_provider
         return self._templates[key]

@@ -126,16 +126,21 @@ def test_eval_files_that_would_share_a_snapshot_folder_are_refused(run: Run) -> 
 def test_an_eval_file_that_would_share_a_snapshot_folder_with_a_test_file_is_refused(run: Run) -> None:
     run.write({"test_x.yaml": HELLO, "test_x.py": "def test_it(): ...\n"})
     result = run("-o", "chatprompt_files=test_*.yaml")
-    result.assert_outcomes(errors=1)
+    result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(
         ["test_x.yaml: test_x.py would keep snapshots in the same folder, __snapshots__/test_x; rename one of them"]
     )
 
 
-def test_an_invalid_file_is_a_collection_error_without_a_traceback(run: Run) -> None:
-    run.write({"a.eval.yaml": "evalcases:\n  - id: a\n    id: b\nprovder: x\n", "b.eval.yaml": HELLO})
+INVALID = "evalcases:\n  - id: a\n    id: b\nprovder: x\n"
+
+
+def test_an_invalid_file_is_a_collection_error_without_a_traceback_and_the_others_run(run: Run) -> None:
+    run.write({"a.eval.yaml": INVALID, "b.eval.yaml": HELLO, "c.eval.yaml": "evalcases: ]\n"})
+    run.update("b.eval.yaml")
     result = run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=1, errors=2)
     result.stdout.fnmatch_lines(
         [
             "*ERROR collecting a.eval.yaml*",
@@ -147,6 +152,59 @@ def test_an_invalid_file_is_a_collection_error_without_a_traceback(run: Run) -> 
     )
     assert "Traceback" not in result.stdout.str()
     assert "pytest_chatprompt" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("arguments", [["-x"], ["--maxfail=1"]])
+def test_an_invalid_file_ends_a_run_that_ends_at_the_first_failure(run: Run, arguments: list[str]) -> None:
+    run.write({"a.eval.yaml": INVALID, "b.eval.yaml": HELLO})
+    run(*arguments).assert_outcomes(errors=1)
+
+
+def test_a_test_module_that_cannot_be_imported_still_ends_the_run(run: Run) -> None:
+    run.write({"a.eval.yaml": INVALID, "b.eval.yaml": HELLO, "test_c.py": "import nothing_of_this_name\n"})
+    result = run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=2)
+
+
+@pytest.mark.parametrize("argument", ["evals.yaml", "evals.yaml::hello", "{path}/evals.yaml"])
+def test_a_file_with_another_name_says_which_names_there_are(run: Run, argument: str) -> None:
+    run.write({"evals.yaml": HELLO, "b.eval.yaml": HELLO})
+    argument = argument.format(path=run.path)
+    result = run(argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            f"ERROR: not found: {run.path}/evals.yaml*",
+            f"ERROR: {argument}: the name of an eval file matches one of [*].eval.yaml, [*].eval.yml; rename it, or add a "
+            "pattern to the ini value chatprompt_files",
+        ],
+        consecutive=False,
+    )
+
+
+def test_other_usage_errors_stay_as_they_are(run: Run) -> None:
+    run.write({"b.eval.yaml": HELLO, "x.json": ""})
+    for argument in ("b.eval.yaml::nothing", "x.json"):
+        result = run(argument)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "chatprompt_files" not in result.stderr.str()
+
+
+def test_a_key_without_effect_is_warned_about_once_for_a_file(run: Run) -> None:
+    case = HELLO.replace("id: hello", "id: hello\n    rubrics: [x]")
+    run.write({"a.eval.yaml": "rubrics: [x]\n" + HELLO, "b.eval.yaml": case})
+    run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n"})
+    result = run("--snapshot-update")
+    result.assert_outcomes(passed=2, warnings=2)
+    text = "'rubrics' grades nothing here; check answers in the hook pytest_chatprompt_response, or in a fixture that"
+    result.stdout.fnmatch_lines(
+        [
+            f"*a.eval.yaml:1: EvalFileWarning: {text}*",
+            f"*b.eval.yaml:4: EvalFileWarning: case 'hello': {text}*",
+        ],
+        consecutive=False,
+    )
 
 
 def test_an_invalid_case_is_a_setup_error_of_that_case_only(run: Run) -> None:
