@@ -111,8 +111,8 @@ def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:
     if "type" not in part.value:
-        usages = " or ".join(part_model.usage for part_model in PART_MODELS.values())
-        return part.position, f"a part must be {usages}"
+        *others, last = (part_model.usage for part_model in PART_MODELS.values())
+        return part.position, f"a part must be {', '.join(others)} or {last}"
     part_type = part.find(("type",))
     suggestion = did_you_mean(part_type.text, PART_MODELS) or f"the part types are {', '.join(PART_MODELS)}"
     return part_type.position, f"unknown part type: {describe_value(part_type)}; {suggestion}"
