@@ -2,8 +2,8 @@
 
 A `Media` comes in; a part of a content comes out. `gemini` names the table.
 Sources: https://ai.google.dev/gemini-api/docs/file-input-methods (bytes, and URLs that the API reads),
-https://ai.google.dev/gemini-api/docs/audio (`audio/mp3`), and the package `google-genai` (`types.py`, `Part`): it sends
-base64 of the alphabet for URLs, and names these fields in snake case.
+https://ai.google.dev/gemini-api/docs/audio (`audio/mp3`), https://ai.google.dev/api/caching#Part, and the package
+`google-genai` (`types.py`, `Part`), which names some of these fields in snake case.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.providers.chat.media_support import MediaSupport, MediaTable
-
-_FOR_URLS: Final = str.maketrans("+/", "-_")
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -24,8 +22,8 @@ def text_part(text: str) -> dict[str, Any]:
 def _part(media: Media) -> dict[str, Any]:
     media_type = "audio/mp3" if media.media_type == "audio/mpeg" else media.media_type
     if media.content is None:
-        return {"fileData": {"file_uri": media.url, "mime_type": media_type}}
-    return {"inlineData": {"data": media.base64.translate(_FOR_URLS), "mime_type": media_type}}
+        return {"fileData": {"mimeType": media_type, "fileUri": media.url}}
+    return {"inlineData": {"mimeType": media_type, "data": media.base64}}
 
 
 GEMINI_MEDIA: Final[MediaTable] = {

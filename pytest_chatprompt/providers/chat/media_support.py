@@ -82,8 +82,8 @@ def _reason(media: Media, message: ChatMessage, vendor: str, table: MediaTable) 
     if message.role not in support.roles:
         roles = " and ".join(support.roles)
         return (
-            f"{vendor} takes {_plural(media.kind)} in {roles} messages only, and this is a {message.role} message; "
-            "move it to a user message"
+            f"{vendor} takes {_plural(media.kind)} in {roles} messages only, and the role of this one is "
+            f"{message.role!r}; move it to a user message"
         )
     if media.content is not None:
         return ""
