@@ -218,7 +218,7 @@ def test_the_table_of_media_is_the_tables_of_the_apis() -> None:
             provider = PROVIDERS[name]
             assert issubclass(provider, ChatProvider)
             support = {key: support for key, support in provider.media.items() if key == kind}.get(cast(Any, kind))
-            assert cell.strip() == ("" if support is None else "file, URL" if support.takes_urls else "file")
+            assert cell == ("no" if support is None else "file, URL" if support.takes_urls else "file")
 
 
 def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:

@@ -7,6 +7,7 @@ wrong there and what to write instead. Pure functions; `loader` and `agentv` cal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from pydantic import ValidationError
@@ -158,9 +159,10 @@ def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> li
 def _key_path(location: tuple[str | int, ...]) -> str:
     """A location as messages show it, without tags of unions: `('tool_calls', 0, 'id')` is `'tool_calls[0].id'`."""
     path = ""
-    for step in location:
+    for previous, step in pairwise(("", *location)):
         if isinstance(step, int):
             path += f"[{step}]"
-        elif step not in _UNION_TAGS and not step.startswith("<"):
+        # Behind the type of a part stands one of its keys, which may be called as a type is.
+        elif previous in PART_MODELS or (step not in _UNION_TAGS and not step.startswith("<")):
             path += f".{step}"
     return repr(path.removeprefix("."))

@@ -145,6 +145,15 @@ def case_problems(project: Project, body: str) -> list[str]:
             id="a text without a text, or with two",
         ),
         pytest.param(
+            "input_messages: [{role: user, content: [{type: text, file: 3}, {type: text, file: ''}]}]",
+            [
+                "3:64: case 'a': 'input_messages[0].content[0].file' must be a string, but is the number 3; "
+                "put it in quotes if you mean text",
+                "3:87: case 'a': 'input_messages[0].content[1].file' is empty",
+            ],
+            id="a text whose file is no path",
+        ),
+        pytest.param(
             "input_messages: [{role: user, content: [{type: image, value: ''}, {type: image, file: x.png}]}]",
             [
                 "3:66: case 'a': 'input_messages[0].content[0].value' is empty",
