@@ -111,8 +111,8 @@ class PayloadError(ProviderError):
     Args:
         reason: what does not fit, and what to change.
         message_number: 1-based number of the message among the case's `input_messages`; `None` if it is not about one.
-        location: the keys and indexes that lead to one of the settings, a tool or a format, such as
-            `"settings", "seed"`; empty if it is not about one.
+        location: the keys and indexes that lead to one of the settings, a tool, a format or a part of a message, such
+            as `"settings", "seed"`; empty if it is not about one.
     """
 
     def __init__(self, reason: str, *, message_number: int | None = None, location: tuple[str | int, ...] = ()) -> None:

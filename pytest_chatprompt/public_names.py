@@ -52,9 +52,12 @@ from pytest_chatprompt.evalfile.case import (
 )
 from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
 from pytest_chatprompt.evalfile.message import (
+    AudioPart as AudioPart,
+    DocumentPart as DocumentPart,
     EvalMessage as EvalMessage,
     FilePart as FilePart,
     FunctionCall as FunctionCall,
+    ImagePart as ImagePart,
     Part as Part,
     Role as Role,
     TextPart as TextPart,
@@ -80,6 +83,7 @@ from pytest_chatprompt.prompt.conversion import (
     convert_to_chat_prompt as convert_to_chat_prompt,
 )
 from pytest_chatprompt.prompt.file_reader import FileReader as FileReader
+from pytest_chatprompt.prompt.media import Media as Media
 from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
     build_request as build_request,
@@ -114,6 +118,7 @@ from pytest_chatprompt.providers.chat.base import (
 from pytest_chatprompt.providers.chat.gemini import (
     GeminiProvider as GeminiProvider,
 )
+from pytest_chatprompt.providers.chat.media_support import MediaSupport as MediaSupport
 from pytest_chatprompt.providers.chat.openai import (
     MaxTokensParameter as MaxTokensParameter,
     OpenAIProvider as OpenAIProvider,

@@ -26,6 +26,7 @@ from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.dataset import READERS
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
+from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.evalfile.target_fields import AGENTS, CHAT_FIELDS
@@ -39,6 +40,7 @@ from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, Run, run
+from tests.media import PNG
 from tests.providers.agents.fake_agents import write_executable
 from tests.server import CHAT_REPLY, Server
 
@@ -120,7 +122,7 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=31)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=34)
 
 
 def test_the_recording_of_the_example_is_replayed_whatever_day_it_is(example: Run) -> None:
@@ -138,7 +140,7 @@ def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(exa
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=28, failed=3)
+    result.assert_outcomes(passed=31, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",
@@ -195,9 +197,29 @@ def test_the_eval_file_of_the_readme_sends_what_the_conversion_shows(run: Run) -
 
 
 def test_the_tool_calls_of_the_page_on_eval_files_run(run: Run) -> None:
-    (eval_file,) = blocks("docs/eval-files.md", "yaml", before="## Settings, tools and formats")
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", before="## Images, documents and audio")
     run.write({"a.eval.yaml": f"provider: [azure, openai, anthropic, gemini]\n{eval_file}"})
     run.update().assert_outcomes(passed=4)
+
+
+def test_the_images_of_the_page_on_eval_files_run(run: Run) -> None:
+    after, before = "## Images, documents and audio", "## Settings, tools and formats"
+    (eval_file,) = blocks("docs/eval-files.md", "yaml", after=after, before=before)
+    run.write({"a.eval.yaml": eval_file})
+    (run.path / "kettle.png").write_bytes(PNG)
+    run.update().assert_outcomes(passed=3)
+
+
+def test_the_table_of_media_is_the_tables_of_the_apis() -> None:
+    rows = table("docs/providers.md", after="## Images, documents and audio")
+    in_table = {quoted(kind)[0]: cells for kind, *cells in rows}
+    assert list(in_table) == list(MEDIA_TYPES)
+    for kind, cells in in_table.items():
+        for name, cell in zip(("openai", "azure", "anthropic", "gemini"), cells, strict=True):
+            provider = PROVIDERS[name]
+            assert issubclass(provider, ChatProvider)
+            support = {key: support for key, support in provider.media.items() if key == kind}.get(cast(Any, kind))
+            assert cell == ("no" if support is None else "file, URL" if support.takes_urls else "file")
 
 
 def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:

@@ -7,6 +7,7 @@ wrong there and what to write instead. Pure functions; `loader` and `agentv` cal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from pydantic import ValidationError
@@ -119,8 +120,8 @@ def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:
     if "type" not in part.value:
-        usages = " or ".join(part_model.usage for part_model in PART_MODELS.values())
-        return part.position, f"a part must be {usages}"
+        *others, last = (part_model.usage for part_model in PART_MODELS.values())
+        return part.position, f"a part must be {', '.join(others)} or {last}"
     part_type = part.find(("type",))
     suggestion = did_you_mean(part_type.text, PART_MODELS) or f"the part types are {', '.join(PART_MODELS)}"
     return part_type.position, f"unknown part type: {describe_value(part_type)}; {suggestion}"
@@ -175,9 +176,10 @@ def _explain_unknown_key(key: str, owner: type[StrictModel]) -> str:
 def _key_path(location: tuple[str | int, ...]) -> str:
     """A location as messages show it, without tags of unions: `('tool_calls', 0, 'id')` is `'tool_calls[0].id'`."""
     path = ""
-    for step in location:
+    for previous, step in pairwise(("", *location)):
         if isinstance(step, int):
             path += f"[{step}]"
-        elif step not in _UNION_TAGS and not step.startswith("<"):
+        # Behind the type of a part stands one of its keys, which may be called as a type is.
+        elif previous in PART_MODELS or (step not in _UNION_TAGS and not step.startswith("<")):
             path += f".{step}"
     return repr(path.removeprefix("."))

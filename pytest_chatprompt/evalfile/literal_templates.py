@@ -11,6 +11,7 @@ from typing import Final
 
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.message import TextPart
 
 # A variable, perhaps with an attribute or a filter; not the braces of code.
 _VARIABLE: Final = re.compile(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}")
@@ -49,6 +50,9 @@ def _texts(case: EvalCase) -> Iterator[tuple[tuple[str | int, ...], str]]:
         if isinstance(message.content, str):
             yield location, message.content
         else:
-            yield from (((*location, number, "value"), part.value) for number, part in enumerate(message.parts))
+            for number, part in enumerate(message.parts):
+                yield (*location, number, "value"), part.value
+                if isinstance(part, TextPart) and part.file is not None:
+                    yield (*location, number, "file"), part.file
     if case.system_prompt is not None:
         yield ("metadata", "systemPrompt"), case.system_prompt

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
 from pytest_chatprompt.evalfile.json_data import check_json
 from pytest_chatprompt.evalfile.json_text import to_json_text
+from pytest_chatprompt.evalfile.media_types import MediaKind
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf, value_kind
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -25,16 +26,28 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 
 
 class TextPart(StrictModel):
-    """A part that is text; it is sent exactly as written.
+    """A part that is text; it is sent exactly as written, or as it is in a file (rule A8).
 
     Attributes:
-        value: the text, which may be empty.
+        value: the text, which may be empty; `""` for the text of a file.
+        file: the path of the file as the author wrote it; `None` for a text that stands here.
     """
 
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["file"]}]})
     usage: ClassVar[str] = "{type: text, value: ...}"
 
     type: Literal["text"] = "text"
-    value: str
+    value: str = ""
+    file: NonEmptyString | None = None
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        given = {"value", "file"} & self.model_fields_set
+        if not given:
+            raise PydanticCustomError("invalid_value", "missing key 'value'")
+        if len(given) > 1:
+            raise PydanticCustomError("invalid_value", "a text has a 'value' or a 'file', not both; remove one")
+        return self
 
 
 class FilePart(StrictModel):
@@ -50,9 +63,50 @@ class FilePart(StrictModel):
     value: NonEmptyString
 
 
-Part = TextPart | FilePart
+class MediaPart(StrictModel):
+    """A part that is sent as bytes: base class of images, documents and sounds.
+
+    Attributes:
+        value: the path of a file, an https URL or a `data:` URL, as the author wrote it; never empty.
+    """
+
+    type: MediaKind
+    value: NonEmptyString
+
+
+class ImagePart(MediaPart):
+    """A part that is an image: PNG, JPEG, WebP or GIF."""
+
+    usage: ClassVar[str] = "{type: image, value: PATH}"
+
+    type: Literal["image"] = "image"
+
+
+class DocumentPart(MediaPart):
+    """A part that is a document: PDF."""
+
+    usage: ClassVar[str] = "{type: document, value: PATH}"
+
+    type: Literal["document"] = "document"
+
+
+class AudioPart(MediaPart):
+    """A part that is a sound: WAV or MP3."""
+
+    usage: ClassVar[str] = "{type: audio, value: PATH}"
+
+    type: Literal["audio"] = "audio"
+
+
+Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart
 # By `type`. Error messages list each model's `usage`.
-PART_MODELS: Final[dict[str, type[Part]]] = {"text": TextPart, "file": FilePart}
+PART_MODELS: Final[dict[str, type[Part]]] = {
+    "text": TextPart,
+    "file": FilePart,
+    "image": ImagePart,
+    "document": DocumentPart,
+    "audio": AudioPart,
+}
 
 
 class FunctionCall(StrictModel):

@@ -4,7 +4,7 @@ In: a case and a row. Out: the case as if its author had written the rendered te
 of each problem: that of the template, and that of the row. `case_template` calls it when the case runs.
 
 Which texts are templates stands in `_RENDERERS`, by key of the case. A new one, such as the values of checks, has its
-function and its line there; a part that names its text otherwise than `value` belongs into `_part`.
+function and its line there; a part that names its text otherwise than `value` or `file` belongs into `_part`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
-from pytest_chatprompt.evalfile.message import EvalMessage, FilePart, Part
+from pytest_chatprompt.evalfile.message import EvalMessage, Part, TextPart
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.scalar_position import position_in_scalar
 from pytest_chatprompt.evalfile.yaml_tree import Node
@@ -145,11 +145,13 @@ def _data(renderer: _Renderer, data: Any, location: _Location) -> Any:
 
 
 def _part(renderer: _Renderer, part: Part, location: _Location) -> Part:
-    location = (*location, "value")
-    value = renderer.render(part.value, location)
-    if isinstance(part, FilePart) and not value.strip():
-        renderer.report("the path of the file is empty once its variables are filled in", location, part.value)
-    return part.model_copy(update={"value": value})
+    key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
+    template = getattr(part, key)
+    location = (*location, key)
+    value = renderer.render(template, location)
+    if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
+        renderer.report("the path of the file is empty once its variables are filled in", location, template)
+    return part.model_copy(update={key: value})
 
 
 _RENDERERS: Final[dict[str, Callable[[_Renderer, Any, _Location], Any]]] = {

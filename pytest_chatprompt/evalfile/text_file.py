@@ -1,6 +1,6 @@
 """Text files, read safely: every file that this package reads for a case goes through here.
 
-In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark.
+In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark; the bytes of media.
 Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
 `yaml_file`, `dataset` and `prompt.file_reader` call it.
 """
@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from pytest_chatprompt.evalfile.media_types import sniff_media_type
+
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
 # Opening a pipe waits until somebody writes to it. Windows has no such flag.
@@ -28,11 +30,13 @@ class TextFileError(Exception):
         reason: why, to be put after the file's name, such as `is a folder`.
         line: 1-based; 1 unless one position of the file is to blame.
         column: 1-based, in bytes.
+        media_type: of its content, if that is an image, a document or a sound; else `""`.
     """
 
-    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+    def __init__(self, reason: str, line: int = 1, column: int = 1, media_type: str = "") -> None:
         self.line = line
         self.column = column
+        self.media_type = media_type
         super().__init__(reason)
 
 
@@ -50,14 +54,28 @@ def read_text(path: Path, root: Path) -> str:
         TextFileError: the file is a folder, a device or a pipe, is larger than `MAX_BYTES`, cannot be opened, is not
             valid UTF-8, or is a link that leads out of the root folder.
     """
-    _refuse_link_outside(path, root)
-    content = read_regular_file(path, MAX_BYTES)
+    content = read_bytes(path, root)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start]
         line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise TextFileError(f"is not valid UTF-8 (byte 0x{content[error.start]:02X})", line, column) from error
+        reason = f"is not valid UTF-8 (byte 0x{content[error.start]:02X})"
+        raise TextFileError(reason, line, column, sniff_media_type(content)) from error
+
+
+def read_bytes(path: Path, root: Path) -> bytes:
+    """Read a file of any content.
+
+    Args:
+        path: the file. If it is inside the root folder, the target of its links must be inside too.
+        root: pytest's root folder.
+
+    Raises:
+        TextFileError: as in `read_text`, whatever the content is.
+    """
+    _refuse_link_outside(path, root)
+    return read_regular_file(path, MAX_BYTES)
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Attachments: the files that a case names, with their text (rules A3, A4 and B1).
+"""Attachments: the files that a case names, with their text or their bytes (rules A3, A4, A8 and B1).
 
 In: a case and the run's file reader. Out: an `Attachment` for each file, by its path as the author wrote it.
 `request` calls `read_attachments` when the case runs; the modules that render messages look the files up.
@@ -7,31 +7,38 @@ In: a case and the run's file reader. Out: an `Attachment` for each file, by its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
-from pytest_chatprompt.evalfile.message import FilePart
+from pytest_chatprompt.evalfile.media_types import kind_of_media_type, kind_with_article
+from pytest_chatprompt.evalfile.message import MediaPart, Part, TextPart
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
 from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
+from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that a case names, with its text.
+    """A file that a case names, with what its parts need of it.
 
     Args:
         name: its path as the author wrote it, with `/`.
         path: where it was found, absolute.
-        content: its text by rule A4: CRLF as LF, without line breaks at the very end.
+        content: its text by rule A4: CRLF as LF, without line breaks at the very end; `""` if no part attaches it.
         pattern: the pattern that makes it a guideline; `None` if it is not one.
+        verbatim: its text by rule A8: with the line breaks at the very end; `""` if no part is this text.
+        media: the image, document or sound that it is; `None` if no part sends it as one.
     """
 
     name: str
     path: Path
-    content: str
+    content: str = ""
     pattern: str | None = None
+    verbatim: str = ""
+    media: Media | None = None
 
     @property
     def is_guideline(self) -> bool:
@@ -50,27 +57,52 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
         The attachments by path as written, in the order of first mention; empty if the case names no file.
 
     Raises:
-        EvalFileError: files are missing, unreadable or outside the root folder; one problem for each such part.
+        EvalFileError: files are missing, unreadable or outside the root folder, or no media of their type; one problem
+            for each such part.
     """
     __tracebackhide__ = True
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
+    seen: set[tuple[str, str]] = set()
     for message_index, message in enumerate(case.input_messages):
         for part_index, part in enumerate(message.parts):
-            if not isinstance(part, FilePart) or part.value in attachments:
+            key = "file" if isinstance(part, TextPart) else "value"
+            written: str | None = getattr(part, key)
+            if written is None or (part.type, written) in seen:
                 continue
             try:
-                attachments[part.value] = _read_attachment(part, case, reader)
-            except AttachmentError as error:
-                location = ("input_messages", message_index, "content", part_index, "value")
+                fields = _read_part(part, written, case, reader)
+            except (AttachmentError, MediaError) as error:
+                location = ("input_messages", message_index, "content", part_index, key)
                 diagnostics.append(case_diagnostic(case, str(error), *location))
+                continue
+            seen.add((part.type, written))
+            if fields and written in attachments:
+                attachments[written] = replace(attachments[written], **fields)
+            elif fields:
+                attachments[written] = Attachment(**fields)
     if diagnostics:
         raise EvalFileError(diagnostics)
     return attachments
 
 
-def _read_attachment(part: FilePart, case: EvalCase, reader: FileReader) -> Attachment:
-    name = part.value.replace("\\", "/")
+def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> dict[str, Any]:
+    """What a part needs of the file that it names, as fields of an `Attachment`; empty if it is a URL."""
+    if isinstance(part, MediaPart) and media_of_url(part.type, written) is not None:
+        return {}
+    name = written.replace("\\", "/")
     found = reader.find(name, case.path.parent)
+    fields: dict[str, Any] = {"name": name, "path": found.path}
+    match part:
+        case MediaPart():
+            return fields | {"media": media_of_file(part.type, name, reader.read_bytes(found.path, name))}
+        case TextPart():
+            return fields | {"verbatim": reader.read_verbatim(found.path, name)}
     pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
-    return Attachment(name, found.path, reader.read(found.path, name), pattern)
+    try:
+        return fields | {"content": reader.read(found.path, name), "pattern": pattern}
+    except AttachmentError as error:
+        kind = kind_of_media_type(error.media_type)
+        if kind is None:
+            raise
+        raise AttachmentError(f"{error}; to send it as {kind_with_article(kind)}, write type: {kind}") from error

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_chatprompt.evalfile.message import Role, ToolCall
+from pytest_chatprompt.prompt.content import Content, content_text
+from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.wording import message_numbers
 
 DEFAULT_SYSTEM_PROMPT: Final = "You are a careful assistant."
@@ -21,7 +23,8 @@ class ChatMessage:
 
     Args:
         role: who speaks: `system`, `user`, `assistant` or `tool`.
-        content: the text; `None` only beside `tool_calls` or `tool_call_id`.
+        content: the text; a tuple of texts and `Media` if there are media in it; `None` only beside `tool_calls` or
+            `tool_call_id`.
         name: the speaker's name, for APIs that accept one.
         tool_calls: the calls that an assistant message makes; empty for none.
         tool_call_id: the id of the call that a tool message answers.
@@ -30,15 +33,32 @@ class ChatMessage:
     """
 
     role: Role
-    content: str | None
+    content: Content
     name: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     number: int | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def text(self) -> str:
+        """The content as text, with a line such as `<Image: ./screen.png>` for each of the media; `""` for none."""
+        return content_text(self.content)
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The images, documents and sounds in the content."""
+        parts = self.content if isinstance(self.content, tuple) else ()
+        return tuple(part for part in parts if isinstance(part, Media))
+
     def as_dict(self) -> dict[str, Any]:
-        """The message as JSON data: `role` and `content` always, the other fields only if they are set."""
-        data: dict[str, Any] = {"role": self.role, "content": self.content}
+        """The message as JSON data: `role` and `content` always, the other fields only if they are set.
+
+        A content with media is a list of parts, in the shape of an eval file.
+        """
+        content: Any = self.content
+        if isinstance(content, tuple):
+            content = [part.as_dict() if isinstance(part, Media) else _text_part(part) for part in content]
+        data: dict[str, Any] = {"role": self.role, "content": content}
         if self.name is not None:
             data["name"] = self.name
         if self.tool_calls:
@@ -49,6 +69,10 @@ class ChatMessage:
 
 
 ChatPrompt = tuple[ChatMessage, ...]
+
+
+def _text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "value": text}
 
 
 def describe_messages(messages: Sequence[ChatMessage]) -> str:

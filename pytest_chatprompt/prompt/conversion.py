@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.content import ContentPart, content_parts, join_parts
 from pytest_chatprompt.prompt.guidelines import guideline_block
 from pytest_chatprompt.prompt.parts import is_blank
 from pytest_chatprompt.prompt.rendering import RenderedMessage, render_messages
@@ -73,12 +74,12 @@ def convert(
     guidelines = _unique_guidelines(messages)
     block = guideline_block(guidelines)
     if system_messages:
-        prompt = "\n\n".join(message.content or "" for message in system_messages)
+        prompt = [part for message in system_messages for part in content_parts(message.content)]
     elif system_prompt is not None:
-        prompt = system_prompt
+        prompt = [system_prompt]
     else:
-        prompt = (default_system_prompt or "") if block else ""
-    content = "\n\n".join(text for text in (prompt, block) if text)
+        prompt = [default_system_prompt or ""] if block else []
+    content = join_parts((part for part in (*prompt, block) if part), "\n\n")
     system = [_system_message(content, system_messages)] if content else []
     adjustments = list(_adjustments(messages, system_messages))
     if system_messages and system_prompt:
@@ -97,7 +98,7 @@ def _unique_guidelines(messages: Sequence[RenderedMessage]) -> tuple[Attachment,
     return tuple(first_mentions.values())
 
 
-def _system_message(content: str, system_messages: Sequence[RenderedMessage]) -> ChatMessage:
+def _system_message(content: str | tuple[ContentPart, ...], system_messages: Sequence[RenderedMessage]) -> ChatMessage:
     if len(system_messages) == 1:
         (only,) = system_messages
         return ChatMessage("system", content, name=only.source.name, number=only.number)

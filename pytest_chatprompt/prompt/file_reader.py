@@ -1,6 +1,6 @@
 """The file reader: finds and reads the files that cases name, inside the root folder only (rules A4 and F).
 
-In: a path as an author wrote it, and the folder of the eval file. Out: where the file is, and its text.
+In: a path as an author wrote it, and the folder of the eval file. Out: where the file is, and its text or bytes.
 One reader serves a whole run and reads each file once. `attachments` calls it; the session of a run makes it.
 """
 
@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.evalfile.file_search import FileSearchError, ResolvedFile, find_file
-from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
+from pytest_chatprompt.evalfile.text_file import TextFileError, read_bytes, read_text
+
+# What is kept of media; texts are kept all.
+_MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
 
 
 class AttachmentError(Exception):
-    """A file that a case names is missing, outside the root folder, or not text."""
+    """A file that a case names is missing, outside the root folder, or not text.
+
+    Args:
+        text: what is wrong, and what to do.
+        media_type: of a file that is an image, a document or a sound, and no text; else `""`.
+    """
+
+    def __init__(self, text: str, media_type: str = "") -> None:
+        self.media_type = media_type
+        super().__init__(text)
 
 
 @dataclass(slots=True)
@@ -28,7 +40,9 @@ class FileReader:
     """
 
     root: Path
-    _texts: dict[Path, str] = field(default_factory=dict)
+    # Each text without the line breaks at its end, and these.
+    _texts: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    _contents: dict[Path, bytes] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
     _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
     _parsed: dict[Hashable, Any] = field(default_factory=dict)
@@ -65,12 +79,41 @@ class FileReader:
         Raises:
             AttachmentError: it cannot be read as text.
         """
-        if path not in self._texts:
+        return self._read_text(path, name)[0]
+
+    def read_verbatim(self, path: Path, name: str) -> str:
+        """Do as `read` does, and keep the line breaks at the very end (rule A8)."""
+        return "".join(self._read_text(path, name))
+
+    def read_bytes(self, path: Path, name: str) -> bytes:
+        """Read a file of any content that `find` found.
+
+        Args:
+            path: the file.
+            name: the path as the author wrote it, for error messages.
+
+        Raises:
+            AttachmentError: it cannot be read.
+        """
+        if path not in self._contents:
             try:
-                text = read_text(path, self.root)
+                content = read_bytes(path, self.root)
             except TextFileError as error:
                 raise AttachmentError(f"file {name} {error}") from error
-            self._texts[path] = text.replace("\r\n", "\n").rstrip("\n")
+            # A run over thousands of images must not hold all of them; one that is needed again is read again.
+            while self._contents and sum(map(len, self._contents.values())) + len(content) > _MAX_KEPT_BYTES:
+                del self._contents[next(iter(self._contents))]
+            self._contents[path] = content
+        return self._contents[path]
+
+    def _read_text(self, path: Path, name: str) -> tuple[str, str]:
+        if path not in self._texts:
+            try:
+                text = read_text(path, self.root).replace("\r\n", "\n")
+            except TextFileError as error:
+                raise AttachmentError(f"file {name} {error}", error.media_type) from error
+            stripped = text.rstrip("\n")
+            self._texts[path] = stripped, text[len(stripped) :]
         return self._texts[path]
 
     def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:

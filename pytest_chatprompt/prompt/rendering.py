@@ -1,4 +1,4 @@
-"""Rendering: each message of a case as one text, with its files filled in (rules A and B5).
+"""Rendering: the content of each message of a case, with its files filled in (rules A and B5).
 
 In: messages and attachments. Out: a `RenderedMessage` for each message; the ones that are not sent say why.
 Pure functions; `request` and `conversion` call `render_messages`, and `transcript` reads the result.
@@ -7,22 +7,24 @@ Pure functions; `request` and `conversion` call `render_messages`, and `transcri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
 from pytest_chatprompt.prompt.attachments import Attachment
+from pytest_chatprompt.prompt.content import Content, ContentPart, join_parts
+from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.prompt.parts import Attachments, is_blank, render_part
 from pytest_chatprompt.wording import about_message
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedMessage:
-    """A message with its parts joined into one text.
+    """A message with its texts joined, and its media between them.
 
     Args:
         number: 1-based, among the messages of the case.
         source: the message as the author wrote it.
-        content: the text to send; `None` where the author wrote `null`.
+        content: the text to send, or texts and media in order; `None` where the author wrote `null`.
         guidelines: the guidelines that it names, in order; one that is named twice is in it twice.
         drop_reason: why the message is not sent; `""` if it is sent.
         adjustments: how the text differs from what the author wrote, for the snapshot's `adjustments`.
@@ -30,7 +32,7 @@ class RenderedMessage:
 
     number: int
     source: EvalMessage
-    content: str | None
+    content: Content
     guidelines: tuple[Attachment, ...] = ()
     drop_reason: str = ""
     adjustments: tuple[str, ...] = ()
@@ -56,20 +58,22 @@ def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -
 def _render(
     number: int, message: EvalMessage, attachments: Attachments, *, keep_references: bool = False
 ) -> RenderedMessage:
-    texts: list[str] = []
+    parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []
     for part_number, part in enumerate(message.parts, start=1):
-        text = render_part(part, attachments)
-        if is_blank(text):
+        rendered = render_part(part, attachments)
+        if isinstance(rendered, str) and is_blank(rendered):
             blank_parts.append(part_number)
             continue
-        texts.append(text)
+        if isinstance(rendered, Media):
+            rendered = replace(rendered, place=(number, part_number))
+        parts.append(rendered)
         if isinstance(part, FilePart) and attachments[part.value].is_guideline:
             guidelines.append(attachments[part.value])
-    content = None if message.content is None else "\n".join(texts)
-    only_guidelines = len(guidelines) == len(texts) and not keep_references
-    drop_reason = _drop_reason(message, is_empty=not texts, only_guidelines=only_guidelines)
+    content = None if message.content is None else join_parts(parts, "\n")
+    only_guidelines = len(guidelines) == len(parts) and not keep_references
+    drop_reason = _drop_reason(message, is_empty=not parts, only_guidelines=only_guidelines)
     if drop_reason:
         adjustments = [about_message(number, f"dropped, {drop_reason}")]
     elif not isinstance(message.content, str):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pytest_chatprompt.prompt.content import content_text
 from pytest_chatprompt.prompt.rendering import RenderedMessage
 
 
@@ -47,7 +48,7 @@ def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
 
 def _turn(message: RenderedMessage) -> TranscriptTurn:
     calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-    return TranscriptTurn(message.source.role, message.content or "", calls)
+    return TranscriptTurn(message.source.role, content_text(message.content), calls)
 
 
 def _marked(turn: TranscriptTurn) -> str:

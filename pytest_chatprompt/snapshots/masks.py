@@ -1,4 +1,4 @@
-"""Masks: what a snapshot shows in place of what differs from run to run.
+"""Masks: what a snapshot shows in place of what differs from run to run, and of the bytes of media.
 
 The mapping of the fixture `eval_masks` and JSON data come in; the data comes out with its string values masked. Keys
 are never masked. Pure; `items` masks whatever is compared, hashed or searched for secrets.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_chatprompt.errors import MaskError
+from pytest_chatprompt.snapshots.media import elide_media
 
 Replacement = str | Callable[[re.Match[str]], str]
 
@@ -46,11 +47,12 @@ class Masks:
         return cls(tuple((_compile(pattern), _check(pattern, shown)) for pattern, shown in masks.items()))
 
     def apply(self, data: Any) -> Any:
-        """Mask every string value of JSON data; gives the same object if there are no masks.
+        """Describe media and mask every string value of JSON data; gives the same object if there is neither.
 
         Raises:
             MaskError: a replacement is invalid for what its expression matched.
         """
+        data = elide_media(data)
         return self._masked(data) if self.patterns else data
 
     def _masked(self, data: Any) -> Any:

@@ -123,8 +123,8 @@ def case_problems(project: Project, body: str) -> list[str]:
         pytest.param(
             "input_messages: [{role: user, content: [{type: video, value: x}, {type: 3, value: x}]}]",
             [
-                "3:52: case 'a': unknown part type: 'video'; the part types are text, file",
-                "3:77: case 'a': unknown part type: the number 3; the part types are text, file",
+                "3:52: case 'a': unknown part type: 'video'; the part types are text, file, image, document, audio",
+                "3:77: case 'a': unknown part type: the number 3; the part types are text, file, image, document, audio",
             ],
             id="an unknown type of part",
         ),
@@ -135,8 +135,37 @@ def case_problems(project: Project, body: str) -> list[str]:
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{value: x}]}]",
-            ["3:45: case 'a': a part must be {type: text, value: ...} or {type: file, value: PATH}"],
+            [
+                "3:45: case 'a': a part must be {type: text, value: ...}, {type: file, value: PATH}, "
+                "{type: image, value: PATH}, {type: document, value: PATH} or {type: audio, value: PATH}"
+            ],
             id="a part without type",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: text}, {type: text, value: x, file: y}]}]",
+            [
+                "3:45: case 'a': missing key 'value'",
+                "3:59: case 'a': a text has a 'value' or a 'file', not both; remove one",
+            ],
+            id="a text without a text, or with two",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: text, file: 3}, {type: text, file: ''}]}]",
+            [
+                "3:64: case 'a': 'input_messages[0].content[0].file' must be a string, but is the number 3; "
+                "put it in quotes if you mean text",
+                "3:87: case 'a': 'input_messages[0].content[1].file' is empty",
+            ],
+            id="a text whose file is no path",
+        ),
+        pytest.param(
+            "input_messages: [{role: user, content: [{type: image, value: ''}, {type: image, file: x.png}]}]",
+            [
+                "3:66: case 'a': 'input_messages[0].content[0].value' is empty",
+                "3:71: case 'a': missing key 'value'",
+                "3:85: case 'a': unknown key 'file'",
+            ],
+            id="an image without a path",
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{type: file, valeu: x}]}]",

@@ -30,6 +30,11 @@ def found(project: Project, text: str) -> str | None:
             "3:89: case 'a': {{name|lower}}",
             id="a path with a filter",
         ),
+        pytest.param(
+            "[{role: user, content: [{type: text, file: '{{ name }}.txt'}]}]",
+            "3:64: case 'a': {{ name }}",
+            id="the file of a text",
+        ),
         pytest.param("[{role: user, content: '{{- city.name -}}'}]", "3:44: case 'a': {{- city.name -}}", id="an attribute"),
     ],
 )  # fmt: skip

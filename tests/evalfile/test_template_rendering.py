@@ -13,6 +13,7 @@ from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case_template import CaseTemplate, written_cases
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from tests.conftest import Project
+from tests.media import PNG
 
 HELLO = "input_messages: [{role: user, content: 'Hello {{ name }}!'}]"
 
@@ -257,3 +258,33 @@ def test_jinja_is_imported_only_by_a_text_with_a_template(project: Project) -> N
     )
     command = [sys.executable, "-c", script, str(project.root)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "Hello x! True\n"
+
+
+def test_a9_the_paths_of_media_and_of_texts_in_files_are_templates_and_the_texts_are_not(project: Project) -> None:
+    project.write("ada.txt", "{{ name }}")
+    project.write("ada.png", PNG)
+    request = project.request(
+        """
+vars: {name: ada, host: x.example}
+input_messages:
+  - role: user
+    content:
+      - {type: text, file: "/{{ name }}.txt"}
+      - {type: image, value: "/{{ name }}.png"}
+      - {type: image, value: "https://{{ host }}/a.png"}
+"""
+    )
+    assert request.question == "{{ name }}\n<Image: /ada.png>\n<Image: https://x.example/a.png>"
+
+
+def test_the_path_of_media_or_of_a_text_that_is_empty_once_rendered_is_an_error(project: Project) -> None:
+    text = """
+vars: {empty: ""}
+evalcases:
+  - id: a
+    input_messages:
+      - role: user
+        content: [{type: text, file: "{{ empty }}"}, {type: image, value: " {{ empty }}"}, {type: text, value: "{{ empty }}"}]
+"""
+    empty = "case 'a': the path of the file is empty once its variables are filled in"
+    assert problems(project, text) == [f"a.eval.yaml:7:39: {empty}", f"a.eval.yaml:7:76: {empty}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from pytest_chatprompt import EvalFileError
 from pytest_chatprompt.prompt.attachments import Attachment, read_attachments
 from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.media import Media
 from tests.conftest import Project
+from tests.media import PDF, PNG, data_url
 
 
 def attached(project: Project, *names: str, patterns: str = "[]") -> dict[str, Attachment]:
@@ -142,3 +145,97 @@ def test_f2_a_path_that_leaves_the_root_and_leads_back_by_a_link_is_followed(tmp
     (tmp_path / "link").symlink_to(project.root / "guide")
     attachments = attached(project, "../../link/x.md", patterns='["guide/*"]')
     assert attachments["../../link/x.md"].pattern == "guide/*"
+
+
+# --- media, and texts that stand in files
+
+
+def read_parts(project: Project, *parts: str) -> Mapping[str, Attachment]:
+    """Read the files that the parts of one message name, in YAML's flow style."""
+    content = "".join(f"      - {part}\n" for part in parts)
+    case = project.case(f"input_messages:\n  - role: user\n    content:\n{content}")
+    return read_attachments(case, FileReader(project.root))
+
+
+def errors_of(project: Project, *parts: str) -> list[str]:
+    with pytest.raises(EvalFileError) as caught:
+        read_parts(project, *parts)
+    return str(caught.value).splitlines()
+
+
+def test_media_are_found_as_other_files_are(project: Project) -> None:
+    screen, report = project.write("media/x.png", PNG), project.write("evals/r.pdf", PDF)
+    attachments = read_parts(
+        project,
+        "{type: image, value: /media/x.png}",
+        "{type: document, value: r.pdf}",
+        "{type: image, value: /media/x.png}",
+    )
+    assert attachments == {
+        "/media/x.png": Attachment("/media/x.png", screen, media=Media("image", "/media/x.png", "image/png", PNG)),
+        "r.pdf": Attachment("r.pdf", report, media=Media("document", "r.pdf", "application/pdf", PDF)),
+    }
+
+
+def test_urls_are_no_files(project: Project) -> None:
+    parts = ("{type: image, value: 'https://x.example/a.png'}", f"{{type: image, value: '{data_url(PNG)}'}}")
+    assert read_parts(project, *parts) == {}
+
+
+def test_one_file_may_be_a_text_an_attachment_and_a_document(project: Project) -> None:
+    ascii_pdf = b"%PDF-1.7\n\n"
+    path = project.write("evals/a.pdf", ascii_pdf)
+    parts = ("{type: text, file: a.pdf}", "{type: document, value: a.pdf}", "{type: file, value: a.pdf}")
+    media = Media("document", "a.pdf", "application/pdf", ascii_pdf)
+    expected = Attachment("a.pdf", path, "%PDF-1.7", None, "%PDF-1.7\n\n", media)
+    assert read_parts(project, *parts) == {"a.pdf": expected}
+    assert read_parts(project, *reversed(parts)) == {"a.pdf": expected}
+
+
+def test_a_text_from_a_file_is_no_guideline(project: Project) -> None:
+    project.write("evals/a.md", "A\n")
+    case = project.case(
+        'guideline_patterns: ["**/*.md"]\ninput_messages: [{role: user, content: [{type: text, file: a.md}]}]'
+    )
+    assert not read_attachments(case, FileReader(project.root))["a.md"].is_guideline
+
+
+def test_f3_each_file_that_cannot_be_sent_is_reported_at_its_part(project: Project) -> None:
+    project.write("evals/a.png", PNG)
+    project.write("evals/a.txt", "hello")
+    project.write("evals/b.txt", b"\xff")
+    os.mkfifo(project.root / "evals" / "pipe")
+    (project.root / "evals" / "loop").symlink_to("loop")
+    with (project.root / "evals" / "large.png").open("wb") as file:
+        file.truncate(20 * 1024 * 1024 + 1)
+    assert errors_of(
+        project,
+        "{type: image, value: nope.png}",
+        "{type: image, value: a.txt}",
+        "{type: document, value: ./a.png}",
+        "{type: audio, value: ..}",
+        "{type: audio, value: pipe}",
+        "{type: image, value: loop}",
+        "{type: image, value: large.png}",
+        "{type: image, value: 'http://x.example/a.png'}",
+        "{type: text, file: nope.txt}",
+        "{type: text, file: b.txt}",
+        "{type: text, file: a.png}",
+        "{type: file, value: a.png}",
+    ) == [
+        f"evals/a.eval.yaml:{line}: case 'a': {text}"
+        for line, text in (
+            ("7:34", "file nope.png not found; tried evals/nope.png, nope.png"),
+            ("8:34", "file a.txt is not an image; it must be PNG, JPEG, WebP or GIF"),
+            ("9:37", "file ./a.png is an image (image/png); write type: image"),
+            ("10:34", "file .. is a folder; name a file in it"),
+            ("11:34", "file pipe is not a regular file"),
+            ("12:34", "file loop cannot be read: Too many levels of symbolic links"),
+            ("13:34", "file large.png is larger than 20 MiB"),
+            ("14:34", "http: URLs are not sent; name a file of the project, or write an https: or a data: URL"),
+            ("15:32", "file nope.txt not found; tried evals/nope.txt, nope.txt"),
+            ("16:32", "file b.txt is not valid UTF-8 (byte 0xFF)"),
+            ("17:32", "file a.png is not valid UTF-8 (byte 0x89)"),
+            ("18:33", "file a.png is not valid UTF-8 (byte 0x89); to send it as an image, write type: image"),
+        )
+    ]

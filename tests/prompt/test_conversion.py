@@ -14,7 +14,7 @@ from tests.conftest import Project
 GUIDES = 'guideline_patterns: ["**/*.guide.md"]'
 
 
-def prompt_of(project: Project, body: str, head: str = "", default: str | None = None) -> list[tuple[str, str | None]]:
+def prompt_of(project: Project, body: str, head: str = "", default: str | None = None) -> list[tuple[str, object]]:
     request = project.request(body, head, project_system_prompt=default)
     assert request.chat_prompt is not None
     return [(message.role, message.content) for message in request.chat_prompt]

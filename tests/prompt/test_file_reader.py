@@ -52,3 +52,31 @@ def test_f2_an_eval_file_outside_the_root_cannot_name_files_beside_it(project: P
     project.write("outside/x.md", "x")
     with pytest.raises(AttachmentError, match="is outside the root folder"):
         FileReader(tmp_path / "inside").find("x.md", tmp_path / "outside")
+
+
+def test_a8_a_text_may_be_read_with_the_line_breaks_at_its_end(project: Project) -> None:
+    path = project.write("x.md", b"\xef\xbb\xbfa\r\nb\n\r\n \n")
+    reader = FileReader(project.root)
+    assert reader.read_verbatim(path, "x.md") == "a\nb\n\n \n"
+    assert reader.read(path, "x.md") == "a\nb\n\n "
+
+
+def test_f4_bytes_are_read_once_in_a_run(project: Project) -> None:
+    path = project.write("x.png", b"before")
+    reader = FileReader(project.root)
+    assert reader.read_bytes(path, "x.png") == b"before"
+    path.write_bytes(b"after")
+    assert reader.read_bytes(path, "x.png") == b"before"
+
+
+def test_a_run_over_many_images_does_not_keep_all_of_them(project: Project) -> None:
+    reader = FileReader(project.root)
+    paths = [project.write(f"{number}.png", bytes(16 * 1024 * 1024)) for number in range(5)]
+    for path in paths:
+        reader.read_bytes(path, path.name)
+    for path in paths:
+        path.write_bytes(b"changed")
+    assert [reader.read_bytes(path, path.name) for path in (paths[4], paths[0])] == [
+        bytes(16 * 1024 * 1024),
+        b"changed",
+    ]

@@ -192,13 +192,13 @@ class AgentProvider(ABC):
 
 
 def left_out(request: ProviderRequest) -> tuple[str, ...]:
-    """What an agent gets nothing of: the options of a request that only the API of a model takes.
+    """What an agent gets nothing of: the options of a request that only the API of a model takes, and `data:` URLs.
 
     Args:
         request: as the case says it.
 
     Returns:
-        A text for each option, for the snapshot's `adjustments`; empty if the request has none.
+        A text for each of them, for the snapshot's `adjustments`; empty if the request has none.
     """
     texts = [f"settings left out, an agent takes none: {', '.join(request.settings)}"] if request.settings else []
     texts += [
@@ -206,6 +206,8 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
         for key in ("tools", "tool_choice", "response_format")
         if getattr(request, key)
     ]
+    media = [media for message in request.chat_prompt or () for media in message.media if not media.source]
+    texts += [f"{each} left out, an agent takes files and https URLs" for each in media]
     return tuple(texts)
 
 

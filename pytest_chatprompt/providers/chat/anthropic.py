@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.content import Content
+from pytest_chatprompt.providers.chat.anthropic_media import ANTHROPIC_MEDIA, text_block
 from pytest_chatprompt.providers.chat.anthropic_tools import (
     anthropic_output_format,
     anthropic_tool_choice,
@@ -19,6 +21,7 @@ from pytest_chatprompt.providers.chat.anthropic_tools import (
 )
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
@@ -65,6 +68,7 @@ class AnthropicProvider(ChatProvider):
         "stop": SettingField(("stop_sequences",), to_list),
         "reasoning_effort": SettingField(("output_config", "effort"), _effort),
     }
+    media: ClassVar[MediaTable] = ANTHROPIC_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
     api_version: str
@@ -143,16 +147,22 @@ class AnthropicProvider(ChatProvider):
 def _message(turn: Turn) -> dict[str, Any]:
     if turn.results:
         blocks = [
-            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.content} for result in turn.results
+            {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
+            for result in turn.results
         ]
         return {"role": "user", "content": blocks}
     message = turn.message
-    return {"role": message.role, "content": _tool_blocks(message) if message.tool_calls else message.content}
+    return {"role": message.role, "content": _tool_blocks(message) if message.tool_calls else _content(message.content)}
+
+
+def _content(content: Content) -> Any:
+    """A text as it is, media and the texts between them as blocks."""
+    return content_blocks(content, ANTHROPIC_MEDIA, text_block) if isinstance(content, tuple) else content
 
 
 def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
     # The API refuses empty text blocks.
-    text = [{"type": "text", "text": message.content}] if message.content else []
+    text = content_blocks(message.content, ANTHROPIC_MEDIA, text_block)
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.function.name, "input": parse_arguments(call, message)}
         for call in message.tool_calls

@@ -16,10 +16,14 @@ from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.chat.media_support import MediaTable
 from pytest_chatprompt.providers.chat.openai import MaxTokensParameter, OpenAIProvider
+from pytest_chatprompt.providers.chat.openai_media import AZURE_MEDIA
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.preflight.models import ModelLimits
+from pytest_chatprompt.providers.preflight.rule import Rule
+from pytest_chatprompt.providers.preflight.rules import AZURE_RULES
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
 # The latest dated version that is generally available.
@@ -47,6 +51,8 @@ class AzureProvider(OpenAIProvider):
     vendor = "Azure OpenAI"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
+    media: ClassVar[MediaTable] = AZURE_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = AZURE_RULES
     # Users choose the names of deployments, so these say nothing about the model.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
 

@@ -23,6 +23,7 @@ from pytest_chatprompt.providers.arguments import check_settings
 from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.findings import findings_of
 from pytest_chatprompt.providers.chat.json_body import encode_json
+from pytest_chatprompt.providers.chat.media_support import check_media
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
@@ -131,6 +132,7 @@ class ChatProvider(VendorAPI):
     def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
         """The body as it is sent, with its adjustments and findings."""
         prompt = self.build_chat_prompt(request)
+        check_media(prompt, self.vendor, self.media)
         payload = add_options(self, request, self.build_payload(prompt))
         body = deep_merge(payload.body, self.extra_body)
         return body, payload.adjustments, findings_of(self, self.model_limits, request, prompt, body)

@@ -14,8 +14,10 @@ from urllib.parse import quote
 
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.gemini_media import GEMINI_MEDIA, text_part
 from pytest_chatprompt.providers.chat.gemini_tools import gemini_response_format, gemini_tool_config, gemini_tools
 from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
@@ -76,6 +78,7 @@ class GeminiProvider(ChatProvider):
         "seed": SettingField(("generationConfig", "seed")),
         "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
     }
+    media: ClassVar[MediaTable] = GEMINI_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
     api_version: str
@@ -182,9 +185,9 @@ def _content(turn: Turn) -> dict[str, Any]:
 
 
 def _parts(message: ChatMessage) -> list[dict[str, Any]]:
-    text = [{"text": message.content}] if message.content else []
+    content = content_blocks(message.content, GEMINI_MEDIA, text_part)
     calls = [
         {"functionCall": {"id": call.id, "name": call.function.name, "args": parse_arguments(call, message)}}
         for call in message.tool_calls
     ]
-    return [*text, *calls]
+    return [*content, *calls]

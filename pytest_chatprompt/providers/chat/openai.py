@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks
+from pytest_chatprompt.providers.chat.openai_media import OPENAI_MEDIA, text_part
 from pytest_chatprompt.providers.chat.openai_tools import chat_response_format, chat_tool_choice, chat_tools
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField
@@ -56,6 +58,7 @@ class OpenAIProvider(ChatProvider):
         "seed": SettingField(("seed",)),
         "reasoning_effort": SettingField(("reasoning_effort",)),
     }
+    media: ClassVar[MediaTable] = OPENAI_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
@@ -94,9 +97,15 @@ class OpenAIProvider(ChatProvider):
 
     def body_without_model(self, prompt: ChatPrompt) -> dict[str, Any]:
         """The messages and the settings, for a path that names the model already."""
-        body: dict[str, Any] = {"messages": [message.as_dict() for message in prompt]}
+        body: dict[str, Any] = {"messages": [self._message(message) for message in prompt]}
         self.settings_body(body)
         return body
+
+    def _message(self, message: ChatMessage) -> dict[str, Any]:
+        data = message.as_dict()
+        if message.media:
+            data["content"] = content_blocks(message.content, self.media, text_part)
+        return data
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""

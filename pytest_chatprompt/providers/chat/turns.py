@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, describe_messages
+from pytest_chatprompt.prompt.content import ContentPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,12 @@ class ToolResult:
     Args:
         call_id: the id of that call.
         function_name: the name of the function that was called.
-        content: the result; `""` for none.
+        content: the result, or texts and media; `""` for none.
     """
 
     call_id: str
     function_name: str
-    content: str
+    content: str | tuple[ContentPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def split_prompt(prompt: ChatPrompt, vendor: str) -> SplitPrompt:
     Raises:
         PayloadError: there are system messages only, or a tool message answers no earlier call.
     """
-    system = "\n\n".join(message.content or "" for message in prompt if message.role == "system")
+    system = "\n\n".join(message.text for message in prompt if message.role == "system")
     messages = [message for message in prompt if message.role != "system"]
     if not messages:
         raise PayloadError(

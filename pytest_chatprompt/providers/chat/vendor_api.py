@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.chat.media_support import MediaTable
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.preflight.models import ModelLimits
@@ -33,6 +34,7 @@ class VendorAPI(ABC):
             needs a route of its own.
         setting_fields: where the API's body has the settings, by the setting's name, in the order of the body; it lacks
             the others. `model` and `extra_body` are no fields of it: each API has them.
+        media: which images, documents and sounds it takes, by their kind; it lacks the others. None by default.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.
         model: the model's name; `""` for an API that has no models.
@@ -46,6 +48,7 @@ class VendorAPI(ABC):
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}
     setting_fields: Mapping[str, SettingField] = {}
+    media: ClassVar[MediaTable] = {}
     rules: ClassVar[tuple[Rule, ...]] = ()
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
     model: str

@@ -19,7 +19,7 @@ from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 RuleLocation = tuple[str | int, ...]
 # One place that breaks a rule: the message or the location (`None` if it is neither), and the finding's text.
 Violation = tuple[ChatMessage | RuleLocation | None, str]
-Topic = Literal["anything", "tool calls", "definitions"]
+Topic = Literal["anything", "tool calls", "definitions", "media"]
 RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
 
 
@@ -33,7 +33,7 @@ class Rule:
         find_violations: gives each message that breaks the rule, or the location of one of the settings, a tool or a
             format (`None` if it is neither), with a text that says what the API will do and what to change.
         topic: what a request must have for the rule to be looked at: `tool calls` (or their results) in its messages,
-            `definitions` of tools, a tool choice or a format, or `anything`.
+            `definitions` of tools, a tool choice or a format, `media`, or `anything`.
     """
 
     name: str
@@ -60,10 +60,12 @@ def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding
     Returns:
         The findings, rule by rule; empty if the request breaks none.
     """
-    # Most requests have neither, and most rules are about either.
+    # Most requests have none of it, and most rules are about one of these.
     topics = {"anything"}
     if any(message.tool_calls or message.role == "tool" for message in request.prompt):
         topics.add("tool calls")
     if request.tools or request.tool_choice is not None or request.response_format is not None:
         topics.add("definitions")
+    if any(message.media for message in request.prompt):
+        topics.add("media")
     return tuple(finding for rule in rules if rule.topic in topics for finding in rule.findings(request))

@@ -12,6 +12,7 @@ from typing import Final
 
 from pytest_chatprompt.providers.preflight import (
     definition_rules,
+    media_rules,
     schema_rules,
     setting_rules,
     tool_rules,
@@ -24,6 +25,9 @@ _OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling
 _OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
 _OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
 _OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
+_OPENAI_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
+_OPENAI_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
+_AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
 _ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
 _ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
 _ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
@@ -32,9 +36,13 @@ _ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/
 _ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
 _ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
 _ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
+_ANTHROPIC_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
+_ANTHROPIC_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
 _GEMINI: Final = "https://ai.google.dev/api/generate-content"
 _GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
 _GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_GEMINI_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
+_GEMINI_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
 
 # A pattern for names of functions, and the same in words.
@@ -51,6 +59,7 @@ _OPENAI_SAMPLING: Final = (
 
 _of_calls: Final = partial(Rule, topic="tool calls")
 _of_definitions: Final = partial(Rule, topic="definitions")
+_of_media: Final = partial(Rule, topic="media")
 
 OPENAI_RULES: Final = (
     _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
@@ -69,6 +78,8 @@ OPENAI_RULES: Final = (
     _of_definitions("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),
     _of_definitions("strict-root", _OPENAI_SCHEMAS, schema_rules.root_not_an_object),
     _of_definitions("strict-size", _OPENAI_SCHEMAS, schema_rules.schemas_too_large),
+    _of_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
+    _of_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "document")),
     Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
     Rule(
         "prefill",
@@ -85,6 +96,12 @@ OPENAI_RULES: Final = (
     Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
 )
 
+# Azure takes fewer images.
+AZURE_RULES: Final = (
+    *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+    _of_media("image-count", _AZURE_LIMITS, media_rules.too_many("image", 50)),
+)
+
 ANTHROPIC_RULES: Final = (
     _of_calls("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
     _of_calls("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
@@ -98,6 +115,10 @@ ANTHROPIC_RULES: Final = (
     _of_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
     _of_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
+    # 100 for models with a context of 200,000 tokens.
+    _of_media("image-count", _ANTHROPIC_IMAGES, media_rules.too_many("image", 600)),
+    _of_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 5)),
+    _of_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32)),
     Rule("first-turn", _ANTHROPIC_ERRORS, turn_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, turn_rules.merged_turns),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
@@ -124,6 +145,8 @@ GEMINI_RULES: Final = (
     _of_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
     _of_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
+    _of_media("image-count", _GEMINI_IMAGES, media_rules.too_many("image", 3600)),
+    _of_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100)),
     Rule(
         "last-turn",
         _GEMINI,

@@ -79,6 +79,5 @@ def prefill_not_supported(request: PreflightInput) -> Iterator[Violation]:
 def trailing_blanks_in_prefill(request: PreflightInput) -> Iterator[Violation]:
     """A final assistant message that ends with white space."""
     for message in request.turns[-1:]:
-        content = message.content or ""
-        if message.role == "assistant" and not message.tool_calls and content != content.rstrip():
+        if message.role == "assistant" and not message.tool_calls and message.text != message.text.rstrip():
             yield message, f"{request.vendor} refuses white space at the end of a final assistant message; remove it"

@@ -36,7 +36,7 @@ HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
 ANSWER = {"choices": [{"message": {"content": "ho"}, "finish_reason": "stop"}]}
 
 
-def prompt_of(**request: Any) -> list[tuple[str, str | None]]:
+def prompt_of(**request: Any) -> list[tuple[str, object]]:
     prompt = OpenAIProvider().build_chat_prompt(ProviderRequest.model_validate(request))
     return [(message.role, message.content) for message in prompt]
 

@@ -25,6 +25,8 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
+from pytest_chatprompt.prompt.media import Media
+from tests.media import FORMATS, PDF, PNG, data_url, in_base64
 from tests.providers.chat.conversations import call
 from tests.replies import plain_reply
 from tests.server import Server
@@ -52,6 +54,25 @@ class Conversation:
     contents: list[types.Content]
     system: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MediaParts:
+    """The content of a user message with media, for our providers and for each SDK.
+
+    Args:
+        content: for our providers.
+        openai: the parts for OpenAI's SDK; `None` where its API does not take them.
+        azure: whether Azure takes the same.
+        anthropic: the blocks for Anthropic's SDK; `None` where its API does not take them.
+        gemini: the parts for Google's SDK; `None` where its API does not take them.
+    """
+
+    content: tuple[str | Media, ...]
+    openai: list[Any] | None = None
+    azure: bool = True
+    anthropic: list[Any] | None = None
+    gemini: list[types.Part] | None = None
 
 
 def user(text: str) -> types.Content:
@@ -344,6 +365,166 @@ def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Ser
     # Intended: our default is the version of the reference, v1beta; the SDK uses v1.
     ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == (path, body)
+
+
+# --- images, documents and sounds
+
+
+def openai_image(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def anthropic_base64(kind: str, media_type: str, content: bytes) -> dict[str, Any]:
+    return {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": in_base64(content)}}
+
+
+def image(content: bytes, media_type: str) -> MediaParts:
+    part = Media("image", f"./screen.{media_type[6:]}", media_type, content)
+    return MediaParts(
+        (part,),
+        openai=[openai_image(data_url(content, media_type))],
+        anthropic=[anthropic_base64("image", media_type, content)],
+        gemini=[types.Part.from_bytes(data=content, mime_type=media_type)],
+    )
+
+
+def sound(content: bytes, media_type: str, name: str) -> MediaParts:
+    return MediaParts(
+        ("Listen:", Media("audio", "./hello", media_type, content)),
+        openai=[
+            {"type": "text", "text": "Listen:"},
+            {"type": "input_audio", "input_audio": {"data": in_base64(content), "format": name}},
+        ],
+        gemini=[types.Part.from_text(text="Listen:"), types.Part.from_bytes(data=content, mime_type=f"audio/{name}")],
+    )
+
+
+IMAGE_URL = "https://x.example/a/screen.png?size=1"
+PDF_URL = "https://x.example/report.pdf"
+# Its base64 differs from one alphabet to the other.
+NOISY_PNG = PNG + b"\xfb\xff\xfe" * 9
+
+MEDIA = {
+    "a PNG": image(NOISY_PNG, "image/png"),
+    "a JPEG": image(FORMATS["image/jpeg"], "image/jpeg"),
+    "a WebP": image(FORMATS["image/webp"], "image/webp"),
+    "a GIF": image(FORMATS["image/gif"], "image/gif"),
+    "texts around two images": MediaParts(
+        ("Compare:", Media("image", "a.png", "image/png", PNG), Media("image", IMAGE_URL, "image/png"), "one\ntwo"),
+        openai=[
+            {"type": "text", "text": "Compare:"},
+            openai_image(data_url(PNG)),
+            openai_image(IMAGE_URL),
+            {"type": "text", "text": "one\ntwo"},
+        ],
+        anthropic=[
+            {"type": "text", "text": "Compare:"},
+            anthropic_base64("image", "image/png", PNG),
+            {"type": "image", "source": {"type": "url", "url": IMAGE_URL}},
+            {"type": "text", "text": "one\ntwo"},
+        ],
+        gemini=[
+            types.Part.from_text(text="Compare:"),
+            types.Part.from_bytes(data=PNG, mime_type="image/png"),
+            types.Part.from_uri(file_uri=IMAGE_URL, mime_type="image/png"),
+            types.Part.from_text(text="one\ntwo"),
+        ],
+    ),
+    "a document": MediaParts(
+        (Media("document", "./docs/report.pdf", "application/pdf", PDF), "Sum it up."),
+        openai=[
+            {
+                "type": "file",
+                "file": {"filename": "report.pdf", "file_data": data_url(PDF, "application/pdf")},
+            },
+            {"type": "text", "text": "Sum it up."},
+        ],
+        azure=False,
+        anthropic=[anthropic_base64("document", "application/pdf", PDF), {"type": "text", "text": "Sum it up."}],
+        gemini=[types.Part.from_bytes(data=PDF, mime_type="application/pdf"), types.Part.from_text(text="Sum it up.")],
+    ),
+    "a document at a URL": MediaParts(
+        (Media("document", PDF_URL, "application/pdf"),),
+        anthropic=[{"type": "document", "source": {"type": "url", "url": PDF_URL}}],
+        gemini=[types.Part.from_uri(file_uri=PDF_URL, mime_type="application/pdf")],
+    ),
+    "a WAV": sound(FORMATS["audio/wav"], "audio/wav", "wav"),
+    "an MP3": sound(FORMATS["audio/mpeg"], "audio/mpeg", "mp3"),
+    "a sound at a URL": MediaParts(
+        (Media("audio", "https://x.example/a.wav", "audio/wav"),),
+        gemini=[types.Part.from_uri(file_uri="https://x.example/a.wav", mime_type="audio/wav")],
+    ),
+}
+
+
+def media_of(vendor: str) -> pytest.MarkDecorator:
+    """Each media that an API takes."""
+    taken = {
+        name: parts
+        for name, parts in MEDIA.items()
+        if getattr(parts, "openai" if vendor == "azure" else vendor) is not None and (vendor != "azure" or parts.azure)
+    }
+    return pytest.mark.parametrize("parts", [pytest.param(parts, id=name) for name, parts in taken.items()])
+
+
+def sent_media(provider: ChatProvider, parts: MediaParts, server: Server) -> tuple[str, Any]:
+    prompt = (ChatMessage("user", parts.content),)
+    provider.send(ProviderRequest(chat_prompt=prompt, metadata={"systemPrompt": ""}))
+    provider.close()
+    return received_request(server)
+
+
+@media_of("openai")
+def test_openai_sends_the_media_that_its_sdk_sends(parts: MediaParts, server: Server) -> None:
+    server.reply_with(plain_reply("openai-chat"))
+    content: Any = parts.openai
+    with openai.OpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0) as client:
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": content}])
+    theirs = received_request(server)
+    assert sent_media(OpenAIProvider(model="m", base_url=f"{server.url}/v1", api_key="k"), parts, server) == theirs
+
+
+@media_of("azure")
+def test_azure_sends_the_media_that_its_sdk_sends(parts: MediaParts, server: Server) -> None:
+    server.reply_with(plain_reply("azure-chat"))
+    content: Any = parts.openai
+    with openai.OpenAI(api_key="k", base_url=f"{server.url}/openai/v1/", max_retries=0) as client:
+        client.chat.completions.create(model="d", messages=[{"role": "user", "content": content}])
+    theirs = received_request(server)
+    ours = AzureProvider(deployment="d", endpoint=server.url, api_version=None, api_key="k")
+    assert sent_media(ours, parts, server) == theirs
+
+
+@media_of("anthropic")
+def test_anthropic_sends_the_media_that_its_sdk_sends(parts: MediaParts, server: Server) -> None:
+    server.reply_with(plain_reply("anthropic"))
+    content: Any = parts.anthropic
+    with anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0) as client:
+        client.messages.create(model="m", max_tokens=4096, messages=[{"role": "user", "content": content}])
+    theirs = received_request(server)
+    assert sent_media(AnthropicProvider(model="m", base_url=server.url, api_key="k"), parts, server) == theirs
+
+
+@media_of("gemini")
+def test_gemini_sends_the_media_that_its_sdk_sends(parts: MediaParts, server: Server) -> None:
+    server.reply_with(plain_reply("gemini"))
+    contents: Any = [types.Content(role="user", parts=parts.gemini)]
+    with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url)) as client:
+        client.models.generate_content(model="m", contents=contents)
+    path, body = received_request(server)
+    for part in body["contents"][0]["parts"]:
+        # Intended: the SDK leaves these names in snake case, and writes base64 in the alphabet for URLs. The API reads
+        # both; the reference has camel case, and its examples the usual alphabet (https://ai.google.dev/api/caching#Part).
+        if "inlineData" in part:
+            data = part["inlineData"]["data"].replace("-", "+").replace("_", "/")
+            part["inlineData"] = {"mimeType": part["inlineData"]["mime_type"], "data": data}
+        if "fileData" in part:
+            part["fileData"] = {
+                "mimeType": part["fileData"]["mime_type"],
+                "fileUri": part["fileData"]["file_uri"],
+            }
+    ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k")
+    assert sent_media(ours, parts, server) == (path, body)
 
 
 # --- settings, tools, tool choices and response formats

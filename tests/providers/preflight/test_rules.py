@@ -502,6 +502,8 @@ def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: Chat
     names = [rule.name for rule in provider.rules]
     hosts = (
         "https://platform.openai.com/",
+        "https://developers.openai.com/",
+        "https://learn.microsoft.com/",
         "https://platform.claude.com/",
         "https://docs.claude.com/",
         "https://github.com/anthropics/",

@@ -1,0 +1,108 @@
+"""Media types: what the bytes of an image, a document or a sound are, and how messages and snapshots name them.
+
+Bytes, URLs or the text of a `data:` URL come in; a media type such as `image/png` comes out, or a short description.
+Pure; the rooms that read, send and show media call it. A new format has its line in `_SIGNATURES` and in `_SUFFIXES`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from pathlib import PurePosixPath
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+MediaKind = Literal["image", "document", "audio"]
+
+# By kind of media: the media types that this package knows.
+MEDIA_TYPES: Final[dict[MediaKind, tuple[str, ...]]] = {
+    "image": ("image/png", "image/jpeg", "image/webp", "image/gif"),
+    "document": ("application/pdf",),
+    "audio": ("audio/wav", "audio/mpeg"),
+}
+# How the formats are called, in the order of the media types above.
+FORMATS: Final[dict[MediaKind, str]] = {"image": "PNG, JPEG, WebP or GIF", "document": "PDF", "audio": "WAV or MP3"}
+
+# What the bytes of each format begin with: https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern
+_SIGNATURES: Final = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"RIFF.{4}WEBPVP", re.DOTALL), "image/webp"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"%PDF-"), "application/pdf"),
+    (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
+    # Tags, or a frame of MPEG-1 or MPEG-2, layer III, with a valid bit rate and sampling rate.
+    (re.compile(rb"ID3|\xff[\xf2\xf3\xfa\xfb][\x10-\xeb]", re.DOTALL), "audio/mpeg"),
+)
+_SUFFIXES: Final = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".pdf": "application/pdf",
+    ".wav": "audio/wav",
+    ".mp3": "audio/mpeg",
+}
+_DATA_URL: Final = re.compile(r"data:([^,]*?)(;base64)?,", re.IGNORECASE)
+_URL_SAFE_DIGITS: Final = str.maketrans("-_", "+/")
+_DIGITS_OF_A_GROUP: Final = 4
+_HASH_DIGITS: Final = 16
+
+
+def sniff_media_type(content: bytes) -> str:
+    """The media type that the bytes say they are; `""` for none that is known."""
+    return next((media_type for signature, media_type in _SIGNATURES if signature.match(content)), "")
+
+
+def kind_of_media_type(media_type: str) -> MediaKind | None:
+    """The kind of media to which a media type belongs; `None` for none that is known."""
+    return next((kind for kind, types in MEDIA_TYPES.items() if media_type in types), None)
+
+
+def kind_with_article(kind: MediaKind) -> str:
+    """A kind of media as messages name it: `an image`, `a document`, `an audio file`."""
+    return {"image": "an image", "document": "a document", "audio": "an audio file"}[kind]
+
+
+def media_type_of_url(url: str) -> str:
+    """The media type that the path of a URL says by its suffix; `""` if it says none that is known."""
+    return _SUFFIXES.get(PurePosixPath(urlsplit(url).path).suffix.lower(), "")
+
+
+def split_data_url(text: str) -> tuple[str, str] | None:
+    """The media type and the base64 text of a `data:` URL; `None` if it is not one, or its data is not base64.
+
+    Args:
+        text: any text.
+    """
+    head = _DATA_URL.match(text)
+    return None if head is None or head[2] is None else (head[1], text[head.end() :])
+
+
+def decode_base64(text: str) -> bytes | None:
+    """Decode base64, of either alphabet, with line breaks and without padding too; `None` if it is something else."""
+    if not text.isascii():
+        return None
+    if "-" in text or "_" in text:
+        text = text.translate(_URL_SAFE_DIGITS)
+    if "\n" in text or "\r" in text:
+        text = text.replace("\r", "").replace("\n", "")
+    missing = -len(text) % _DIGITS_OF_A_GROUP
+    try:
+        return base64.b64decode(text + "=" * missing if missing else text, validate=True)
+    except binascii.Error:
+        return None
+
+
+def describe_bytes(media_type: str, content: bytes) -> str:
+    """Describe bytes in place of them: `image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988`.
+
+    Args:
+        media_type: as whoever sends them says; `""` for none.
+        content: all of the bytes; the hash is cut, not what is hashed.
+    """
+    digest = hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
+    return f"{media_type or 'no media type'}, {len(content)} bytes, sha256:{digest}"

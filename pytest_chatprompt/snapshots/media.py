@@ -1,0 +1,90 @@
+"""Media in snapshots: what stands there in place of the bytes of images, documents and sounds.
+
+JSON data comes in, as it was sent; the same data comes out with a description in place of each base64 text that holds
+media: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`. Other bytes give another hash, so a comparison sees them.
+Pure; only `masks` calls it: whatever is compared, hashed, recorded or searched for secrets is without the bytes.
+
+Base64 text is media if it is a `data:` URL, if the mapping around it names its type, or if its first bytes are those of
+a known format. All else, such as an embedding or a signature, stays as it is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_chatprompt.evalfile.media_types import decode_base64, describe_bytes, sniff_media_type, split_data_url
+
+# No media is shorter, and what is stays readable as it is.
+_MIN_LENGTH: Final = 16
+# What base64 of the known formats begins with: PNG, JPEG, GIF, PDF, RIFF (WebP and WAV), and MP3 with tags.
+_PREFIXES: Final = ("iVBORw0KG", "/9j/", "_9j_", "R0lGOD", "JVBERi", "UklGR", "SUQz")
+# MP3 without tags. So do paths and names, but none of them is as long as a sound.
+_MP3_PREFIXES: Final = ("//", "__")
+_MIN_LENGTH_OF_MP3: Final = 1024
+_STARTS: Final = (*_PREFIXES, *_MP3_PREFIXES, "data:", "Data:", "DATA:")
+# The keys of the mapping around the base64 text that name its type: Anthropic's, Gemini's (two).
+_TYPE_KEYS: Final = ("media_type", "mimeType", "mime_type")
+_TYPE_PREFIXES: Final = ("image/", "audio/", "video/", "application/pdf")
+# The values of OpenAI's key `format`, which stands beside the sounds alone.
+_AUDIO_FORMATS: Final = frozenset({"wav", "mp3", "flac", "aac", "opus", "pcm16"})
+# Enough base64 for the first bytes of every format.
+_HEAD: Final = 64
+
+
+def elide_media(data: Any) -> Any:
+    """Put a description in place of media.
+
+    Args:
+        data: JSON data; it is not changed.
+
+    Returns:
+        New data, or the same object if it holds no media.
+    """
+    if isinstance(data, str):
+        # Most strings are short, or begin as no media do.
+        return _elided_text(data) if len(data) >= _MIN_LENGTH and data.startswith(_STARTS) else data
+    if isinstance(data, dict | Mapping):
+        return _elided_mapping(data)
+    if isinstance(data, list | tuple):
+        items = [elide_media(item) for item in data]
+        return data if all(map(operator.is_, items, data)) else items
+    return data
+
+
+def _elided_mapping(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    changed: dict[str, Any] = {}
+    for key, value in mapping.items():
+        new = elide_media(value)
+        if new is value and key == "data" and isinstance(value, str):
+            new = _elided_by_type(value, mapping)
+        if new is not value:
+            changed[key] = new
+    # In the order of the mapping.
+    return {**mapping, **changed} if changed else mapping
+
+
+def _elided_text(text: str) -> str:
+    """A text that holds media by itself: a `data:` URL, or base64 whose first bytes are those of a known format."""
+    if text.startswith(_PREFIXES) or (len(text) >= _MIN_LENGTH_OF_MP3 and text.startswith(_MP3_PREFIXES)):
+        head = decode_base64(text[:_HEAD].rstrip("="))
+        media_type = "" if head is None else sniff_media_type(head)
+        return _described(text, media_type, text) if media_type else text
+    parts = split_data_url(text)
+    return text if parts is None else _described(parts[1], parts[0], text)
+
+
+def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
+    """The base64 text under `data` of a mapping that says of what type it is."""
+    if len(text) < _MIN_LENGTH:
+        return text
+    if mapping.get("format") in _AUDIO_FORMATS:
+        return _described(text, f"audio/{mapping['format']}", text)
+    types = [value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)]
+    return _described(text, types[0], text) if types and types[0].startswith(_TYPE_PREFIXES) else text
+
+
+def _described(digits: str, media_type: str, otherwise: str) -> str:
+    content = decode_base64(digits)
+    return otherwise if content is None else f"<{describe_bytes(media_type, content)}>"
