@@ -15,6 +15,7 @@ from pytest_chatprompt.providers.preflight.rule import RuleFunction, Violation
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
+_GEMINI_STABLE: Final = "v1"
 
 
 def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation]:
@@ -25,6 +26,30 @@ def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation
             ("settings", "max_output_tokens"),
             f"max_output_tokens is {value}, but {request.vendor}'s {request.model} supports at most {limit}; "
             "lower it, or set model_limits if this model supports more",
+        )
+
+
+def max_output_tokens_below(least: int) -> RuleFunction:
+    """Make a rule function that finds a `max_output_tokens` below the API's least one."""
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        value = request.max_output_tokens
+        if value is not None and value < least:
+            yield (
+                ("settings", "max_output_tokens"),
+                f"max_output_tokens is {value}, but {request.vendor} takes {least} or more; raise it, or leave it out",
+            )
+
+    return find_violations
+
+
+def aliases_of_beta(request: PreflightInput) -> Iterator[Violation]:
+    """A model's name that only Gemini's beta version knows, such as `gemini-flash-latest`."""
+    if request.api_version == _GEMINI_STABLE and request.model.endswith("-latest"):
+        yield (
+            ("settings", "model"),
+            f"{request.vendor} knows {request.model} in its API version v1beta only; "
+            "name a model with its version, or set api_version",
         )
 
 
