@@ -70,7 +70,7 @@ def sending(*urls: str, **arguments: Any) -> Callable[[ProviderRequest], Provide
             OpenAIProvider(base_url="http://localhost:11434/v1"), "POST /chat/completions", id="a compatible server"
         ),
         pytest.param(AnthropicProvider(), "POST /v1/messages", id="anthropic"),
-        pytest.param(GeminiProvider(model="m"), "POST /v1beta/models/m:generateContent", id="gemini"),
+        pytest.param(GeminiProvider(model="m"), "POST /v1/models/m:generateContent", id="gemini"),
     ],
 )
 def test_the_built_in_providers_work_with_nothing_set(
