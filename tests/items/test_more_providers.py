@@ -80,7 +80,7 @@ def test_offline_each_gets_settings_tools_and_formats_in_its_own_shape(
     assert openrouter.pop("model") == "openai/gpt-5.5"
     assert ollama == openrouter
     assert ollama["max_tokens"] == 50
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     schema["additionalProperties"] = False
     assert request_of(run, "schema", "openai_responses")["text"]["format"]["schema"] == schema
     definition = request_of(run, "schema", "bedrock")["outputConfig"]["textFormat"]["structure"]["jsonSchema"]

@@ -202,4 +202,5 @@ BEDROCK_RULES: Final = (
     Rule("output-cap", _BEDROCK_MODELS, setting_rules.max_output_tokens_above_limit),
     Rule("temperature", _BEDROCK_CONFIG, setting_rules.temperature_range(1)),
     Rule("temperature-fixed", _ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
 )

@@ -6,7 +6,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
@@ -16,6 +16,8 @@ _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
 _GEMINI_STABLE: Final = "v1"
+# The settings of eval files that a body has under another name.
+_SETTING_NAMES: Final = {"topP": "top_p"}
 
 
 def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation]:
@@ -73,19 +75,21 @@ def temperature_removed(request: PreflightInput) -> Iterator[Violation]:
         )
 
 
-def sampling_not_accepted(parameters: Sequence[str]) -> RuleFunction:
+def sampling_not_accepted(parameters: Sequence[str], folder: str | None = None) -> RuleFunction:
     """Make a rule function that finds parameters of sampling, for a model that is known to refuse a temperature.
 
     Args:
         parameters: their names in the body, without the temperature.
+        folder: the mapping in the body that has them; `None` for the body itself.
     """
 
     def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        if request.limits.temperature is False:
+        holder = request.body if folder is None else request.body.get(folder)
+        if request.limits.temperature is False and isinstance(holder, Mapping):
             for name in parameters:
-                if request.body.get(name) is not None:
+                if holder.get(name) is not None:
                     yield (
-                        ("settings", name),
+                        ("settings", _SETTING_NAMES.get(name, name)),
                         f"{request.vendor}'s {request.model} refuses {name}; "
                         "leave it out, or set model_limits if this model accepts a temperature",
                     )

@@ -188,7 +188,7 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
         pytest.param(
             BedrockProvider(model="eu.anthropic.claude-opus-4-7", region="us-east-1"),
             (HI, message("assistant", "{", 2)),
-            {"settings": {"temperature": 0.5, "max_output_tokens": 200_000}},
+            {"settings": {"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 200_000}},
             [
                 (
                     "prefill",
@@ -207,6 +207,12 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
                     ("settings", "temperature"),
                     "Amazon Bedrock's eu.anthropic.claude-opus-4-7 refuses a temperature other than 1; "
                     "leave it out, or set model_limits if this model accepts one",
+                ),
+                (
+                    "sampling-fixed",
+                    ("settings", "top_p"),
+                    "Amazon Bedrock's eu.anthropic.claude-opus-4-7 refuses topP; "
+                    "leave it out, or set model_limits if this model accepts a temperature",
                 ),
             ],
             id="bedrock: what Anthropic's models refuse there too",
@@ -286,3 +292,8 @@ def test_bedrocks_tools_may_be_in_the_body_that_is_merged() -> None:
     own = {"toolConfig": {"tools": [{"systemTool": {"name": "nova_grounding"}}]}}
     prompt = (HI, CALLS, result("c1", 3), result("c2", 4))
     assert findings_of(BEDROCK, *prompt, settings={"extra_body": own}) == []
+
+
+def test_what_is_merged_in_place_of_bedrocks_parameters_breaks_no_rule() -> None:
+    provider = BedrockProvider(model="eu.anthropic.claude-opus-4-7", extra_body={"inferenceConfig": 1})
+    assert findings_of(provider) == []
