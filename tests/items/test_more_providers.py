@@ -151,7 +151,7 @@ def test_what_a_live_run_lacks_is_an_error_of_the_case(run: Run, monkeypatch: py
     result.assert_outcomes(errors=2, passed=0)
     result.stdout.fnmatch_lines(
         [
-            "*requests to Amazon Bedrock are signed by botocore, which is not installed: pip install botocore, *",
+            "*requests to Amazon Bedrock are signed by botocore, which is not installed: install it (pip install *",
             "*no key for OpenRouter: set the environment variable OPENROUTER_API_KEY, *",
         ]
     )

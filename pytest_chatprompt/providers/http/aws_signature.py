@@ -65,7 +65,7 @@ class AWSSigner:
         except ImportError as error:
             raise MissingSettingError(
                 f"requests to {self._vendor} are signed by botocore, which is not installed: "
-                f"pip install botocore, which the extra 'bedrock' of this package does too, or {self._without}"
+                f"install it (pip install botocore), or {self._without}"
             ) from error
         with self._readable_errors():
             # Looked up each time: temporary credentials are renewed on the way.

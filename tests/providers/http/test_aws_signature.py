@@ -109,8 +109,7 @@ def test_without_botocore_the_error_says_what_to_install(monkeypatch: pytest.Mon
         signer().sign(request(), "us-east-1")
     assert str(caught.value) == (
         "requests to Amazon Bedrock are signed by botocore, which is not installed: "
-        "pip install botocore, which the extra 'bedrock' of this package does too, "
-        "or set the environment variable AWS_BEARER_TOKEN_BEDROCK"
+        "install it (pip install botocore), or set the environment variable AWS_BEARER_TOKEN_BEDROCK"
     )
     assert signer().profile_region() is None
 
