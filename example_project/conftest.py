@@ -1,4 +1,4 @@
-"""The team's own providers."""
+"""The team's own providers, and its settings of others."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_chatprompt import AnthropicProvider, CLIProvider, EvalCase, OpenAIProvider, Provider
+from pytest_chatprompt import AnthropicProvider, CLIProvider, EvalCase, OllamaProvider, Provider
 
 
 @pytest.fixture(scope="session")
-def ollama_provider() -> Iterator[OpenAIProvider]:
+def ollama_provider() -> Iterator[OllamaProvider]:
     """A model on the developer's own machine; an eval file asks for it as `ollama`."""
-    provider = OpenAIProvider(
-        model="llama3.3",
-        base_url="http://localhost:11434/v1",
-        api_key="ollama",
-        max_output_tokens=500,
-        max_tokens_parameter="max_tokens",
-    )
+    provider = OllamaProvider(model="llama3.3", max_output_tokens=500)
     yield provider
     provider.close()
 

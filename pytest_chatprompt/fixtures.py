@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.vscode import VSCodeProvider
     from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider
     from pytest_chatprompt.providers.chat.azure import AzureProvider
+    from pytest_chatprompt.providers.chat.bedrock import BedrockProvider
     from pytest_chatprompt.providers.chat.gemini import GeminiProvider
+    from pytest_chatprompt.providers.chat.ollama import OllamaProvider
     from pytest_chatprompt.providers.chat.openai import OpenAIProvider
+    from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
+    from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 _SUFFIX: Final = "_provider"
@@ -148,6 +152,12 @@ def openai_provider() -> Iterator[OpenAIProvider]:
 
 
 @pytest.fixture(scope="session")
+def openai_responses_provider() -> Iterator[OpenAIResponsesProvider]:
+    """OpenAI's Responses API with its defaults; the key comes from the environment."""
+    yield from _make_and_close("openai_responses")
+
+
+@pytest.fixture(scope="session")
 def anthropic_provider() -> Iterator[AnthropicProvider]:
     """Anthropic with its defaults; the key comes from the environment."""
     yield from _make_and_close("anthropic")
@@ -157,6 +167,24 @@ def anthropic_provider() -> Iterator[AnthropicProvider]:
 def gemini_provider() -> Iterator[GeminiProvider]:
     """Gemini with its defaults; the key comes from the environment."""
     yield from _make_and_close("gemini")
+
+
+@pytest.fixture(scope="session")
+def bedrock_provider() -> Iterator[BedrockProvider]:
+    """Amazon Bedrock with its defaults; key or credentials, and the region, are those of AWS's tools."""
+    yield from _make_and_close("bedrock")
+
+
+@pytest.fixture(scope="session")
+def ollama_provider() -> Iterator[OllamaProvider]:
+    """Ollama on this machine with its defaults; it needs no key."""
+    yield from _make_and_close("ollama")
+
+
+@pytest.fixture(scope="session")
+def openrouter_provider() -> Iterator[OpenRouterProvider]:
+    """OpenRouter with its defaults; the key comes from the environment."""
+    yield from _make_and_close("openrouter")
 
 
 @pytest.fixture(scope="session")

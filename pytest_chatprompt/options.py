@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-DEFAULT_PROVIDER: Final = "azure"
+DEFAULT_PROVIDER: Final = "openai"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
 # Beside this module.

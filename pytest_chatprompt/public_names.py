@@ -115,13 +115,28 @@ from pytest_chatprompt.providers.chat.azure import (
 from pytest_chatprompt.providers.chat.base import (
     ChatProvider as ChatProvider,
 )
+from pytest_chatprompt.providers.chat.bedrock import (
+    BedrockProvider as BedrockProvider,
+)
+from pytest_chatprompt.providers.chat.compatible import (
+    CompatibleProvider as CompatibleProvider,
+)
 from pytest_chatprompt.providers.chat.gemini import (
     GeminiProvider as GeminiProvider,
 )
 from pytest_chatprompt.providers.chat.media_support import MediaSupport as MediaSupport
+from pytest_chatprompt.providers.chat.ollama import (
+    OllamaProvider as OllamaProvider,
+)
 from pytest_chatprompt.providers.chat.openai import (
     MaxTokensParameter as MaxTokensParameter,
     OpenAIProvider as OpenAIProvider,
+)
+from pytest_chatprompt.providers.chat.openai_responses import (
+    OpenAIResponsesProvider as OpenAIResponsesProvider,
+)
+from pytest_chatprompt.providers.chat.openrouter import (
+    OpenRouterProvider as OpenRouterProvider,
 )
 from pytest_chatprompt.providers.chat.payload import (
     Payload as Payload,

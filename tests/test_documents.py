@@ -233,11 +233,12 @@ def test_the_tables_of_settings_are_the_code() -> None:
     documented = [name for row in table("docs/eval-files.md", after="| setting | value |") for name in quoted(row[0])]
     assert documented == list(RequestSettings.model_fields)
     for names, *cells in table("docs/eval-files.md", after="Where each API has the settings"):
-        for name, cell in zip(("openai", "anthropic", "gemini"), cells, strict=True):
+        for name, cell in zip(("openai", "openai_responses", "anthropic", "gemini", "bedrock"), cells, strict=True):
             provider = PROVIDERS[name]
             assert issubclass(provider, ChatProvider)
             fields = [provider.setting_fields.get(setting) for setting in quoted(names)]
-            paths = [".".join(field.path).removeprefix("generationConfig.") for field in fields if field is not None]
+            keys = [".".join(field.path) for field in fields if field is not None]
+            paths = [key.removeprefix("generationConfig.").removeprefix("inferenceConfig.") for key in keys]
             assert paths == (quoted(names) if cell == "the same" else quoted(cell))
 
 

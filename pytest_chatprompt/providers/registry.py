@@ -15,15 +15,23 @@ from pytest_chatprompt.providers.agents.vscode import VSCodeProvider
 from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider
 from pytest_chatprompt.providers.chat.azure import AzureProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.bedrock import BedrockProvider
 from pytest_chatprompt.providers.chat.gemini import GeminiProvider
+from pytest_chatprompt.providers.chat.ollama import OllamaProvider
 from pytest_chatprompt.providers.chat.openai import OpenAIProvider
+from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
+from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider
 
 # By the name that an eval file uses; the fixture of each is called `<name>_provider`.
 PROVIDERS: Final[Mapping[str, type[ChatProvider] | type[AgentProvider]]] = {
-    "azure": AzureProvider,
     "openai": OpenAIProvider,
+    "openai_responses": OpenAIResponsesProvider,
+    "azure": AzureProvider,
     "anthropic": AnthropicProvider,
     "gemini": GeminiProvider,
+    "bedrock": BedrockProvider,
+    "ollama": OllamaProvider,
+    "openrouter": OpenRouterProvider,
     "vscode": VSCodeProvider,
     "codex": CodexProvider,
     "cli": CLIProvider,

@@ -20,11 +20,15 @@ import pytest
 from pytest_chatprompt import (
     AnthropicProvider,
     AzureProvider,
+    BedrockProvider,
     CaptureError,
     ChatMessage,
     EvalAPI,
     GeminiProvider,
+    OllamaProvider,
     OpenAIProvider,
+    OpenAIResponsesProvider,
+    OpenRouterProvider,
     ProviderError,
     ProviderRequest,
     ProviderResponse,
@@ -70,7 +74,11 @@ def sending(*urls: str, **arguments: Any) -> Callable[[ProviderRequest], Provide
             OpenAIProvider(base_url="http://localhost:11434/v1"), "POST /chat/completions", id="a compatible server"
         ),
         pytest.param(AnthropicProvider(), "POST /v1/messages", id="anthropic"),
-        pytest.param(GeminiProvider(model="m"), "POST /v1beta/models/m:generateContent", id="gemini"),
+        pytest.param(GeminiProvider(model="m"), "POST /v1/models/m:generateContent", id="gemini"),
+        pytest.param(OpenAIResponsesProvider(), "POST /responses", id="openai_responses"),
+        pytest.param(BedrockProvider(model="a.b-v1:0"), "POST /model/a.b-v1%3A0/converse", id="bedrock"),
+        pytest.param(OllamaProvider(), "POST /chat/completions", id="ollama"),
+        pytest.param(OpenRouterProvider(), "POST /chat/completions", id="openrouter"),
     ],
 )
 def test_the_built_in_providers_work_with_nothing_set(
@@ -82,8 +90,15 @@ def test_the_built_in_providers_work_with_nothing_set(
         "OPENAI_API_KEY",
         "ANTHROPIC_API_KEY",
         "GEMINI_API_KEY",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "OPENROUTER_API_KEY",
     ):
         monkeypatch.delenv(variable, raising=False)
+    # Where somebody has set these, snapshots are the same.
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://gpu.example/mine/v1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://gw.example/mine")
     data = captured(provider)
     provider.close()
     assert list(data) == ["provider", "endpoint", "question", "request", "adjustments"]

@@ -230,10 +230,10 @@ def test_an_invalid_case_is_a_setup_error_of_that_case_only(run: Run) -> None:
 def test_reports_name_the_line_of_the_case(run: Run) -> None:
     run.write({"a.eval.yaml": TWO})
     result = run("--junitxml=out.xml", "-o", "junit_family=xunit1", "--tb=line")
-    result.stdout.fnmatch_lines([f"{run.path}/a.eval.yaml:4: what is sent to azure has no snapshot yet"])
+    result.stdout.fnmatch_lines([f"{run.path}/a.eval.yaml:4: what is sent to openai has no snapshot yet"])
     xml = (run.path / "out.xml").read_text()
     assert 'file="a.eval.yaml" line="3"' in xml
-    assert 'message="what is sent to azure has no snapshot yet"' in xml
+    assert 'message="what is sent to openai has no snapshot yet"' in xml
 
 
 def test_a_tag_that_is_a_marker_of_pytest_works_as_one(run: Run) -> None:

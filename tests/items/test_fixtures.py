@@ -13,10 +13,10 @@ from pytest_chatprompt import AnthropicProvider, OpenAIProvider, ProviderRespons
 """
 
 
-def test_the_default_provider_is_azure(run: Run) -> None:
+def test_the_default_provider_is_openai(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
-    assert run.snapshots() == ["__snapshots__/a.eval/hello[azure].yaml"]
+    assert run.snapshots() == ["__snapshots__/a.eval/hello[openai].yaml"]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_empty_option_is_a_usage_error(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     result = run("--chatprompt-provider", " ")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --chatprompt-provider is empty; name a provider, such as azure, openai, *"])
+    result.stderr.fnmatch_lines(["ERROR: --chatprompt-provider is empty; name a provider, such as openai, *"])
 
 
 def test_the_error_about_an_unknown_provider_lists_the_known_ones(run: Run) -> None:
@@ -138,8 +138,8 @@ def eval_provider(eval_case, eval_provider):
         }
     )
     run.update()
-    assert run.snapshots() == ["__snapshots__/a.eval/hello[azure].yaml", "__snapshots__/a.eval/other[azure].yaml"]
-    assert run.snapshot("__snapshots__/a.eval/other[azure].yaml")["endpoint"] == "POST /chat/completions"
+    assert run.snapshots() == ["__snapshots__/a.eval/hello[openai].yaml", "__snapshots__/a.eval/other[openai].yaml"]
+    assert run.snapshot("__snapshots__/a.eval/other[openai].yaml")["endpoint"] == "POST /chat/completions"
 
 
 PARAMETRIZED = """
@@ -155,8 +155,8 @@ def test_a_parametrized_eval_provider_gives_one_item_for_each_parameter(run: Run
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["a.eval.yaml::hello[[]hot[]] PASSED*", "a.eval.yaml::hello[[]cold[]] PASSED*"])
     assert run.snapshots() == [
-        "__snapshots__/a.eval/hello[azure-cold].yaml",
-        "__snapshots__/a.eval/hello[azure-hot].yaml",
+        "__snapshots__/a.eval/hello[openai-cold].yaml",
+        "__snapshots__/a.eval/hello[openai-hot].yaml",
     ]
 
 
@@ -247,7 +247,7 @@ def test_a_parametrized_provider_of_a_folder_applies_to_that_folder_only(run: Ru
 import pytest
 
 @pytest.fixture(params=["x", "y"])
-def azure_provider(request):
+def openai_provider(request):
     return lambda request: None
 """
     run.write(
@@ -285,7 +285,7 @@ def pytest_generate_tests(metafunc):
         }
     )
     run.update().assert_outcomes(passed=2)
-    data = run.snapshot("__snapshots__/a.eval/hello[azure-b].yaml")["request"]
+    data = run.snapshot("__snapshots__/a.eval/hello[openai-b].yaml")["request"]
     assert isinstance(data, dict)
     assert data["model"] == "b"
 
@@ -461,7 +461,7 @@ def eval_request():
 def test_it(eval_provider, eval_response, eval_api):
     assert eval_response.text == "(offline)"
     assert eval_api.calls.last.request.url.path.endswith("/chat/completions")
-    assert type(eval_provider).__name__ == "AzureProvider"
+    assert type(eval_provider).__name__ == "OpenAIProvider"
 """
         }
     )
@@ -548,10 +548,10 @@ evalcases:
         }
     )
     run.update()
-    request = run.snapshot("__snapshots__/a.eval/a[azure].yaml")["request"]
+    request = run.snapshot("__snapshots__/a.eval/a[openai].yaml")["request"]
     assert isinstance(request, dict)
     assert request["messages"][0] == {"role": "system", "content": "Ours.\n\n[[ ## Guidelines ## ]]\n\nBe brief."}
-    request = run.snapshot("__snapshots__/a.eval/b[azure].yaml")["request"]
+    request = run.snapshot("__snapshots__/a.eval/b[openai].yaml")["request"]
     assert isinstance(request, dict)
     assert request["messages"][0] == {"role": "system", "content": "Ours."}
 
@@ -562,7 +562,7 @@ def test_help_lists_the_options_and_fixtures(run: Run) -> None:
     )
     run("--fixtures").stdout.fnmatch_lines(
         [
-            "*azure_provider [[]session scope[]] -- *", "    Azure OpenAI with its defaults; *",
+            "*openai_provider [[]session scope[]] -- *", "    OpenAI with its defaults; *",
         ]
     )  # fmt: skip
 

@@ -158,7 +158,7 @@ def test_settings_for_a_provider_that_does_not_exist_are_an_error(run: Run) -> N
         [
             "a.eval.yaml:2:27: case 'near': settings for an unknown provider 'opnai'; did you mean 'openai'?",
             "a.eval.yaml:3:26: case 'far': settings for an unknown provider 'zzz'; the providers are anthropic, azure, "
-            "cli, codex, gemini, openai, own, vscode",
+            "bedrock, cli, codex, gemini, ollama, openai, openai_responses, openrouter, own, vscode",
         ]
     )
 

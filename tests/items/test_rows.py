@@ -166,6 +166,6 @@ def test_a_template_in_a_case_without_variables_is_warned_about_once(run: Run) -
             "*a.eval.yaml:3: EvalFileWarning: case 'a': {{ name }} is sent as it is, because neither the case nor its file*"
         ]
     )
-    assert run.snapshot("__snapshots__/a.eval/b[azure].yaml")["question"] == "Hi {{ name }}"
+    assert run.snapshot("__snapshots__/a.eval/b[openai].yaml")["question"] == "Hi {{ name }}"
     run.write({"pytest.ini": "[pytest]\nfilterwarnings = error\n"})
     run().stderr.fnmatch_lines(["ERROR: *a.eval.yaml:3: case 'a': {{ name }} is sent as it is*"])

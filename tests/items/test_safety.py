@@ -151,7 +151,7 @@ import pytest
 from pytest_chatprompt import ProviderResponse
 
 @pytest.fixture
-def azure_provider():
+def openai_provider():
 {fixture}
     def send(request):
         with contextlib.suppress(OSError):
@@ -254,7 +254,7 @@ def test_a_secret_from_the_environment_is_never_written_into_a_snapshot(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': what is sent to azure holds the value of the environment variable INTERNAL_TOKEN,"
+            "a.eval.yaml:3:5: case 'hello': what is sent to openai holds the value of the environment variable INTERNAL_TOKEN,"
             " under question; remove it: snapshots are committed."
             " If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
         ]

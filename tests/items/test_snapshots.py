@@ -212,7 +212,7 @@ def test_a_snapshot_with_crlf_line_breaks_passes(run: Run) -> None:
 def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
-    path = run.path / "__snapshots__/a.eval/hello[azure].yaml"
+    path = run.path / "__snapshots__/a.eval/hello[openai].yaml"
     path.write_bytes(b"\xff\xfe")
     result = run()
     result.assert_outcomes(failed=1)
@@ -224,14 +224,14 @@ def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: 
 def test_an_update_leaves_no_temporary_file(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
-    assert [path.name for path in (run.path / "__snapshots__/a.eval").iterdir()] == ["hello[azure].yaml"]
+    assert [path.name for path in (run.path / "__snapshots__/a.eval").iterdir()] == ["hello[openai].yaml"]
 
 
 def test_an_error_while_writing_keeps_the_old_snapshot(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
     run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: changed")})
-    snapshot = run.path / "__snapshots__/a.eval/hello[azure].yaml"
+    snapshot = run.path / "__snapshots__/a.eval/hello[openai].yaml"
     before = snapshot.read_text()
 
     def refuse(*_: object) -> None:
@@ -243,7 +243,7 @@ def test_an_error_while_writing_keeps_the_old_snapshot(run: Run, monkeypatch: py
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*No space left on device*"])
     assert snapshot.read_text() == before
-    assert [path.name for path in snapshot.parent.iterdir()] == ["hello[azure].yaml"]
+    assert [path.name for path in snapshot.parent.iterdir()] == ["hello[openai].yaml"]
 
 
 def test_updating_only_new_snapshots_keeps_the_others(run: Run) -> None:
@@ -252,7 +252,7 @@ def test_updating_only_new_snapshots_keeps_the_others(run: Run) -> None:
     second = "  - id: second\n    input_messages: [{role: user, content: x}]\n"
     run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: changed") + second})
     run("--snapshot-update-new-only").assert_outcomes(passed=1, failed=1)
-    assert "hello" in lines(run.path / "__snapshots__/a.eval/hello[azure].yaml")[2]
+    assert "hello" in lines(run.path / "__snapshots__/a.eval/hello[openai].yaml")[2]
 
 
 def test_a_snapshot_does_not_contain_the_path_of_the_project(run: Run) -> None:
@@ -318,12 +318,12 @@ def pytest_sessionfinish():
 @pytest.mark.parametrize("arguments", [[], ["--snapshot-update"]])
 def test_a_snapshot_that_is_a_folder_is_an_error(run: Run, arguments: list[str]) -> None:
     run.write({"a.eval.yaml": HELLO})
-    (run.path / "__snapshots__/a.eval/hello[azure].yaml").mkdir(parents=True)
+    (run.path / "__snapshots__/a.eval/hello[openai].yaml").mkdir(parents=True)
     result = run(*arguments)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': the snapshot __snapshots__/a.eval/hello[[]azure].yaml is a folder; remove it,"
+            "a.eval.yaml:3:5: case 'hello': the snapshot __snapshots__/a.eval/hello[[]openai].yaml is a folder; remove it,"
             " or put the file back"
         ]
     )
@@ -335,7 +335,7 @@ def test_snapshots_that_are_linked_out_of_the_root_are_neither_written_nor_delet
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "a.eval").mkdir()
-    for name in ("a.eval/other[azure].yaml", "other[azure].yaml"):
+    for name in ("a.eval/other[openai].yaml", "other[openai].yaml"):
         (outside / name).write_text("precious")
     link = run.path / linked
     link.parent.mkdir(exist_ok=True)
@@ -349,13 +349,13 @@ def test_snapshots_that_are_linked_out_of_the_root_are_neither_written_nor_delet
             " replace the link by a folder"
         ]
     )
-    assert sorted(path.name for path in outside.rglob("*.yaml")) == ["other[azure].yaml", "other[azure].yaml"]
+    assert sorted(path.name for path in outside.rglob("*.yaml")) == ["other[openai].yaml", "other[openai].yaml"]
 
 
 def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
-    stale = run.path / "__snapshots__/a.eval/.999999999-hello[azure].yaml"
+    stale = run.path / "__snapshots__/a.eval/.999999999-hello[openai].yaml"
     stale.touch()
     run().assert_outcomes(passed=1)
     assert stale.exists()
@@ -368,7 +368,7 @@ def test_repeated_runs_of_a_case_compare_with_one_snapshot(run: Run) -> None:
     run.update()
     run("--count", "3").assert_outcomes(passed=3)
     run.update("--count", "2").assert_outcomes(passed=2)
-    assert run.snapshots() == ["__snapshots__/a.eval/Hello[azure].yaml"]
+    assert run.snapshots() == ["__snapshots__/a.eval/Hello[openai].yaml"]
 
 
 def test_repeated_runs_of_a_parametrized_case_compare_with_the_snapshot_of_its_parameter(run: Run) -> None:

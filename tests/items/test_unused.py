@@ -7,7 +7,7 @@ import pytest
 from tests.items.conftest import HELLO, Run
 
 TWO = HELLO + "  - id: second\n    provider: [azure, gemini]\n    input_messages: [{role: user, content: x}]\n"
-HELLO_SNAPSHOT = "__snapshots__/a.eval/hello[azure].yaml"
+HELLO_SNAPSHOT = "__snapshots__/a.eval/hello[openai].yaml"
 GEMINI_SNAPSHOT = "__snapshots__/a.eval/second[gemini].yaml"
 SECOND_SNAPSHOTS = ["__snapshots__/a.eval/second[azure].yaml", GEMINI_SNAPSHOT]
 ALL = [HELLO_SNAPSHOT, *SECOND_SNAPSHOTS]
@@ -82,8 +82,8 @@ def test_syrupys_options_for_unused_snapshots_apply(
         pytest.param(["-m", "smoke"], id="by a tag that no case has"),
         pytest.param(["a.eval.yaml::hello"], id="by node id"),
         pytest.param(["--deselect", "a.eval.yaml::hello"], id="with one deselected"),
-        pytest.param(["--chatprompt-provider", "azure"], id="with a provider named"),
-        pytest.param(["-o", "chatprompt_provider=openai"], id="with the ini overridden"),
+        pytest.param(["--chatprompt-provider", "openai"], id="with a provider named"),
+        pytest.param(["-o", "chatprompt_provider=azure"], id="with the ini overridden"),
         pytest.param(["test_b.py"], id="of another file only"),
         pytest.param(["--ignore=a.eval.yaml"], id="without the file"),
         pytest.param([".", "--ignore=a.eval.yaml"], id="of the folder without the file"),

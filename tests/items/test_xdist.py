@@ -29,8 +29,8 @@ def test_a_failure_in_a_worker_is_reported_as_without_workers(run: Run) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'hello': what is sent to azure has no snapshot yet",
-            "FAILED a.eval.yaml::hello - what is sent to azure has no snapshot yet",
+            "a.eval.yaml:3:5: case 'hello': what is sent to openai has no snapshot yet",
+            "FAILED a.eval.yaml::hello - what is sent to openai has no snapshot yet",
         ]
     )
 

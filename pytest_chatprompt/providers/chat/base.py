@@ -82,7 +82,7 @@ class ChatProvider(VendorAPI):
         self.model_limits = settings.get("model_limits") or ModelLimits()
         self._base_url = base_url
         self._api_key = settings.get("api_key")
-        self._http = HTTPClient(self.vendor, self.credentials, self._redact, type(self))
+        self._http = HTTPClient(self.vendor, self.authorize, self._redact, type(self))
 
     @property
     def base_url(self) -> str:
@@ -219,6 +219,17 @@ class ChatProvider(VendorAPI):
         """
         return self.auth_headers(self._key())
 
+    def authorize(self, request: httpx.Request) -> dict[str, str]:  # noqa: ARG002 - for subclasses
+        """The headers that authorize one try of a request; an API whose requests are signed overrides it.
+
+        Args:
+            request: as it is about to be sent, its body included.
+
+        Raises:
+            MissingSettingError: see `credentials`.
+        """
+        return self.credentials()
+
     def known_keys(self) -> tuple[str, ...]:
         """The real keys that it may use, for those who keep them out of snapshots: the argument and the variable's."""
         return tuple(filter(None, (self._api_key, os.environ.get(self.key_variable))))
@@ -237,6 +248,8 @@ class ChatProvider(VendorAPI):
         if self._api_key is None and not self.key_variable:
             return ""
         key = self._api_key if self._api_key is not None else self._variable(self.key_variable)
+        if key is None and self.key_is_optional:
+            return ""
         if key is None:
             raise MissingSettingError(
                 f"no key for {self.vendor}: set the environment variable {self.key_variable}, "

@@ -29,8 +29,8 @@ from pytest_chatprompt.providers.preflight.rules import GEMINI_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gemini-3.8-flash"
-# The version of the reference and its examples. The SDK uses `v1` by now (google-genai 3.4).
-DEFAULT_API_VERSION: Final = "v1beta"
+# The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
+DEFAULT_API_VERSION: Final = "v1"
 DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
@@ -59,7 +59,7 @@ class GeminiProvider(ChatProvider):
     Args:
         model: the model's name, or its whole resource name (`tunedModels/...`).
         base_url: without the version, as in the vendor's SDK.
-        api_version: the API's version, `v1beta` or `v1`.
+        api_version: the API's version, `v1` or `v1beta`.
         settings: see `ChatSettings`.
 
     Raises:

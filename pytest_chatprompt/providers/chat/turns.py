@@ -1,8 +1,8 @@
 """Splits a chat prompt into its system text and its turns, for APIs with a separate field for the system text.
 
 A chat prompt comes in; a `SplitPrompt` comes out, in which the results of one turn's tool calls are one turn too, each
-with the name of the function that was called. Pure; `anthropic` and `gemini` call it, and put each turn into their
-API's own blocks.
+with the name of the function that was called. Pure; all APIs but chat completions call it, and put each turn into
+their own blocks.
 """
 
 from __future__ import annotations
@@ -58,12 +58,13 @@ class SplitPrompt:
     adjustments: tuple[str, ...] = ()
 
 
-def split_prompt(prompt: ChatPrompt, vendor: str) -> SplitPrompt:
+def split_prompt(prompt: ChatPrompt, vendor: str, *, joins_results: bool = True) -> SplitPrompt:
     """Split a chat prompt into its system text and its turns.
 
     Args:
         prompt: the messages, system messages anywhere among them.
         vendor: the API's name, for errors and adjustments.
+        joins_results: whether the API gets the tool results of one turn together.
 
     Raises:
         PayloadError: there are system messages only, or a tool message answers no earlier call.
@@ -75,7 +76,8 @@ def split_prompt(prompt: ChatPrompt, vendor: str) -> SplitPrompt:
             f"{vendor} needs a message besides the system message; add a user message with content of its own"
         )
     turns = tuple(_turns(messages))
-    return SplitPrompt(system, turns, tuple(_adjustments(prompt, turns, messages, vendor)))
+    adjustments = [*_adjustments(prompt, vendor), *(_joined_results(turns, messages) if joins_results else ())]
+    return SplitPrompt(system, turns, tuple(adjustments))
 
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
@@ -117,9 +119,7 @@ def _tool_result(message: ChatMessage, function_names: dict[str, str]) -> ToolRe
     return ToolResult(message.tool_call_id, function_names[message.tool_call_id], message.content or "")
 
 
-def _adjustments(
-    prompt: ChatPrompt, turns: Sequence[Turn], messages: Sequence[ChatMessage], vendor: str
-) -> Iterator[str]:
+def _adjustments(prompt: ChatPrompt, vendor: str) -> Iterator[str]:
     merged = {id(message) for message in [message for message in prompt if message.role == "system"][1:]}
     for message in prompt:
         if id(message) in merged:
@@ -130,6 +130,9 @@ def _adjustments(
             yield f"{describe_messages([message])}: empty content left out beside its calls"
         if message.name is not None:
             yield f"{describe_messages([message])}: name {message.name!r} left out, {vendor} has none"
+
+
+def _joined_results(turns: Sequence[Turn], messages: Sequence[ChatMessage]) -> Iterator[str]:
     tool_messages = iter([message for message in messages if message.role == "tool"])
     for turn in turns:
         together = [next(tool_messages) for _ in turn.results]

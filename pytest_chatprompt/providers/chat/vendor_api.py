@@ -27,6 +27,7 @@ class VendorAPI(ABC):
     Attributes:
         vendor: the API's name, for errors.
         key_variable: the environment variable of its key; `""` for an API that needs none.
+        key_is_optional: whether requests go out without a key where none is set.
         offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in
             `capture.apis`; `""` for none of them.
         offline_path: a regular expression for paths that are answered offline too; `""` for the API's own only.
@@ -44,6 +45,7 @@ class VendorAPI(ABC):
 
     vendor: ClassVar[str]
     key_variable: ClassVar[str] = ""
+    key_is_optional: ClassVar[bool] = False
     offline_api: ClassVar[str] = ""
     offline_path: ClassVar[str] = ""
     offline_reply: ClassVar[Mapping[str, Any]] = {}

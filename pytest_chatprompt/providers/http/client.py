@@ -41,7 +41,7 @@ class HTTPClient:
 
     Args:
         vendor: the API's name, for errors.
-        credentials: returns the headers that carry the key; called for each post.
+        authorize: returns the headers that authorize a request, such as its key or its signature; called for each post.
         redact: removes the key from a text that came from the network.
         provider: the class of the provider; `eval_api` answers its requests as that class says.
 
@@ -52,14 +52,14 @@ class HTTPClient:
     def __init__(
         self,
         vendor: str,
-        credentials: Callable[[], Mapping[str, str]],
+        authorize: Callable[[httpx.Request], Mapping[str, str]],
         redact: Callable[[str], str],
         provider: type | None = None,
     ) -> None:
         self._provider = provider
         self.rate_limiter = RateLimiter()
         self._vendor = vendor
-        self._auth = _Credentials(credentials)
+        self._auth = _Credentials(authorize)
         self._redact = redact
         self._limits = RequestLimits()
         # A client for the network.
@@ -201,9 +201,9 @@ class HTTPClient:
 class _Credentials(httpx.Auth):
     """Adds the key to a request at the last moment, so that no local variable of a traceback contains it."""
 
-    def __init__(self, credentials: Callable[[], Mapping[str, str]]) -> None:
-        self._credentials = credentials
+    def __init__(self, authorize: Callable[[httpx.Request], Mapping[str, str]]) -> None:
+        self._authorize = authorize
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers.update(self._credentials())
+        request.headers.update(self._authorize(request))
         yield request

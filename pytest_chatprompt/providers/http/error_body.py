@@ -6,7 +6,8 @@ A body in an unknown shape is a message as it stands. Pure; `error_replies` call
 Sources: https://platform.openai.com/docs/guides/error-codes,
 https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference, which spells
 the filter's part of the body in another way), https://docs.anthropic.com/en/api/errors,
-https://ai.google.dev/gemini-api/docs/troubleshooting and https://cloud.google.com/apis/design/errors.
+https://ai.google.dev/gemini-api/docs/troubleshooting and https://cloud.google.com/apis/design/errors;
+https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html and botocore (`parsers.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from pytest_chatprompt.providers.reply_text import load_json
 
 # A code of our own, for errors that say only in their text that no quota or credit is left.
 NO_QUOTA_CODE: Final = "(no quota)"
-# Anthropic's texts for that; their type, `invalid_request_error`, stands for many other errors too.
+# Anthropic's texts for that, whose type, `invalid_request_error`, stands for many other errors too, and Bedrock's.
 _NO_CREDIT_TEXT: Final = re.compile(
-    r"credit balance is too low|reached your (specified )?(workspace )?API usage limits"
+    r"credit balance is too low|reached your (specified )?(workspace )?API usage limits|Too many tokens per day"
 )
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
@@ -83,12 +84,13 @@ def parse_error_body(reply: ErrorReply) -> ErrorBody:
         return ErrorBody(reply.text.strip())
     error = data.get("error")
     error = error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else data
-    message = error.get("message")
+    # AWS writes it in either way, and the code into a header.
+    message = error.get("message", error.get("Message"))
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
     request_id = data.get("request_id")
     return ErrorBody(
         message=message if isinstance(message, str) and message else reply.text.strip(),
-        codes=tuple(dict.fromkeys(_codes(error, details))),
+        codes=tuple(dict.fromkeys((*_aws_codes(reply.headers, data), *_codes(error, details)))),
         request_id=request_id if isinstance(request_id, str) else None,
         retry_delay_seconds=next(_retry_delays(details), None),
         filtered=tuple(_filtered(error)),
@@ -106,6 +108,13 @@ def _codes(error: Mapping[str, Any], details: list[dict[str, Any]]) -> Iterator[
     violations = [violation for detail in details for violation in _list(detail.get("violations"))]
     if any("PerDay" in str(violation) for violation in violations) or _NO_CREDIT_TEXT.search(str(error.get("message"))):
         yield NO_QUOTA_CODE
+
+
+def _aws_codes(headers: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[str]:
+    """The name of AWS's exception, which may have a namespace before `#` and a URL behind `:`."""
+    name = headers.get("x-amzn-errortype") or data.get("__type")
+    if isinstance(name, str):
+        yield name.partition(":")[0].rpartition("#")[2]
 
 
 def _inner_errors(error: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -36,9 +36,11 @@ _NOT_FOUND: Final = 404
 _REQUEST_TIMEOUT: Final = 408
 _CONFLICT: Final = 409
 _TOO_LARGE: Final = 413
+# What Bedrock answers where the model itself fails.
+_FAILED_DEPENDENCY: Final = 424
 _TOO_MANY_REQUESTS: Final = 429
 _FIRST_SERVER_ERROR: Final = 500
-_REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id")
+_REQUEST_ID_HEADERS: Final = ("apim-request-id", "x-request-id", "request-id", "x-ms-request-id", "x-amzn-requestid")
 _NO_QUOTA_CODES: Final = (
     "insufficient_quota",
     "credit_balance_exhausted",
@@ -47,7 +49,11 @@ _NO_QUOTA_CODES: Final = (
     "enforced_spend_limit_reached",
     NO_QUOTA_CODE,
 )
-_BAD_KEY_CODES: Final = ("API_KEY_INVALID", "invalid_api_key", "authentication_error")
+_BAD_KEY_CODES: Final = (
+    *("API_KEY_INVALID", "invalid_api_key", "authentication_error"),
+    *("UnrecognizedClientException", "ExpiredTokenException", "InvalidSignatureException"),
+    *("MissingAuthenticationTokenException", "IncompleteSignatureException"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ _KINDS: Final = (
     ),
     _ErrorKind(
         InternalServerError,
-        lambda status, _: status >= _FIRST_SERVER_ERROR or status in (_REQUEST_TIMEOUT, _CONFLICT),
+        lambda status, _: status >= _FIRST_SERVER_ERROR or status in (_REQUEST_TIMEOUT, _CONFLICT, _FAILED_DEPENDENCY),
         "The API has a fault or is overloaded: run again later.",
     ),
     _ErrorKind(

@@ -61,6 +61,15 @@ def choices_without_tools(request: PreflightInput) -> Iterator[Violation]:
         yield ("tool_choice",), f"{request.vendor} refuses a tool_choice without tools; define them, or leave it out"
 
 
+def choices_ignored(request: PreflightInput) -> Iterator[Violation]:
+    """A tool choice other than `auto`, for an API that takes one and does not look at it."""
+    if request.tool_choice not in (None, "auto"):
+        yield (
+            ("tool_choice",),
+            f"{request.vendor} ignores tool_choice, so the model may call any tool or none; leave it out",
+        )
+
+
 def schema_name(request: PreflightInput) -> Iterator[Violation]:
     """A response format whose name the API refuses."""
     schema = None if request.response_format is None else output_schema(request.response_format)

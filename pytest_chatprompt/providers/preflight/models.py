@@ -76,6 +76,11 @@ GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
     "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
 }
 
+# Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
+BEDROCK_MODELS: Final[Mapping[str, ModelLimits]] = {
+    f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
+}
+
 
 def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     """Look up what is known about a model.

@@ -44,6 +44,19 @@ _GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatu
 _GEMINI_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
 _GEMINI_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
+_GEMINI_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
+_RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
+_BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
+_BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
+_BEDROCK_CONFIG: Final = (
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
+)
+_BEDROCK_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
+_OLLAMA: Final = "https://docs.ollama.com/api/openai-compatibility"
+_OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
+_OPENROUTER: Final = "https://openrouter.ai/docs/api-reference/parameters"
+_OPENROUTER_TOOLS: Final = "https://openrouter.ai/docs/features/tool-calling"
 
 # A pattern for names of functions, and the same in words.
 _OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
@@ -52,6 +65,7 @@ _GEMINI_NAME: Final = (
     r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
 )
+_BEDROCK_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
 _OPENAI_SAMPLING: Final = (
     *("top_p", "presence_penalty", "frequency_penalty"),
     *("logprobs", "top_logprobs", "logit_bias"),
@@ -61,14 +75,8 @@ _of_calls: Final = partial(Rule, topic="tool calls")
 _of_definitions: Final = partial(Rule, topic="definitions")
 _of_media: Final = partial(Rule, topic="media")
 
-OPENAI_RULES: Final = (
-    _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
-    _of_calls("tool-result-content", _OPENAI, tool_rules.results_without_content),
-    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
-    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
-    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
-    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
-    _of_calls("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
+# The same in chat completions and Responses.
+_OPENAI_DEFINITIONS: Final = (
     _of_definitions("tool-name", _OPENAI, definition_rules.tool_names(*_OPENAI_NAME)),
     _of_definitions("tool-name-twice", _OPENAI_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
@@ -78,21 +86,38 @@ OPENAI_RULES: Final = (
     _of_definitions("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),
     _of_definitions("strict-root", _OPENAI_SCHEMAS, schema_rules.root_not_an_object),
     _of_definitions("strict-size", _OPENAI_SCHEMAS, schema_rules.schemas_too_large),
+)
+_OPENAI_MEDIA: Final = (
     _of_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
     _of_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "document")),
-    Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
-    Rule(
-        "prefill",
-        _OPENAI,
-        turn_rules.assistant_message_last(
-            "{vendor} does not continue a final assistant message but answers after it; "
-            "end the case with a user message"
-        ),
-    ),
+)
+_OPENAI_SETTINGS: Final = (
     Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
     Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
     Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
     Rule("sampling-fixed", _OPENAI_REASONING, setting_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+)
+_OPENAI_PREFILL: Final = Rule(
+    "prefill",
+    _OPENAI,
+    turn_rules.assistant_message_last(
+        "{vendor} does not continue a final assistant message but answers after it; end the case with a user message"
+    ),
+)
+
+OPENAI_RULES: Final = (
+    _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
+    _of_calls("tool-result-content", _OPENAI, tool_rules.results_without_content),
+    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
+    _of_calls("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
+    *_OPENAI_DEFINITIONS,
+    *_OPENAI_MEDIA,
+    Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
+    _OPENAI_PREFILL,
+    *_OPENAI_SETTINGS,
     Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
 )
 
@@ -100,6 +125,31 @@ OPENAI_RULES: Final = (
 AZURE_RULES: Final = (
     *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
     _of_media("image-count", _AZURE_LIMITS, media_rules.too_many("image", 50)),
+)
+
+OPENAI_RESPONSES_RULES: Final = (
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_never_answered),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
+    _of_calls("function-name", _RESPONSES, tool_rules.function_names(*_OPENAI_NAME)),
+    *_OPENAI_DEFINITIONS,
+    *_OPENAI_MEDIA,
+    _OPENAI_PREFILL,
+    *_OPENAI_SETTINGS,
+    # The API's own error says so: "Expected a value >= 16".
+    Rule("output-minimum", _RESPONSES, setting_rules.max_output_tokens_below(16)),
+)
+
+OLLAMA_RULES: Final = (
+    _of_calls("tool-result-content", _OLLAMA_SOURCE, tool_rules.results_without_content),
+    _of_definitions("tool-choice-ignored", _OLLAMA_SOURCE, definition_rules.choices_ignored),
+)
+
+OPENROUTER_RULES: Final = (
+    _of_calls("tool-call-id", _OPENROUTER_TOOLS, tool_rules.results_without_id),
+    _of_calls("tool-result-without-call", _OPENROUTER_TOOLS, tool_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENROUTER_TOOLS, tool_rules.calls_without_results),
+    _of_definitions("tool-choice", _OPENROUTER_TOOLS, definition_rules.choices_without_tools),
+    Rule("temperature", _OPENROUTER, setting_rules.temperature_range(2)),
 )
 
 ANTHROPIC_RULES: Final = (
@@ -154,6 +204,30 @@ GEMINI_RULES: Final = (
             "{vendor} expects the last turn from the user or a tool; end the case with a user message"
         ),
     ),
+    Rule("model-alias", _GEMINI_SDK, setting_rules.aliases_of_beta),
     Rule("output-cap", _GEMINI_MODELS, setting_rules.max_output_tokens_above_limit),
     Rule("temperature", _GEMINI, setting_rules.temperature_range(2)),
+)
+
+# What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user who
+# begins, roles that alternate, texts that are not blank, and tools ("The toolConfig field must be defined when using
+# toolUse and toolResult content blocks").
+BEDROCK_RULES: Final = (
+    _of_calls("tool-call-without-result", _BEDROCK_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-result-order", _BEDROCK_TOOLS, tool_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _BEDROCK_TOOLS, tool_rules.results_given_twice),
+    _of_calls("tool-result-blank", _BEDROCK, tool_rules.blank_results),
+    _of_calls("tools-missing", _BEDROCK_TOOLS, tool_rules.calls_without_tools),
+    _of_calls("call-id", _BEDROCK_CALLS, tool_rules.call_ids(*_BEDROCK_CALL_ID)),
+    _of_calls("function-name", _BEDROCK_CALLS, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name", _BEDROCK_CALLS, definition_rules.tool_names(*_OPENAI_NAME)),
+    _of_definitions("tool-name-twice", _BEDROCK_TOOLS, definition_rules.names_defined_twice),
+    _of_definitions("tool-choice", _BEDROCK_TOOLS, definition_rules.choices_without_tools),
+    Rule("first-turn", _BEDROCK, turn_rules.first_turn_not_the_users),
+    Rule("alternating-turns", _BEDROCK, turn_rules.turns_of_the_same_role),
+    Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
+    Rule("output-cap", _BEDROCK_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _BEDROCK_CONFIG, setting_rules.temperature_range(1)),
+    Rule("temperature-fixed", _ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
 )

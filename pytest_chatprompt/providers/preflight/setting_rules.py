@@ -6,7 +6,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
@@ -15,6 +15,9 @@ from pytest_chatprompt.providers.preflight.rule import RuleFunction, Violation
 _DEFAULT_TEMPERATURE: Final = 1
 # Anthropic's first API version without a temperature. Versions are dates, so they sort as text.
 _TEMPERATURE_REMOVED_IN: Final = "2026-10-21"
+_GEMINI_STABLE: Final = "v1"
+# The settings of eval files that a body has under another name.
+_SETTING_NAMES: Final = {"topP": "top_p"}
 
 
 def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation]:
@@ -25,6 +28,30 @@ def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation
             ("settings", "max_output_tokens"),
             f"max_output_tokens is {value}, but {request.vendor}'s {request.model} supports at most {limit}; "
             "lower it, or set model_limits if this model supports more",
+        )
+
+
+def max_output_tokens_below(least: int) -> RuleFunction:
+    """Make a rule function that finds a `max_output_tokens` below the API's least one."""
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        value = request.max_output_tokens
+        if value is not None and value < least:
+            yield (
+                ("settings", "max_output_tokens"),
+                f"max_output_tokens is {value}, but {request.vendor} takes {least} or more; raise it, or leave it out",
+            )
+
+    return find_violations
+
+
+def aliases_of_beta(request: PreflightInput) -> Iterator[Violation]:
+    """A model's name that only Gemini's beta version knows, such as `gemini-flash-latest`."""
+    if request.api_version == _GEMINI_STABLE and request.model.endswith("-latest"):
+        yield (
+            ("settings", "model"),
+            f"{request.vendor} knows {request.model} in its API version v1beta only; "
+            "name a model with its version, or set api_version",
         )
 
 
@@ -48,19 +75,21 @@ def temperature_removed(request: PreflightInput) -> Iterator[Violation]:
         )
 
 
-def sampling_not_accepted(parameters: Sequence[str]) -> RuleFunction:
+def sampling_not_accepted(parameters: Sequence[str], folder: str | None = None) -> RuleFunction:
     """Make a rule function that finds parameters of sampling, for a model that is known to refuse a temperature.
 
     Args:
         parameters: their names in the body, without the temperature.
+        folder: the mapping in the body that has them; `None` for the body itself.
     """
 
     def find_violations(request: PreflightInput) -> Iterator[Violation]:
-        if request.limits.temperature is False:
+        holder = request.body if folder is None else request.body.get(folder)
+        if request.limits.temperature is False and isinstance(holder, Mapping):
             for name in parameters:
-                if request.body.get(name) is not None:
+                if holder.get(name) is not None:
                     yield (
-                        ("settings", name),
+                        ("settings", _SETTING_NAMES.get(name, name)),
                         f"{request.vendor}'s {request.model} refuses {name}; "
                         "leave it out, or set model_limits if this model accepts a temperature",
                     )

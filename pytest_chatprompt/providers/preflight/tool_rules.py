@@ -58,6 +58,41 @@ def calls_without_results(request: PreflightInput) -> Iterator[Violation]:
             )
 
 
+def calls_never_answered(request: PreflightInput) -> Iterator[Violation]:
+    """Messages with a call that no tool message answers, for an API that takes results anywhere after their calls."""
+    answered = {message.tool_call_id for message in request.turns}
+    for message in request.turns:
+        missing = [repr(call.id) for call in message.tool_calls if call.id not in answered]
+        if missing:
+            yield (
+                message,
+                f"{request.vendor} refuses tool calls without their results, and nothing answers these: "
+                f"{', '.join(missing)}; add a tool message for each after this message",
+            )
+
+
+def calls_without_tools(request: PreflightInput) -> Iterator[Violation]:
+    """Calls in a request that defines no tools, for an API that wants the definitions beside them."""
+    for message in request.turns:
+        if message.tool_calls and "toolConfig" not in request.body:
+            yield (
+                message,
+                f"{request.vendor} refuses tool calls in a request without tools; "
+                "define those that the messages call under 'tools'",
+            )
+            return
+
+
+def blank_results(request: PreflightInput) -> Iterator[Violation]:
+    """Tool messages without text, for an API that refuses blank ones."""
+    for message in request.turns:
+        if message.role == "tool" and not (message.content or "").strip():
+            yield (
+                message,
+                f"{request.vendor} refuses a tool result without text; write what it gave, such as '(nothing)'",
+            )
+
+
 def results_out_of_order(request: PreflightInput) -> Iterator[Violation]:
     """Tool messages that answer a call, but do not follow it at once."""
     in_place = {
@@ -164,5 +199,23 @@ def function_names(pattern: str, allowed: str) -> RuleFunction:
                         message,
                         f"{request.vendor} refuses the function name {call.function.name!r}; a name must be {allowed}",
                     )
+
+    return find_violations
+
+
+def call_ids(pattern: str, allowed: str) -> RuleFunction:
+    """Make a rule function that finds calls whose ids the API refuses.
+
+    Args:
+        pattern: a regular expression that matches a whole valid id.
+        allowed: the same in words, such as `1 to 64 of a-z`.
+    """
+    valid_id = re.compile(pattern)
+
+    def find_violations(request: PreflightInput) -> Iterator[Violation]:
+        for message in request.prompt:
+            for call in message.tool_calls:
+                if not valid_id.fullmatch(call.id):
+                    yield message, f"{request.vendor} refuses the id {call.id!r} of a call; an id must be {allowed}"
 
     return find_violations

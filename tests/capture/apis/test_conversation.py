@@ -22,8 +22,12 @@ from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider
 from pytest_chatprompt.providers.chat.azure import AzureProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.bedrock import BedrockProvider
 from pytest_chatprompt.providers.chat.gemini import GeminiProvider
+from pytest_chatprompt.providers.chat.ollama import OllamaProvider
 from pytest_chatprompt.providers.chat.openai import OpenAIProvider
+from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
+from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider
 from tests.conftest import Project
 
 PATHS = {
@@ -64,7 +68,10 @@ input_messages:
 
 @pytest.mark.parametrize(
     "provider",
-    [OpenAIProvider(), AzureProvider(endpoint="https://a.invalid"), AnthropicProvider(), GeminiProvider()],
+    [
+        *(OpenAIProvider(), AzureProvider(endpoint="https://a.invalid"), AnthropicProvider(), GeminiProvider()),
+        *(OpenAIResponsesProvider(), BedrockProvider(region="us-east-1"), OllamaProvider(), OpenRouterProvider()),
+    ],
     ids=lambda provider: type(provider).__name__,
 )
 @pytest.mark.parametrize("case", [CASE, "input_messages: [{role: user, content: Hello}]\nmetadata: {systemPrompt: ''}"])

@@ -20,7 +20,7 @@ def test_the_model_is_in_the_path_and_the_key_in_a_header(server: Server) -> Non
     )
     provider.close()
     ((path, headers, body),) = server.requests
-    assert path == "/v1beta/models/gemini-x:generateContent"
+    assert path == "/v1/models/gemini-x:generateContent"
     assert headers["x-goog-api-key"] == "k1"
     assert body == {
         "systemInstruction": {"parts": [{"text": "Be kind."}]},
@@ -34,9 +34,7 @@ def test_without_a_system_message_and_settings_only_contents_are_sent() -> None:
 
 
 def test_a_full_resource_name_is_kept() -> None:
-    assert (
-        GeminiProvider(model="tunedModels/my model").endpoint_path() == "/v1beta/tunedModels/my%20model:generateContent"
-    )
+    assert GeminiProvider(model="tunedModels/my model").endpoint_path() == "/v1/tunedModels/my%20model:generateContent"
 
 
 def test_extra_body_is_merged_into_the_generation_config(server: Server) -> None:

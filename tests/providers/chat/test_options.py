@@ -11,6 +11,7 @@ import pytest
 from pytest_chatprompt import (
     AnthropicProvider,
     AzureProvider,
+    BedrockProvider,
     ChatMessage,
     ChatProvider,
     GeminiProvider,
@@ -154,7 +155,7 @@ def test_null_leaves_out_what_the_provider_would_send() -> None:
             AZURE, "/openai/deployments/other/chat/completions?api-version=2024-10-21", None, id="azure: the deployment"
         ),
         pytest.param(ANTHROPIC, "/v1/messages", "other", id="anthropic"),
-        pytest.param(GEMINI, "/v1beta/models/other:generateContent", None, id="gemini"),
+        pytest.param(GEMINI, "/v1/models/other:generateContent", None, id="gemini"),
     ],
 )
 def test_a_model_is_named_where_the_api_names_it(provider: ChatProvider, path: str, body_model: str | None) -> None:
@@ -436,7 +437,8 @@ def test_a_custom_tool_and_its_grammar_are_nested_for_chat_completions() -> None
 
 @pytest.mark.parametrize("provider_class", CHAT_PROVIDERS)
 def test_an_empty_list_of_tools_is_not_sent(provider_class: Any) -> None:
-    provider = AZURE if provider_class is AzureProvider else provider_class()
+    arguments = {AzureProvider: {"endpoint": "https://x.example"}, BedrockProvider: {"region": "us-east-1"}}
+    provider = provider_class(**arguments.get(provider_class, {}))
     assert sent_by(provider, tools=[]) == sent_by(provider)
 
 

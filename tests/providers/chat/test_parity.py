@@ -362,8 +362,7 @@ def test_gemini_sends_what_its_sdk_sends(conversation: Conversation, server: Ser
         # Intended: the SDK gives every content that it makes from a string the role `user`. A system instruction has no
         # role (https://ai.google.dev/api/generate-content), and the reference's examples have none.
         assert body["systemInstruction"].pop("role") == "user"
-    # Intended: our default is the version of the reference, v1beta; the SDK uses v1.
-    ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k", **conversation.settings)
+    ours = GeminiProvider(model="m", base_url=server.url, api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == (path, body)
 
 
@@ -745,5 +744,5 @@ def test_gemini_sends_the_options_that_its_sdk_sends(options: Options, server: S
     thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
     if "thinking_level" in thinking:
         thinking["thinkingLevel"] = thinking.pop("thinking_level")
-    ours = GeminiProvider(model="m", base_url=server.url, api_version="v1", api_key="k")
+    ours = GeminiProvider(model="m", base_url=server.url, api_key="k")
     assert sent_with(ours, options, server) == (path, body)

@@ -489,6 +489,58 @@ def error_of(status: int, body: Any, **headers: str) -> APIStatusError:
             f"400 Bad Request: m\n{REJECTED}",
             id="nested values of unexpected types",
         ),
+        pytest.param(
+            400,
+            {"message": "A conversation must start with a user message."},
+            {"x-amzn-errortype": "ValidationException:http://internal.amazon.com/coral/x/", "x-amzn-requestid": "r"},
+            BadRequestError,
+            f"400 Bad Request: A conversation must start with a user message.\n{REJECTED}\n"
+            "(ValidationException, request r)",
+            id="bedrock: a bad request",
+        ),
+        pytest.param(
+            403,
+            {"__type": "com.amazon.coral.service#ExpiredTokenException", "Message": "The token has expired"},
+            {},
+            AuthenticationError,
+            "403 Forbidden: The token has expired\n"
+            "Check the key: the environment variable VENDOR_API_KEY, or api_key.\n(ExpiredTokenException)",
+            id="bedrock: credentials that have expired",
+        ),
+        pytest.param(
+            403,
+            {"Message": "You don't have access to the model with the specified model ID."},
+            {"x-amzn-errortype": "AccessDeniedException"},
+            PermissionDeniedError,
+            "403 Forbidden: You don't have access to the model with the specified model ID.\n"
+            f"{NOT_ALLOWED}\n(AccessDeniedException)",
+            id="bedrock: no access to a model",
+        ),
+        pytest.param(
+            424,
+            {"message": "The model failed."},
+            {"x-amzn-errortype": "ModelErrorException"},
+            InternalServerError,
+            f"424 Failed Dependency: The model failed.\n{LATER}\n(ModelErrorException)",
+            id="bedrock: the model failed",
+        ),
+        pytest.param(
+            429,
+            {"message": "Too many tokens, please wait before trying again."},
+            {"x-amzn-errortype": "ThrottlingException"},
+            RateLimitError,
+            f"429 Too Many Requests: Too many tokens, please wait before trying again.\n{WAIT}\n(ThrottlingException)",
+            id="bedrock: throttled",
+        ),
+        pytest.param(
+            429,
+            {"message": "Too many tokens per day, please wait before trying again."},
+            {"x-amzn-errortype": "ThrottlingException"},
+            QuotaError,
+            "429 Too Many Requests: Too many tokens per day, please wait before trying again.\n"
+            f"{NO_QUOTA}\n(ThrottlingException)",
+            id="bedrock: the tokens of a day are used up",
+        ),
     ],
 )
 def test_an_error_says_what_happened_and_what_to_do(

@@ -497,8 +497,8 @@ def test_settings_are_checked_as_they_are_in_the_body(
     assert findings_of(provider, USER) == findings
 
 
-@pytest.mark.parametrize("provider", ALL)
-def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: ChatProvider) -> None:
+@pytest.mark.parametrize("provider", CHAT_PROVIDERS)
+def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: type[ChatProvider]) -> None:
     names = [rule.name for rule in provider.rules]
     hosts = (
         "https://platform.openai.com/",
@@ -508,6 +508,11 @@ def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: Chat
         "https://docs.claude.com/",
         "https://github.com/anthropics/",
         "https://ai.google.dev/",
+        "https://github.com/googleapis/python-genai/",
+        "https://docs.aws.amazon.com/bedrock/",
+        "https://docs.ollama.com/",
+        "https://github.com/ollama/ollama/",
+        "https://openrouter.ai/docs/",
     )
     assert len(set(names)) == len(names) > 0
     assert all(rule.source.startswith(hosts) for rule in provider.rules)

@@ -1,0 +1,228 @@
+"""Amazon Bedrock's Converse API, which is the same for the models of all vendors there.
+
+A chat prompt comes in, the body of a request comes out; a reply's data comes in, a `ProviderResponse` comes out.
+`registry` lists it; users may subclass it. Requests carry a Bedrock API key, or are signed by `http.aws_signature`.
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the model of the API in
+botocore (`data/bedrock-runtime`), and https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+import httpx
+
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.bedrock_tools import bedrock_output_format, bedrock_tool_choice, bedrock_tools
+from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.payload import Payload
+from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.aws_signature import AWSSigner
+from pytest_chatprompt.providers.http.error_replies import ErrorContext
+from pytest_chatprompt.providers.preflight.models import BEDROCK_MODELS, ModelLimits
+from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
+from pytest_chatprompt.providers.preflight.rule import Rule
+from pytest_chatprompt.providers.preflight.rules import BEDROCK_RULES
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+# An inference profile that every region has.
+DEFAULT_MODEL: Final = "global.anthropic.claude-sonnet-5-5"
+_OFFLINE_REGION: Final = "us-east-1"
+_REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+# Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
+_URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
+# What errors of signed requests name in place of the key.
+_CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
+_BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
+
+# `OutputConfig` in botocore
+_effort: Final = effort_among(
+    "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
+)
+
+
+class BedrockProvider(ChatProvider):
+    """Sends chat prompts to Amazon Bedrock, at `{base_url}/model/{model}/converse`.
+
+    Args:
+        model: the id or the ARN of a model or of an inference profile.
+        region: the region of AWS; `None` reads it from the environment variables `AWS_REGION` and `AWS_DEFAULT_REGION`,
+            then from the profile.
+        base_url: without the path; `None` reads it from the environment variable `AWS_ENDPOINT_URL_BEDROCK_RUNTIME`,
+            and without that it is the region's.
+        settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
+            signed with the credentials that the tools of AWS use.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Amazon Bedrock"
+    key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    key_is_optional = True
+    offline_api = "bedrock"
+    setting_fields: Mapping[str, SettingField] = {
+        "max_output_tokens": SettingField(("inferenceConfig", "maxTokens")),
+        "temperature": SettingField(("inferenceConfig", "temperature")),
+        "top_p": SettingField(("inferenceConfig", "topP")),
+        "stop": SettingField(("inferenceConfig", "stopSequences"), to_list),
+        "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
+    }
+    rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        region: str | None = None,
+        base_url: str | None = None,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        # `ChatProvider` would accept an `api_version` too, and this API has none.
+        check_names(self, settings, ChatSettings)
+        check_setting(self, "region", region, NonEmptyString | None)
+        super().__init__(model=model, base_url=base_url, **settings)
+        self._region = region
+        self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
+
+    @property
+    def region(self) -> str:
+        """The region of AWS.
+
+        Raises:
+            MissingSettingError: nothing sets it.
+        """
+        if current_context().is_offline:
+            return self._region or _OFFLINE_REGION
+        region = self._region or _first_variable(_REGION_VARIABLES) or self._signer.profile_region()
+        if region is None:
+            raise MissingSettingError(
+                f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
+                f"or pass region to {type(self).__name__}"
+            )
+        return region
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without a slash at its end.
+
+        Raises:
+            MissingSettingError: see `region`.
+        """
+        variable = None if current_context().is_offline else _first_variable(_URL_VARIABLES)
+        base_url = self._base_url or variable or f"https://bedrock-runtime.{self.region}.amazonaws.com"
+        return base_url.rstrip("/")
+
+    def endpoint_path(self) -> str:
+        """The path of the model, which only the path names."""
+        return f"/model/{quote(self.model, safe='~')}/converse"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def authorize(self, request: httpx.Request) -> dict[str, str]:
+        """The key, or without one a signature. Offline nothing is signed.
+
+        Args:
+            request: as it is about to be sent.
+
+        Raises:
+            MissingSettingError: there are neither a key nor credentials, or botocore is not installed.
+        """
+        headers = self.credentials()
+        return headers if headers or current_context().is_offline else self._signer.sign(request, self.region)
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `system`, the turns as lists of blocks.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        body: dict[str, Any] = {}
+        if split.system:
+            body["system"] = [{"text": split.system}]
+        body["messages"] = [_message(turn) for turn in split.turns]
+        self.settings_body(body)
+        return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`toolConfig` with the specification of each function."""
+        return Payload({"toolConfig": {"tools": bedrock_tools(tools, self.vendor)}})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`toolConfig` with the choice: `auto`, `any` or one tool."""
+        return Payload({"toolConfig": {"toolChoice": bedrock_tool_choice(choice, self.vendor)}})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`outputConfig` with the schema."""
+        return bedrock_output_format(response_format, self.vendor)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model that the path names, and the parameters in `inferenceConfig`."""
+        config = body.get("inferenceConfig")
+        config = config if isinstance(config, dict) else {}
+        return ModelParameters(self.model, config.get("temperature"), config.get("maxTokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
+        blocks = data["output"]["message"]["content"]
+        stop_reason = data.get("stopReason")
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text="".join(block["text"] for block in blocks if "text" in block),
+            finish_reason=stop_reason,
+            usage=TokenUsage(input_tokens=usage.get("inputTokens"), output_tokens=usage.get("outputTokens")),
+            raw=data,
+            tool_calls=tuple(
+                make_tool_call(call["toolUseId"], call["name"], call["input"])
+                for block in blocks
+                if (call := block.get("toolUse"))
+            ),
+            blocked=stop_reason if stop_reason in _BLOCKING_REASONS else None,
+        )
+
+    def _error_context(self, target: str | None = None) -> ErrorContext:
+        context = super()._error_context(target)
+        return context if self._key() else replace(context, key_variable=_CREDENTIAL_VARIABLES)
+
+
+def _first_variable(names: Sequence[str]) -> str | None:
+    """The value of the first environment variable that is set, and not empty."""
+    return next((value for name in names if (value := os.environ.get(name))), None)
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        blocks = [
+            {"toolResult": {"toolUseId": result.call_id, "content": [{"text": result.content}]}}
+            for result in turn.results
+        ]
+        return {"role": "user", "content": blocks}
+    return {"role": turn.message.role, "content": _blocks(turn.message)}
+
+
+def _blocks(message: ChatMessage) -> list[dict[str, Any]]:
+    text = [{"text": message.content}] if message.content else []
+    calls = [
+        {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": parse_arguments(call, message)}}
+        for call in message.tool_calls
+    ]
+    return [*text, *calls]

@@ -1,0 +1,50 @@
+"""OpenRouter's chat completions: OpenAI's, for the models of many vendors.
+
+A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply. `registry` lists it; users
+may subclass it.
+Source: https://openrouter.ai/docs/api-reference/overview and https://openrouter.ai/docs/api-reference/parameters.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Unpack
+
+from pytest_chatprompt.providers.chat.compatible import CompatibleProvider
+from pytest_chatprompt.providers.chat.openai import MaxTokensParameter
+from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.preflight.rule import Rule
+from pytest_chatprompt.providers.preflight.rules import OPENROUTER_RULES
+
+DEFAULT_MODEL: Final = "openai/gpt-5.5"
+
+
+class OpenRouterProvider(CompatibleProvider):
+    """Sends chat prompts to OpenRouter, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the vendor and the model, such as `openai/gpt-5.5`.
+        base_url: including the version; `None` reads it from the environment variable `OPENROUTER_API_BASE`, and
+            without that it is `https://openrouter.ai/api/v1`.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent.
+        settings: see `ChatSettings`. What only OpenRouter has, such as `provider` and `models`, goes into `extra_body`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "OpenRouter"
+    key_variable = "OPENROUTER_API_KEY"
+    base_url_variable = "OPENROUTER_API_BASE"
+    default_base_url = "https://openrouter.ai/api/v1"
+    rules: ClassVar[tuple[Rule, ...]] = OPENROUTER_RULES
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)

@@ -1,0 +1,106 @@
+"""`AWSSigner`: signs requests to AWS with the credentials that every tool of AWS finds, by botocore's signer.
+
+An httpx request comes in, as it is about to be sent; the headers with its signature come out. botocore is an extra of
+this package and imported only here, when the first live request is signed. Safe between threads. `chat.bedrock` calls
+it.
+Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html, and botocore (`auth.py`, `session.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from pytest_chatprompt.errors import MissingSettingError
+
+
+class AWSSigner:
+    """Signs the requests of one provider.
+
+    Args:
+        vendor: the API's name, for errors.
+        service: the service's name in signatures, such as `bedrock`.
+        without: what else than credentials would do, for errors: `set the environment variable ...`.
+    """
+
+    def __init__(self, vendor: str, service: str, without: str) -> None:
+        self._vendor = vendor
+        self._service = service
+        self._without = without
+        self._session: Any = None
+        self._lock = threading.Lock()
+
+    def profile_region(self) -> str | None:
+        """The region of the profile in `~/.aws/config`; `None` if it has none, or botocore is not installed.
+
+        Raises:
+            MissingSettingError: the profile cannot be read.
+        """
+        try:
+            session = self._open_session()
+        except ImportError:
+            return None
+        with self._readable_errors():
+            region: str | None = session.get_config_variable("region")
+        return region
+
+    def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
+        """The headers that authorize a request: the signature, its date and, for temporary credentials, their token.
+
+        Args:
+            request: with its URL, its content type and its whole body.
+            region: the region of the service, such as `us-east-1`.
+
+        Raises:
+            MissingSettingError: botocore is not installed, or there are no credentials.
+        """
+        try:
+            session = self._open_session()
+            from botocore.auth import SigV4Auth  # noqa: PLC0415
+            from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+        except ImportError as error:
+            raise MissingSettingError(
+                f"requests to {self._vendor} are signed by botocore, which is not installed: "
+                f"install it (pip install botocore), or {self._without}"
+            ) from error
+        with self._readable_errors():
+            # Looked up each time: temporary credentials are renewed on the way.
+            credentials = session.get_credentials()
+            frozen = None if credentials is None else credentials.get_frozen_credentials()
+        if frozen is None:
+            raise MissingSettingError(
+                f"no credentials for {self._vendor}: log in to AWS as for its command line (a profile in ~/.aws, or "
+                f"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY), or {self._without}"
+            )
+        unsigned = {"content-type": request.headers["content-type"]}
+        signed = AWSRequest(request.method, str(request.url), headers=unsigned, data=request.content)
+        SigV4Auth(frozen, self._service, region).add_auth(signed)
+        return {name.lower(): value for name, value in signed.headers.items() if name.lower() not in unsigned}
+
+    def _open_session(self) -> Any:
+        """The session of botocore, made once.
+
+        Raises:
+            ImportError: botocore is not installed.
+        """
+        with self._lock:
+            if self._session is None:
+                import botocore.session  # noqa: PLC0415
+
+                self._session = botocore.session.Session()
+            return self._session
+
+    @contextmanager
+    def _readable_errors(self) -> Iterator[None]:
+        """Raise what botocore raises as an error of this package."""
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+        try:
+            with self._lock:
+                yield
+        except BotoCoreError as error:
+            raise MissingSettingError(f"the credentials for {self._vendor} cannot be loaded: {error}") from error
