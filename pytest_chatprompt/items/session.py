@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
@@ -67,7 +68,6 @@ class EvalSession:
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
-    _failed_files: int = 0
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
@@ -83,7 +83,8 @@ class EvalSession:
             config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
-            config.pluginmanager.register(session._own_snapshots, "chatprompt-test-snapshots")
+            config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
+            config.pluginmanager.register(session._own_snapshots, "chatprompt-own-snapshots")
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
@@ -133,26 +134,6 @@ class EvalSession:
         if parameters and isinstance(metafunc.definition.parent, EvalFile):
             for name, value in parameters.items():
                 metafunc.parametrize(name, [value])
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Count the eval files that cannot be loaded."""
-        report = yield
-        self._failed_files += isinstance(collector, EvalFile) and not report.passed
-        return report
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Run what was collected also if eval files could not be loaded: they are data, and no test imports them."""
-        option = self.config.option
-        is_set = option.continue_on_collection_errors
-        option.continue_on_collection_errors = is_set or session.testsfailed == self._failed_files
-        try:
-            return (yield)
-        finally:
-            option.continue_on_collection_errors = is_set
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which items were selected, and warn about what is probably a mistake in an eval file."""

@@ -46,5 +46,5 @@ def chat_variant(
     if api_key is not None:
         variant._api_key = api_key
     # Connections carry the key of the provider that made them.
-    variant._http = HTTPClient(variant.vendor, variant.credentials, variant._redact, type(variant))
+    variant._http = HTTPClient(variant.vendor, variant.authorize, variant._redact, type(variant))
     return variant

@@ -86,7 +86,7 @@ def calls_without_tools(request: PreflightInput) -> Iterator[Violation]:
 def blank_results(request: PreflightInput) -> Iterator[Violation]:
     """Tool messages without text, for an API that refuses blank ones."""
     for message in request.turns:
-        if message.role == "tool" and not (message.content or "").strip():
+        if message.role == "tool" and not message.text.strip():
             yield (
                 message,
                 f"{request.vendor} refuses a tool result without text; write what it gave, such as '(nothing)'",
