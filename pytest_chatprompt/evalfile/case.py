@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr, model_validator
 
@@ -102,6 +102,10 @@ class Origin(NamedTuple):
         return None
 
 
+INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any])
+EXPECTED_AS_WRITTEN: Final = WrittenAs(lambda: TupleOf[EvalMessage] | Any)
+
+
 class EvalCase(SharedKeys):
     """One case of an eval file, with the file's defaults filled in.
 
@@ -114,6 +118,8 @@ class EvalCase(SharedKeys):
         tags: the file's tags, then the case's own, each once.
         input_messages: the messages to send, at least one.
         expected_messages: a reference answer, never sent: messages, or any other data, frozen.
+        input: AgentV's shorthand for `input_messages`: a text, a message, a list of messages, or data to send as JSON.
+        expected_output: AgentV's shorthand for `expected_messages`: any data.
         vars: the variables by name, those of the row included; `None` if neither the case nor its file has any.
         parametrize: the rows as the author wrote them, or the path of their dataset; `None` for none.
     """
@@ -126,14 +132,10 @@ class EvalCase(SharedKeys):
     id: Annotated[NonEmptyString, pattern(lambda: r"\S")]
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
-    expected_messages: Annotated[
-        tuple[Any, ...], BeforeValidator(read_expected_messages), WrittenAs(lambda: TupleOf[EvalMessage] | Any)
-    ] = ()
+    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages), EXPECTED_AS_WRITTEN] = ()
 
     # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
-    input: Annotated[
-        Any, WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any] | None)
-    ] = None
+    input: Annotated[Any, INPUT_AS_WRITTEN] = None
     expected_output: Any = None
 
     _origin: Origin | None = PrivateAttr(default=None)
