@@ -16,13 +16,14 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
-from pytest_chatprompt.snapshots.files import atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.files import atomic_write, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.filters import Filters
 from pytest_chatprompt.snapshots.names import escaped_name
 from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_text import shows_the_same
 
 if TYPE_CHECKING:
-    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
+    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
@@ -34,6 +35,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     file_extension = "yaml"
     is_filtered = True
+    _is_damaged = False
 
     def serialize(
         self,
@@ -91,7 +93,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
-        return read_snapshot(Path(snapshot_location))
+        path = Path(snapshot_location)
+        text = read_snapshot(path)
+        self._is_damaged = text is not None and is_damaged(path, text)
+        return text
+
+    def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
+        """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
+        stored, sent = str(snapshot_data), str(serialized_data)
+        return stored == sent or (not self._is_damaged and shows_the_same(stored, sent))
 
     @classmethod
     def write_snapshot_collection(
