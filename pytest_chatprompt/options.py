@@ -53,6 +53,8 @@ class Options:
 
 
 options_key: Final = pytest.StashKey[Options]()
+# A report that tells of all tests, with what they sent, sets it before the first one runs.
+all_results_key: Final = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -106,10 +106,21 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     dirname = snapshot_dirname(session.config)
     if any(_holds_own_snapshot(folder / dirname) for folder in folders):
         option.ignore_file_extensions.append("yaml")
+    _register_review(session.config)
     result = yield
     # Syrupy's summary, which comes later, says so if the user has switched its search off.
     option.disable_unused_snapshots = is_disabled
     return result
+
+
+def _register_review(config: pytest.Config) -> None:
+    """Show what changed at the end, if a test has left a result: in this process, or in a worker of pytest-xdist."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [] if reporter is None else [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    if any(hasattr(report, "chatprompt_result") for report in reports):
+        from pytest_chatprompt.reports.terminal import register_review  # noqa: PLC0415
+
+        register_review(config, reporter)
 
 
 def _holds_own_snapshot(folder: Path) -> bool:

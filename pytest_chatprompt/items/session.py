@@ -80,7 +80,7 @@ class EvalSession:
             redaction.install()
             config.pluginmanager.register(session.network, "chatprompt-network")
             config.pluginmanager.register(redaction, "chatprompt-redaction")
-            config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
+            config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(session._test_snapshots, "chatprompt-test-snapshots")
             if options.live:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
 from pytest_chatprompt.snapshots.asserted_data import is_sent
-from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.comparison import Comparison
+from pytest_chatprompt.snapshots.diff import diff_text
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.late_requests import settle_late_requests
@@ -65,6 +66,7 @@ class EvalSnapshot(SnapshotAssertion):
 
     context: AssertionContext
     _is_filtered: bool = False
+    _failed: tuple[int, Comparison] | None = None
 
     @classmethod
     def wrap(cls, snapshot: SnapshotAssertion, context: AssertionContext) -> Self:
@@ -146,6 +148,17 @@ class EvalSnapshot(SnapshotAssertion):
         """Whether the last comparison has failed."""
         return self.num_executions > 0 and not self.last_result.success
 
+    def failed_comparison(self) -> Comparison | None:
+        """The last comparison, if it has failed because of what is sent; made once."""
+        if not self.has_failed or self.last_result.exception is not None:
+            return None
+        if self._failed is None or self._failed[0] != self.num_executions:
+            result = self.last_result
+            stored = None if result.recalled_data is None else str(result.recalled_data)
+            comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+            self._failed = (self.num_executions, comparison)
+        return self._failed[1]
+
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""
         lines = self.describe_failure(diff_mode=diff_mode)
@@ -164,7 +177,8 @@ class EvalSnapshot(SnapshotAssertion):
         command = self.context.describe_command()
         if result.recalled_data is None:
             return [f"There is no {path}.", f"To write it, for review: {command}"]
-        changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
+        comparison = self.failed_comparison()
+        changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
         return [path, *shown, "", f"To accept it: {command}"]
 

@@ -173,6 +173,11 @@ def _is_plain(text: str) -> bool:
     )
 
 
+def visible_line(text: str) -> str:
+    """A line as it stands in a snapshot: with escapes if part of it cannot be seen."""
+    return _quoted(text) if _INVISIBLE_IN_LINE.search(text) or text.endswith(" ") else text
+
+
 def _quoted(text: str) -> str:
     """A string of one line in the kind of quotes that needs fewer escapes."""
     if ('"' in text or "\\" in text) and not _INVISIBLE_IN_LINE.search(text):
