@@ -7,7 +7,7 @@ fixture is set up.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.agents.cli import CLIProvider
@@ -204,7 +205,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-        note_sent = partial(session.test_snapshots().note_sent, place) if updates else None
+        note_sent = partial(session.own_snapshots().note_sent, place) if updates else None
     capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
@@ -232,6 +233,14 @@ def eval_response(
 def eval_masks() -> Mapping[str, str | Callable[[re.Match[str]], str]]:
     r"""What snapshots show in place of what differs from run to run, such as `{r"\d{4}-\d\d-\d\d": "<date>"}`."""
     return {}
+
+
+@pytest.fixture(scope="session")
+def eval_extends() -> Callable[[Sequence[SentRequest]], None]:
+    """Asserts that each request of a conversation begins with all of the one before: `eval_extends(eval_api.sent)`."""
+    from pytest_chatprompt.capture.prompt_prefix import assert_conversation  # noqa: PLC0415
+
+    return assert_conversation
 
 
 @pytest.fixture

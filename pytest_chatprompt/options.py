@@ -18,6 +18,8 @@ import pytest
 DEFAULT_PROVIDER: Final = "azure"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
+# The formats of reports; `reports.run_report` writes them.
+REPORT_SUFFIXES: Final = (".html", ".json")
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -31,7 +33,9 @@ class Options:
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         record: whether a live run writes what the APIs reply beside the snapshots.
+        against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
+        reports: the files of reports to write, absolute.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
@@ -45,6 +49,8 @@ class Options:
     concurrency: int
     record: bool
     replay: bool
+    against: str | None
+    reports: tuple[Path, ...]
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
@@ -89,6 +95,20 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_replay",
         action="store_true",
         help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
+    )
+    group.addoption(
+        "--chatprompt-against",
+        dest="chatprompt_against",
+        metavar="REF",
+        help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    )
+    group.addoption(
+        "--chatprompt-report",
+        dest="chatprompt_reports",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help=f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated",
     )
     parser.addini(
         "chatprompt_concurrency",
@@ -142,6 +162,9 @@ def resolve_options(config: pytest.Config) -> Options:
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
+    against = config.getoption("chatprompt_against")
+    if against is not None:
+        _check_compares_only(config)
     return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
@@ -149,12 +172,39 @@ def resolve_options(config: pytest.Config) -> Options:
         concurrency=_concurrency(config),
         record=record,
         replay=replay,
+        against=against,
+        reports=tuple(_report(config, path) for path in config.getoption("chatprompt_reports")),
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
         allowed_secrets=tuple(map(_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
         allowed_hosts=tuple(map(_allowed_host, config.getini("chatprompt_allowed_hosts"))),
     )
+
+
+def _check_compares_only(config: pytest.Config) -> None:
+    """Refuse what would send or write on the word of snapshots that are not those on disk."""
+    others = {
+        "--snapshot-update": "update_snapshots",
+        "--chatprompt-live": "chatprompt_live",
+        "--chatprompt-replay": "chatprompt_replay",
+    }
+    for option, name in others.items():
+        if config.getoption(name, False):
+            raise pytest.UsageError(f"--chatprompt-against compares, and no more: remove {option}")
+
+
+def _report(config: pytest.Config, text: str) -> Path:
+    """The file of a report, relative to where pytest was started, as that of `--junitxml`."""
+    path = config.invocation_params.dir / Path(text).expanduser()
+    if path.suffix not in REPORT_SUFFIXES:
+        *others, last = REPORT_SUFFIXES
+        raise pytest.UsageError(
+            f"--chatprompt-report: {text!r} has the suffix of no report; end it with {', '.join(others)} or {last}"
+        )
+    if path.is_dir():
+        raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")
+    return path
 
 
 def _allowed_secret(pattern: str) -> re.Pattern[str]:

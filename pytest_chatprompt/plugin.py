@@ -18,6 +18,7 @@ import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     add_options,
+    all_results_key,
     is_eval_file,
     options_key,
     resolve_options,
@@ -47,6 +48,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
+    if options.reports:
+        from pytest_chatprompt.reports.run_report import RunReports  # noqa: PLC0415
+
+        config.stash[all_results_key] = True
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+    if options.against is not None:
+        from pytest_chatprompt.items.against import open_revision  # noqa: PLC0415
+
+        open_revision(config, options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
 
 
@@ -72,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any("eval_snapshot" in getattr(item, "fixturenames", ()) for item in items):
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-        EvalSession.get(config).test_snapshots().note_collected(items)
+        EvalSession.get(config).own_snapshots().note_collected(items)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +28,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
+# The machine's own settings would change what tests see: `CI` lengthens pytest's summary, a key makes a secret of its
+# value, a proxy or a colour changes what is sent and printed. What a test needs, it sets.
+MACHINE_VARIABLES = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|LD_LIBRARY_PATH|VIRTUAL_ENV"
+    r"|PYTHON(PATH|HOME|HASHSEED|DONTWRITEBYTECODE|PYCACHEPREFIX)|(PYTEST|COVERAGE|COV|HYPOTHESIS|MUTANT)_\w+"
+)
+for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(name)]:
+    del os.environ[variable]
+
 pytest_plugins = [
     "pytester",
+    "tests.git_repository",
     "tests.server",
     "tests.raw_server",
     "tests.capture.clients.echo_server",

@@ -481,7 +481,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "docs/agents.md": 2,
         "docs/eval-files.md": 3,
         "docs/live.md": 1,
-        "docs/own-code.md": 7,
+        "docs/own-code.md": 8,
         "docs/providers.md": 7,
         "docs/snapshots.md": 3,
     }
@@ -613,7 +613,7 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 def test_every_fixture_and_option_is_in_the_reference() -> None:
     fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == len(PROVIDERS) + 7
+    assert len(public) == len(PROVIDERS) + 8
     for name in public:
         assert f"`{name}`" in PAGES["docs/reference.md"]
     in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]

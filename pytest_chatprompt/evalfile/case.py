@@ -7,15 +7,16 @@ In: plain data of one entry of `evalcases`. Out: an `EvalCase` that knows its po
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import PrivateAttr
+from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from pytest_chatprompt.errors import Diagnostic
-from pytest_chatprompt.evalfile.message import EvalMessage
+from pytest_chatprompt.evalfile.message import EvalMessage, read_expected_messages
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
+from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, expand_data
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
@@ -110,17 +111,29 @@ class EvalCase(SharedKeys):
         guideline_patterns: the globs that make a file a guideline; empty for none.
         tags: the file's tags, then the case's own, each once.
         input_messages: the messages to send, at least one.
-        expected_messages: a reference answer, never sent.
+        expected_messages: a reference answer, never sent: messages, or any other data, frozen.
         vars: the variables by name, those of the row included; `None` if neither the case nor its file has any.
         parametrize: the rows as the author wrote them, or the path of their dataset; `None` for none.
     """
 
+    level = "case"
+
     id: NonEmptyString
     outcome: str | None = None
     input_messages: NonEmptyTupleOf[EvalMessage]
-    expected_messages: TupleOf[EvalMessage] = ()
+    expected_messages: Annotated[tuple[Any, ...], BeforeValidator(read_expected_messages)] = ()
+
+    # AgentV's shorthands, as the author wrote them; `input_messages` and `expected_messages` have what they stand for.
+    input: Any = None
+    expected_output: Any = None
 
     _origin: Origin | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_shorthands(cls, data: Any) -> Any:
+        is_short = isinstance(data, dict) and any(shorthand.key in data for shorthand in SHORTHANDS)
+        return expand_data(data) if is_short else data
 
     @property
     def has_origin(self) -> bool:

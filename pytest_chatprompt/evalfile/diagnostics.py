@@ -12,9 +12,11 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
 from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
 from pytest_chatprompt.evalfile.settings import RequestSettings
+from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, is_expanded
 from pytest_chatprompt.evalfile.strict_model import StrictModel
 from pytest_chatprompt.evalfile.tools import ChatTool, FlatTool
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
@@ -23,7 +25,6 @@ from pytest_chatprompt.wording import did_you_mean
 # The models inside a case, by the last step of pydantic's location that leads to them.
 _INNER_MODELS: Final[dict[str, type[StrictModel]]] = {
     "input_messages": EvalMessage,
-    "expected_messages": EvalMessage,
     "tool_calls": ToolCall,
     "settings": RequestSettings,
     "<chat>": ChatTool,
@@ -45,7 +46,7 @@ _EXPECTED: Final = {
 }
 # Steps of pydantic's location that are not in the file: they name the member of a union that was tried. So do those in
 # angle brackets.
-_UNION_TAGS: Final = frozenset({"string", "list", "null", *PART_MODELS})
+_UNION_TAGS: Final = frozenset({"string", "list", "mapping", "null", *PART_MODELS})
 
 
 def explain_validation_error(
@@ -61,11 +62,12 @@ def explain_validation_error(
     for detail in _details(error):
         location = detail["loc"]
         value = node.find(location)
+        detail["loc"] = _as_written(location, node)
         match detail["type"]:
             case "extra_forbidden":
                 mapping, key = node.find(location[:-1]), str(location[-1])
-                # A key of the other shape of a format is known, and refused all the same.
-                suggestion = did_you_mean(key, {*_known_keys(location[:-1], model)} - {key})
+                owner = _owner(location[:-1], model)
+                suggestion = _explain_unknown_key(key, owner)
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
@@ -100,6 +102,12 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _details(error: ValidationError) -> list[ErrorDetails]:
     # The parser has reported the keys that are not strings.
     return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
+
+
+def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
+    """A location with the shorthand in place of the messages that it stands for."""
+    names = {shorthand.messages_key: shorthand.key for shorthand in SHORTHANDS if is_expanded(node, shorthand)}
+    return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
 
 
 def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
@@ -143,8 +151,8 @@ def describe_value(node: Node, *, with_hint: bool = False) -> str:
             return f"the {type(other).__name__} {node.text}{hint}"
 
 
-def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> list[str]:
-    """The keys that are valid at a location of a model."""
+def _owner(location: tuple[str | int, ...], model: type[StrictModel]) -> type[StrictModel]:
+    """The model of the mapping at a location of a model."""
     owner = model
     for step in location:
         field = owner.model_fields.get(str(step))
@@ -152,7 +160,16 @@ def _known_keys(location: tuple[str | int, ...], model: type[StrictModel]) -> li
             owner = _INNER_MODELS[str(step)]
         elif field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, StrictModel):
             owner = field.annotation
-    return [field.alias or name for name, field in owner.model_fields.items()]
+    return owner
+
+
+def _explain_unknown_key(key: str, owner: type[StrictModel]) -> str:
+    """What to write instead of a key that a model lacks; `""` if nothing is known about it."""
+    level = "part" if owner in PART_MODELS.values() else owner.level
+    explanation = explain_foreign_key(level, key) if level is not None else ""
+    known = {field.alias or name for name, field in owner.model_fields.items()}
+    # A key of the other shape of a format is known, and refused all the same.
+    return explanation or did_you_mean(key, known - {key})
 
 
 def _key_path(location: tuple[str | int, ...]) -> str:

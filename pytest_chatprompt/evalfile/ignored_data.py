@@ -11,9 +11,20 @@ from typing import Any, Final
 from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
-# Their values are accepted and not read. Those of `metadata` and `execution` have a function of their own below.
+# Their values are accepted and not read, or never sent. For those of `metadata` and `execution` there is a function
+# below.
 _IGNORED_KEYS: Final = frozenset(
-    {"$schema", "dataset", "conversation_id", "note", "rubrics", "evaluator", "evaluators"}
+    {
+        "$schema",
+        "dataset",
+        "conversation_id",
+        "note",
+        "rubrics",
+        "evaluator",
+        "evaluators",
+        "expected_messages",
+        "expected_output",
+    }
 )
 
 

@@ -22,10 +22,12 @@ from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.row_loader import RowLoader
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
+from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
@@ -35,6 +37,8 @@ from pytest_chatprompt.wording import shown_path
 
 class EvalFileKeys(SharedKeys):
     """The keys at the top of an eval file; the entries of `evalcases` are validated one by one."""
+
+    level = "file"
 
     schema_: Any = Field(default=None, alias="$schema")
     evalcases: NonEmptyTupleOf[Any]
@@ -102,6 +106,7 @@ class _EvalFileLoader:
         if not isinstance(document.value, dict):
             self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
             raise EvalFileError(self.diagnostics)
+        expand_tree(document)
         file_keys = self.validate_file_keys(document)
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
@@ -128,8 +133,11 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
+            is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                self.add_diagnostic(position, text)
+                # That there are no `evalcases` is said where the other format says what it has instead.
+                if not (is_other_format and text == "missing key 'evalcases'"):
+                    self.add_diagnostic(position, text)
             return None
 
     def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:

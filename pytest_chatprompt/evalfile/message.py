@@ -1,18 +1,23 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions.
 
 In: plain data of `input_messages` and `expected_messages`. Out: frozen models of exactly what the author wrote.
-Every room may read them.
+Every room may read them. What is no message among the `expected_messages` stays plain data.
 
 A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, Self, get_args
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, PlainValidator, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.json_data import check_json
+from pytest_chatprompt.evalfile.json_text import to_json_text
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel, TupleOf, value_kind
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -76,23 +81,46 @@ class ToolCall(StrictModel):
     function: FunctionCall
 
 
+def _content_kind(value: Any) -> str:
+    """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
+    return "mapping" if isinstance(value, Mapping) else value_kind(value)
+
+
+def _read_mapping(data: Any) -> FrozenDict:
+    frozen: FrozenDict = freeze(check_json(_dates_as_text(data)))
+    return frozen
+
+
+def _dates_as_text(data: Any) -> Any:
+    """Data with each date as it is written: YAML 1.2 has no dates, and a date has only one form."""
+    if isinstance(data, Mapping):
+        return {key: _dates_as_text(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_dates_as_text(item) for item in data]
+    return data.isoformat() if type(data) is date else data
+
+
 class EvalMessage(StrictModel):
     """A message of `input_messages` or `expected_messages`, as the author wrote it.
 
     Attributes:
         role: `system`, `user`, `assistant` or `tool`.
-        content: a text, a tuple of parts, or `None`, which only `tool_calls` or a `tool_call_id` allow.
+        content: a text, a tuple of parts, a mapping that is sent as JSON, or `None`, which only `tool_calls` or a
+            `tool_call_id` allow.
         name: the speaker's name.
         tool_calls: the calls that an assistant message makes; empty for none.
         tool_call_id: the id of the call that a tool message answers.
     """
 
+    level = "message"
+
     role: Role
     content: Annotated[
         Annotated[str, Tag("string")]
         | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
+        | Annotated[Mapping[str, Any], PlainValidator(_read_mapping), Tag("mapping")]
         | Annotated[None, Tag("null")],
-        Discriminator(value_kind),
+        Discriminator(_content_kind),
     ] = None
     name: str | None = None
     tool_calls: TupleOf[ToolCall] = ()
@@ -113,9 +141,31 @@ class EvalMessage(StrictModel):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The content as parts: a string is one text part; without content there are none."""
+        """The content as parts: a string is one text part, so is the JSON of a mapping; without content none."""
         if self.content is None:
             return ()
         if isinstance(self.content, str):
             return (TextPart(type="text", value=self.content),)
-        return self.content
+        if isinstance(self.content, tuple):
+            return self.content
+        return (TextPart(type="text", value=to_json_text(self.content)),)
+
+
+def read_expected_messages(data: Any) -> tuple[Any, ...]:
+    """Read a reference answer, which may be any data, because it is never sent (rule A7).
+
+    Args:
+        data: a list, or what stands for a list with one item; `None` for none.
+
+    Returns:
+        An `EvalMessage` for each item that is a valid message; any other item as frozen data.
+    """
+    items = data if isinstance(data, list | tuple) else () if data is None else (data,)
+    return tuple(_read_expected_message(item) for item in items)
+
+
+def _read_expected_message(data: Any) -> Any:
+    try:
+        return EvalMessage.model_validate(data)
+    except ValidationError:
+        return freeze(data)

@@ -71,6 +71,8 @@ class RequestSettings(StrictModel):
         extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
     """
 
+    level = "settings"
+
     # Most eval files have none.
     model_config = ConfigDict(defer_build=True)
 
@@ -91,6 +93,8 @@ class RequestSettings(StrictModel):
 
 
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
+# They stand beside the settings, so no provider of that name is meant.
+_NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "response_format"})
 
 
 class _Levels(BaseModel):
@@ -141,7 +145,7 @@ def read_request_settings(data: Any) -> FrozenDict:
 
 def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the providers that have settings of their own in these."""
-    return tuple(name for name, value in settings.items() if isinstance(value, Mapping) and name not in SETTING_NAMES)
+    return tuple(name for name, value in settings.items() if isinstance(value, Mapping) and name not in _NO_PROVIDERS)
 
 
 def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> FrozenDict:

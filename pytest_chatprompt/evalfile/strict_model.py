@@ -6,7 +6,7 @@ The models of this room derive from it; providers declare settings with `NonEmpt
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -19,6 +19,8 @@ def _reject_empty_list(value: Any) -> Any:
 
 
 T = TypeVar("T")
+# What an eval file consists of; errors about unknown keys know what may be meant at each level.
+Level = Literal["file", "case", "settings", "message", "part"]
 # YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
 TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
 # pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.
@@ -34,7 +36,13 @@ def value_kind(value: Any) -> str:
 
 
 class StrictModel(BaseModel):
-    """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`."""
+    """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
+
+    Attributes:
+        level: what of an eval file it is; `None` for what has no level of its own.
+    """
+
+    level: ClassVar[Level | None] = None
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 

@@ -114,20 +114,34 @@ def _metadata(renderer: _Renderer, metadata: Mapping[str, Any], location: _Locat
     return FrozenDict({**metadata, "systemPrompt": renderer.render(prompt, (*location, "systemPrompt"))})
 
 
-def _messages(renderer: _Renderer, messages: tuple[EvalMessage, ...], location: _Location) -> tuple[EvalMessage, ...]:
+def _messages(renderer: _Renderer, messages: tuple[Any, ...], location: _Location) -> tuple[Any, ...]:
     return tuple(_message(renderer, message, (*location, index)) for index, message in enumerate(messages))
 
 
-def _message(renderer: _Renderer, message: EvalMessage, location: _Location) -> EvalMessage:
+def _message(renderer: _Renderer, message: Any, location: _Location) -> Any:
+    """A message with its texts rendered; of `expected_messages` that are none, all texts."""
+    if not isinstance(message, EvalMessage):
+        return _data(renderer, message, location)
     location = (*location, "content")
     match message.content:
         case None:
             return message
         case str() as text:
             content: Any = renderer.render(text, location)
+        case Mapping() as data:
+            content = _data(renderer, data, location)
         case parts:
             content = tuple(_part(renderer, part, (*location, index)) for index, part in enumerate(parts))
     return message.model_copy(update={"content": content})
+
+
+def _data(renderer: _Renderer, data: Any, location: _Location) -> Any:
+    """Frozen data with each text in it rendered; keys stay as they are."""
+    if isinstance(data, dict):
+        return FrozenDict({key: _data(renderer, value, (*location, key)) for key, value in data.items()})
+    if isinstance(data, tuple):
+        return tuple(_data(renderer, value, (*location, index)) for index, value in enumerate(data))
+    return renderer.render(data, location) if isinstance(data, str) else data
 
 
 def _part(renderer: _Renderer, part: Part, location: _Location) -> Part:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
@@ -32,8 +33,10 @@ class YamlSource:
 
     @cached_property
     def root(self) -> Node:
-        """The root node of the text's tree; parsed on first use."""
-        return parse_yaml(self.text)[0]
+        """The root node of the text's tree, with its shorthands expanded; parsed on first use."""
+        document = parse_yaml(self.text)[0]
+        expand_tree(document)
+        return document
 
     @cached_property
     def _line_starts(self) -> list[int]:

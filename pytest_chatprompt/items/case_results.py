@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import assertion_key
+from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -128,8 +128,8 @@ def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
 
 def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:
     """What an ordinary test failed for, if it is a comparison; else what it compared last."""
-    assertion = item.stash.get(assertion_key, None)
-    if assertion is None or not assertion.num_executions or report.when != "call":
+    assertion = last_assertion(item)
+    if assertion is None or report.when != "call":
         return None
     path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
     if report.failed:

@@ -23,10 +23,9 @@ from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
-from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult, SnapshotAssertion
@@ -122,7 +121,7 @@ class CaseRunner:
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:
             if isinstance(result.exception, SnapshotFileError):
-                path = shown_path(item.snapshot_path, item.config.rootpath)
+                path = _shown(item, item.snapshot_path)
                 raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
             if result.exception is not None:
                 raise result.exception
@@ -209,15 +208,18 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
 def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
     from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
 
-    path = shown_path(comparison.path, item.config.rootpath)
+    path = _shown(item, comparison.path)
     command = accepting_command(item)
     if comparison.stored is None:
         renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
-        return (
-            f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n\n"
-            f"There is no {path}.\nTo write it, for review: {command}"
-        )
-    return (
+        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n\nThere is no {path}."
+        return f"{text}\nTo write it, for review: {command}" if command else text
+    text = (
         f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
-        f"{path}\n{diff_text(comparison.difference)}\n\nTo accept it: {command}"
+        f"{path}\n{diff_text(comparison.difference)}"
     )
+    return f"{text}\n\nTo accept it: {command}" if command else text
+
+
+def _shown(item: EvalItem, path: Path) -> str:
+    return shown_snapshot(path, item.config.rootpath, item.config.stash[options_key].against)

@@ -15,8 +15,10 @@ from pytest_chatprompt.options import options_key
 
 
 def accepting_command(item: pytest.Item) -> str:
-    """The command that writes the snapshots of a test."""
+    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
     options = item.config.stash[options_key]
+    if options.against is not None:
+        return ""
     # What an ordinary test sends may depend on what it gets.
     modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
     modes_of_run = [name for name, is_on in modes if is_on and not isinstance(item, EvalItem)]

@@ -12,10 +12,34 @@ import pytest
 if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 
-assertion_key: Final[pytest.StashKey[EvalSnapshot]] = pytest.StashKey()
+_assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
+
+
+def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool = False) -> None:
+    """Keep an assertion of a test.
+
+    Args:
+        item: the test.
+        assertion: what it compares by.
+        is_first: whether it is a new one of this run of the test, from which others can be made.
+    """
+    if is_first:
+        item.stash[_assertions_key] = []
+    item.stash[_assertions_key].append(assertion)
+
+
+def has_assertions(item: pytest.Item) -> bool:
+    """Whether a test has asked for `eval_snapshot`."""
+    return _assertions_key in item.stash
+
+
+def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
+    """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
+    used = [assertion for assertion in item.stash.get(_assertions_key, []) if assertion.num_executions]
+    return max(reversed(used), key=lambda assertion: assertion.has_failed, default=None)
 
 
 def failed_comparison(item: pytest.Item) -> str:
-    """The failure of a test's last comparison with a snapshot; `""` if there is none."""
-    assertion = item.stash.get(assertion_key, None)
+    """The failure of a test's comparison with a snapshot, if that was the last by its assertion; else `""`."""
+    assertion = last_assertion(item)
     return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""

@@ -15,11 +15,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.own_comparison import assertion_key
+from pytest_chatprompt.items.own_comparison import keep_assertion
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
-from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.usage import note_late_difference
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
@@ -38,9 +39,10 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
         MaskError: the masks are invalid.
     """
     root = item.config.rootpath
+    revision = revision_of(item.config)
     parsed = Masks.from_mapping(masks)
     if isinstance(item, EvalItem):
-        return EvalSnapshot.wrap(snapshot, AssertionContext(root))
+        return EvalSnapshot.wrap(snapshot, AssertionContext(root, revision=revision))
     # The names that the extension asks the item of an assertion for.
     names: Any = item
     names.snapshot_folder = snapshot_folder(item)
@@ -49,11 +51,14 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     context = AssertionContext(
         root,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
+        revision=revision,
         describe_command=partial(accepting_command, item),
-        note_asserted=session.test_snapshots().note_asserted,
+        note_asserted=session.own_snapshots().note_asserted,
+        note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )
-    assertion = item.stash[assertion_key] = EvalSnapshot.wrap(snapshot, context)
+    assertion = EvalSnapshot.wrap(snapshot, context)
+    keep_assertion(item, assertion, is_first=True)
     return assertion
 
 

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.recorder import capture_replayed
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
-from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
@@ -81,12 +81,12 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
         ProviderError: the recorded reply is an error.
     """
     __tracebackhide__ = True
-    recorded = place.recorded_response(compared)
-    if recorded is not None:
-        return LiveResponse(compared, recorded, None, was_recorded=True)
     with use_context(SendContext(is_offline=True)):
         # Offline an endpoint need not be set.
         recording = place.open(getattr(provider, "base_url", None))
+    recorded = place.recorded_response(recording, compared)
+    if recorded is not None:
+        return LiveResponse(compared, recorded, None, was_recorded=True)
     if recording is None or compared.invocation is not None or not compared.sent:
         raise ReplayError(place.describe_missing_answer())
     for reply in compared.replies:

@@ -34,7 +34,7 @@ from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failu
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import assertion_key, failed_comparison
+from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
 from pytest_chatprompt.options import all_results_key
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
@@ -70,7 +70,7 @@ class ReportHooks:
             report = (yield) if capture is None else (yield from _report_own_code(capture, call))
             self._show_text_only(item, call, report)
             _add_comparison(item, report)
-            if capture is not None or assertion_key in item.stash:
+            if capture is not None or has_assertions(item):
                 self._add_result(item, report)
             return report
         swallowed = self.network.take_swallowed(call)

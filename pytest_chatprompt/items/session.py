@@ -21,9 +21,9 @@ from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
+from pytest_chatprompt.items.own_snapshot_uses import OwnSnapshotUses
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
-from pytest_chatprompt.items.snapshot_uses import TestSnapshotUses
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
@@ -63,7 +63,7 @@ class EvalSession:
     _router: PassThroughRouter | None = None
     _api: EvalAPI | None = None
     _moved: list[tuple[Path, Path]] = field(default_factory=list)
-    _test_snapshots: TestSnapshotUses = field(default_factory=TestSnapshotUses)
+    _own_snapshots: OwnSnapshotUses = field(default_factory=OwnSnapshotUses)
     _is_disabled_by_user: bool = False
     _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
     _files: dict[Path, EvalFile] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class EvalSession:
             config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
-            config.pluginmanager.register(session._test_snapshots, "chatprompt-test-snapshots")
+            config.pluginmanager.register(session._own_snapshots, "chatprompt-test-snapshots")
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 
@@ -111,9 +111,9 @@ class EvalSession:
             self._router = PassThroughRouter(self.redactor)
         return self._router
 
-    def test_snapshots(self) -> TestSnapshotUses:
+    def own_snapshots(self) -> OwnSnapshotUses:
         """What ordinary tests did with their snapshots."""
-        return self._test_snapshots
+        return self._own_snapshots
 
     def new_eval_api(self) -> EvalAPI:
         """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
@@ -145,7 +145,7 @@ class EvalSession:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files[item.path] = item.parent
                 self._selected[item.path].add(item.nodeid)
-        self._test_snapshots.note_selected(session)
+        self._own_snapshots.note_selected(session)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -158,7 +158,9 @@ class EvalSession:
         ended_normally = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         runs_nothing = option.collectonly or option.setuponly or option.setupplan
         stopped = session.shouldfail or session.shouldstop
-        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped)
+        # What a revision has more shows in git, as deleted files.
+        is_against = self.config.stash[options_key].against is not None
+        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped or is_against)
         if option.update_snapshots:
             for file in self._files.values():
                 remove_temporary_files(file.snapshot_folder)
@@ -168,12 +170,12 @@ class EvalSession:
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["chatprompt"] = {
                 "unused": [str(path) for path in self.unused],
-                "test_snapshots": self._test_snapshots.as_data(),
+                "test_snapshots": self._own_snapshots.as_data(),
                 "is_incomplete": self.is_incomplete,
                 "late": self.network.collect_late(),
             }
         else:
-            self.unused_of_tests = set() if option.disable_unused_snapshots else set(self._test_snapshots.find_unused())
+            self.unused_of_tests = set() if option.disable_unused_snapshots else set(self._own_snapshots.find_unused())
             self._settle_unused(session)
         if self.network.collect_late() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -200,7 +202,7 @@ class EvalSession:
         if not recordings:
             return
         folders = {path.parent for path in unused} | {file.snapshot_folder for file in self._files.values()}
-        senders = Senders([*folders, *map(Path, self._test_snapshots.modules)], self._test_snapshots.sent, unused)
+        senders = Senders([*folders, *map(Path, self._own_snapshots.modules)], self._own_snapshots.sent, unused)
         for path in recordings:
             place = senders.new_place(path, self.config.rootpath)
             if place is not None:
@@ -218,7 +220,7 @@ class EvalSession:
             output: what `pytest_sessionfinish` put into the worker's output.
         """
         self.unused.update(map(Path, output["unused"]))
-        self._test_snapshots.merge(output["test_snapshots"])
+        self._own_snapshots.merge(output["test_snapshots"])
         self.is_incomplete = self.is_incomplete or output["is_incomplete"]
         self.network.late += map(tuple, output["late"])
 
@@ -227,9 +229,10 @@ class EvalSession:
         """Report which snapshots are unused, or were removed."""
         # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
         self.config.option.disable_unused_snapshots = self._is_disabled_by_user
+        pronoun = "it" if len(self.unused_of_tests) == 1 else "them"
         unused = (
             (self.unused, "eval snapshot", "the case or the provider is no longer defined"),
-            (self.unused_of_tests, "snapshot", "no test compares with it"),
+            (self.unused_of_tests, "snapshot", f"no test compares with {pronoun}"),
         )
         if not self._moved and not any(paths for paths, _, _ in unused):
             return

@@ -191,7 +191,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"{nouns} got no whole reply, so that nothing is recorded for it: {_some(unanswered)}."
+            yield f"Without a whole reply nothing is recorded: {nouns} got none, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

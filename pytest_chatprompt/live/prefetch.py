@@ -227,10 +227,10 @@ class Prefetcher:
             SnapshotError: what was sent is not what was compared.
             ReplayError: the recording is unreadable.
         """
-        recorded = place.recorded_response(compared)
+        recording = place.open(getattr(provider, "base_url", None))
+        recorded = place.recorded_response(recording, compared)
         if recorded is not None:
             return LiveResponse(compared, recorded, None, was_recorded=True)
-        recording = place.open(getattr(provider, "base_url", None))
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
             return LiveResponse(compared, _send_prepared(provider, compared.prepared, recording), recording)
         exchange = capture_live(

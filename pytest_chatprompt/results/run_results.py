@@ -35,8 +35,9 @@ class RunResults(BaseModel):
     results: tuple[CaseResult, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """The run as JSON data, with its version first and without what is not set."""
-        return {"version": self.version, **self.model_dump(mode="json", exclude_defaults=True)}
+        """The run as JSON data, with its version first; a result without what is not set."""
+        run = self.model_dump(mode="json", exclude={"results"})
+        return {**run, "results": [result.as_data() for result in self.results]}
 
     @classmethod
     def from_data(cls, data: Any) -> Self:

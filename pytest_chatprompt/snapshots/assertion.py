@@ -18,14 +18,15 @@ from pytest_chatprompt.snapshots.asserted_data import is_sent
 from pytest_chatprompt.snapshots.comparison import Comparison
 from pytest_chatprompt.snapshots.diff import diff_text
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
-from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.late_requests import settle_late_requests
 from pytest_chatprompt.snapshots.stored_requests import stored_data
-from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
+
+    from pytest_chatprompt.snapshots.revision import Revision
 
 _FILTERS: Final = ("exclude", "include", "matcher")
 # Pytest cuts off longer explanations.
@@ -43,17 +44,20 @@ class AssertionContext:
 
     Args:
         root: pytest's root folder.
-        masks: what to show in place of what differs from run to run.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
+        revision: the git revision whose snapshots count in place of those on disk.
         describe_command: gives the command that writes the snapshots of the test.
         note_asserted: called with the path of each snapshot that the test compares with.
+        note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
     """
 
     root: Path
     prepare: Callable[[Any], Any] = _unchanged
+    revision: Revision | None = None
     describe_command: Callable[[], str] = str
     note_asserted: Callable[[Path], Any] = _unchanged
+    note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
 
 
@@ -97,6 +101,7 @@ class EvalSnapshot(SnapshotAssertion):
             exclude=exclude, include=include, matcher=matcher, extension_class=extension_class
         )
         new.context = self.context
+        self.context.note_derived(new)
         return new  # type: ignore[no-any-return]
 
     def __call__(self, **options: Any) -> Self:
@@ -129,6 +134,7 @@ class EvalSnapshot(SnapshotAssertion):
             self.context.prepare({"name": self.index})
         data = self._settle_late(self.context.prepare(other), other)
         if isinstance(self.extension, ChatPromptSnapshotExtension):
+            self.extension.revision = self.context.revision
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False
         is_equal = super().__eq__(data)
@@ -169,18 +175,20 @@ class EvalSnapshot(SnapshotAssertion):
     def describe_failure(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """All that there is to say of a failed comparison, a line each."""
         result = self.last_result
-        path = shown_path(Path(result.snapshot_location), self.context.root)
+        revision = self.context.revision
+        name = None if revision is None else revision.name
+        path = shown_snapshot(Path(result.snapshot_location), self.context.root, name)
         if isinstance(result.exception, SnapshotFileError):
             return [f"the snapshot {path} {result.exception}; remove it, or put the file back"]
         if result.exception is not None:
             return super().get_assert_diff(diff_mode=diff_mode)
         command = self.context.describe_command()
         if result.recalled_data is None:
-            return [f"There is no {path}.", f"To write it, for review: {command}"]
+            return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
         comparison = self.failed_comparison()
         changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
-        return [path, *shown, "", f"To accept it: {command}"]
+        return [path, *shown, *(["", f"To accept it: {command}"] if command else [])]
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the data."""

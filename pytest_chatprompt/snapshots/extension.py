@@ -25,16 +25,20 @@ from pytest_chatprompt.snapshots.stored_text import shows_the_same
 if TYPE_CHECKING:
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
+    from pytest_chatprompt.snapshots.revision import Revision
+
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
 
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out.
+        revision: the git revision whose snapshots count in place of the files on disk.
     """
 
     file_extension = "yaml"
     is_filtered = True
+    revision: Revision | None = None
     _is_damaged = False
 
     def serialize(
@@ -94,8 +98,13 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
         path = Path(snapshot_location)
-        text = read_snapshot(path)
-        self._is_damaged = text is not None and is_damaged(path, text)
+        if self.revision is None:
+            text = read_snapshot(path)
+            self._is_damaged = text is not None and is_damaged(path, text)
+        else:
+            text = self.revision.read(path)
+            # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
+            self._is_damaged = text is not None and "\\x" in text
         return text
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:

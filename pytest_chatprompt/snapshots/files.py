@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
+from pytest_chatprompt.wording import shown_path
 
 # A snapshot holds every file that its case attaches, each of at most 20 MiB.
 MAX_BYTES: Final = 1024**3
@@ -41,6 +42,11 @@ def read_snapshot(path: Path) -> str | None:
             return None
         # What follows the reason is advice about attached files.
         raise SnapshotFileError(str(error).partition(";")[0]) from error
+    return snapshot_text(content)
+
+
+def snapshot_text(content: bytes) -> str:
+    """The text of a snapshot's file, with LF line breaks, and with invalid UTF-8 as backslash escapes."""
     return content.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 
@@ -58,6 +64,18 @@ def is_damaged(path: Path, text: str) -> bool:
     except (TextFileError, UnicodeDecodeError):
         return True
     return False
+
+
+def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
+    """The path of a snapshot as messages show it.
+
+    Args:
+        path: absolute.
+        root: pytest's root folder.
+        revision: the git revision whose snapshots count; the path is as git writes it then: `main:evals/a.yaml`.
+    """
+    shown = shown_path(path, root)
+    return shown if revision is None else f"{revision}:{shown}"
 
 
 def atomic_write(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -58,21 +58,16 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     )
 
 
-def snapshot_stem_of_test(name: str, others: Iterable[str] = ()) -> str:
+def snapshot_stem_of_test(name: str, *, with_digest: bool = False) -> str:
     """The file name, without extension, of the snapshot of an ordinary test.
 
     Args:
         name: the test's name with its classes and parameters: `TestGreeting.test_name[Ada]`.
-        others: the names of other tests of its module.
-
-    Returns:
-        The stem. It is different from those of the others even on a file system that ignores case or the encoding of
-        accents.
+        with_digest: whether a digest sets it apart from those that differ only in case or the encoding of accents.
     """
     base, parameters = split_test_name(name)
     stem = escaped_name(base) + (f"[{escaped_name(parameters)}]" if parameters is not None else "")
-    is_shared = any(normalized_name(other) == normalized_name(name) for other in others if other != name)
-    if len(stem.encode()) <= _LONGEST_STEM_BYTES and not (is_shared and name != normalized_name(name)):
+    if len(stem.encode()) <= _LONGEST_STEM_BYTES and not with_digest:
         return stem
     return _with_digest(stem if parameters is not None else f"{stem}[]", base, parameters or "").removesuffix("[]")
 

@@ -98,22 +98,19 @@ class RecordingPlace:
             describe_missing=lambda sent: self.describe_missing(sent, recorded),
         )
 
-    def recorded_response(self, exchange: Exchange) -> ProviderResponse | None:
+    def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.
 
         Args:
+            recording: of the test; `None` if the run neither replays nor records.
             exchange: what was sent.
-
-        Raises:
-            ReplayError: the file is unreadable.
         """
-        if not self.mode.replays:
+        if recording is None or not recording.responses:
             return None
-        sha256 = self.exchange_sha256(exchange)
-        for recorded in self.load():
-            if recorded.response is not None and recorded.request.sha256 == sha256:
-                return recorded.response.to_response(recorded.latency_seconds)
-        return None
+        recorded = recording.responses.get(self.exchange_sha256(exchange))
+        if recorded is None or recorded.response is None:
+            return None
+        return recorded.response.to_response(recorded.latency_seconds)
 
     def exchange_sha256(self, exchange: Exchange) -> str:
         """The hash of all that was sent, masked."""

@@ -55,15 +55,17 @@ def unused_test_snapshots(
         Sorted paths; files that this plugin did not write are ignored.
     """
     used = {normalized_name(path.name) for path in asserted}
+    stems = {normalized_name(stem) for stem in tests}
+    unsure_stems = [normalized_name(stem) for stem in unsure]
     unused = []
     for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
         if path.name.startswith("."):
             continue
         if path.name.endswith(RECORDING_SUFFIX):
-            is_used = normalized_name(path.name.removesuffix(RECORDING_SUFFIX)) in map(normalized_name, tests)
+            is_used = normalized_name(path.name.removesuffix(RECORDING_SUFFIX)) in stems
         else:
             is_used = normalized_name(path.name) in used or not is_test_snapshot(path)
-        if not is_used and not any(_belongs_to(path, stem) for stem in unsure):
+        if not is_used and not any(_belongs_to(path, stem) for stem in unsure_stems):
             unused.append(path)
     return unused
 
@@ -83,6 +85,5 @@ def is_test_snapshot(path: Path) -> bool:
 
 
 def _belongs_to(path: Path, stem: str) -> bool:
-    """Whether a snapshot is the first or a further one of a test."""
-    name, stem = normalized_name(path.name), normalized_name(stem)
-    return name.startswith((f"{stem}.", f"{stem}["))
+    """Whether a snapshot is the first or a further one of a test, by the test's normalized stem."""
+    return normalized_name(path.name).startswith((f"{stem}.", f"{stem}["))

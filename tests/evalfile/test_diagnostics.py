@@ -89,9 +89,9 @@ def case_problems(project: Project, body: str) -> list[str]:
             id="a date for content",
         ),
         pytest.param(
-            "input_messages: [{role: user, content: {a: b}}]",
-            ["3:44: case 'a': 'input_messages[0].content' must be a string, but is a mapping"],
-            id="a mapping for content",
+            "input_messages: [{role: user, content: {at: 2025-01-01 10:00:00}}]",
+            ["3:49: case 'a': JSON has no datetime; put 2025-01-01 10:00:00 in quotes"],
+            id="a mapping for content that JSON cannot hold",
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{type: text, value: ~}]}]",
@@ -195,9 +195,24 @@ def case_problems(project: Project, body: str) -> list[str]:
             id="tags that -m cannot select",
         ),
         pytest.param(
-            "expected_messages: [{role: robot, content: x}]\ninput_messages: [{role: user, content: x}]",
-            ["3:32: case 'a': unknown role: 'robot'; the roles are system, user, assistant, tool"],
-            id="a role in expected_messages",
+            "input: 3.12",
+            [
+                "3:12: case 'a': 'input[0].content' must be a string, but is the number 3.12; put it in quotes if you mean text"
+            ],
+            id="a number for input",
+        ),
+        pytest.param(
+            "input: [{role: user, contnet: x}]",
+            ["3:26: case 'a': unknown key 'contnet'; did you mean 'content'?"],
+            id="misspelled content in input",
+        ),
+        pytest.param("input: [hi]", ["3:13: case 'a': 'input[0]' must be a mapping, but is 'hi'"], id="texts in input"),
+        pytest.param("input: []", ["3:12: case 'a': 'input' is empty"], id="an empty input"),
+        pytest.param("input:", ["2:5: case 'a': missing key 'input_messages'"], id="an input without a value"),
+        pytest.param(
+            "input: {role: usr, content: x}",
+            ["3:19: case 'a': unknown role: 'usr'; did you mean 'user'?"],
+            id="a misspelled role in an input that is one message",
         ),
     ],
 )

@@ -126,6 +126,11 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
             id="all problems of a file at once",
         ),
         pytest.param(
+            "evalcases:\n  - id: a\n    input_messages: [{role: user, content: {a: {1: x}}}]\n",
+            ["a.eval.yaml:3:49: the key 1 is not a string; put it in quotes"],
+            id="a key of data that is sent",
+        ),
+        pytest.param(
             "a: 1\n---\nb: 2\n",
             ["a.eval.yaml:2:1: a second YAML document begins here; only one is allowed in a file"],
             id="two documents",

@@ -439,7 +439,7 @@ def test_what_a_live_run_says_of_replies_and_differences(own: Run, server: Serve
     result = own(*RECORD, "--junitxml=report.xml")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["1 request got no whole reply, so that nothing is recorded for it: test_it.py::test_unanswered."]
+        ["Without a whole reply nothing is recorded: 1 request got none, in test_it.py::test_unanswered."]
     )
     assert "is_complete" not in recording(own, "test_openai_stops_at_the_last_event")[0]["reply"]
     # A long difference is shown once and whole, in reports too.

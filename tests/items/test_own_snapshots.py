@@ -193,7 +193,7 @@ def test_the_snapshots_of_a_removed_test_are_reported_and_removed(two: Run) -> N
         result.stdout.fnmatch_lines(
             [
                 "*- eval snapshots -*",
-                "2 snapshots unused: no test compares with it.",
+                "2 snapshots unused: no test compares with them.",
                 "  __snapshots__/test_it/test_other.recording.yaml",
                 "  __snapshots__/test_it/test_other.yaml",
                 "Re-run pytest with --snapshot-update to remove them.",
@@ -247,6 +247,19 @@ def test_lf_removes_nothing(two: Run) -> None:
     two.write({"test_it.py": USES})
     two.pytester.runpytest_inprocess("--lf", "--snapshot-update").assert_outcomes(passed=1)
     assert set(ALL) <= set(two.snapshots())
+
+
+def test_a_long_difference_of_an_assertion_with_defaults_is_shown_whole(own: Run) -> None:
+    module = """
+def test_it(eval_snapshot):
+    assert {f"key{number}": VALUE for number in range(20)} == eval_snapshot.with_defaults(include=lambda **_: True)
+"""
+    own.write({"test_it.py": module.replace("VALUE", "1")})
+    own.update()
+    own.write({"test_it.py": module.replace("VALUE", "2")})
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*- eval_snapshot -*", "*+ key19: 2"])
 
 
 def test_defaults_and_errors_of_an_assertion(own: Run) -> None:

@@ -117,6 +117,19 @@ def test_a6_roles_and_names_are_kept(project: Project) -> None:
     assert project.request(body).chat_prompt == (ChatMessage("user", "hi", name="bob"), ChatMessage("assistant", "ho"))
 
 
+def test_a7_a_mapping_is_sent_as_its_json(project: Project) -> None:
+    body = """
+input_messages:
+  - role: user
+    content: {row: {id: aml-1, amount: 5000.0, since: 2025-01-01, note: 'café "A"'}, tags: []}
+"""
+    text = (
+        '{\n  "row": {\n    "id": "aml-1",\n    "amount": 5000,\n    "since": "2025-01-01",\n'
+        '    "note": "caf\u00e9 \\"A\\""\n  },\n  "tags": []\n}'
+    )
+    assert prompt_of(project, body) == [("user", text)]
+
+
 def test_b2_guidelines_of_all_messages_are_collected_once_and_keep_every_reference(project: Project) -> None:
     guides(project, a="A", b="B")
     body = """

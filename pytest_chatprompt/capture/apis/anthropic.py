@@ -37,6 +37,8 @@ class AnthropicMessages(ChatAPI):
 
     name = "anthropic"
     path = rf"/v1/messages/?$|{_VERTEX_PATH.pattern}"
+    # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+    prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "end_turn",
         "length": "max_tokens",

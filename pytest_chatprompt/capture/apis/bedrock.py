@@ -26,6 +26,8 @@ class BedrockConverse(ChatAPI):
 
     name = "bedrock"
     path = r"/model/.+/converse(-stream)?$"
+    # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
+    prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "end_turn",

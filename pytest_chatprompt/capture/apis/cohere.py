@@ -23,6 +23,7 @@ class CohereChat(ChatAPI):
 
     name = "cohere"
     path = r"/v2/chat/?$"
+    prompt_keys = ("model", "tools", "documents", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "COMPLETE",
         "length": "MAX_TOKENS",

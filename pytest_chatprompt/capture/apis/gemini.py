@@ -40,6 +40,7 @@ class GeminiGenerateContent(ChatAPI):
 
     name = "gemini"
     path = rf"/{_PATH.pattern}"
+    prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "STOP",
         "length": "MAX_TOKENS",

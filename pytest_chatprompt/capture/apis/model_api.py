@@ -34,6 +34,7 @@ class ModelAPI(ABC):
         name: its name, such as `openai-chat`.
         path: a regular expression for the end of the URL's path.
         hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
+        prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
         error_words: the API's own word for each status of an error.
         refusal: what to do about a reply that is not for this API.
     """
@@ -41,6 +42,7 @@ class ModelAPI(ABC):
     name: ClassVar[str]
     path: ClassVar[str]
     hosts: ClassVar[str] = ""
+    prompt_keys: ClassVar[tuple[str, ...]] = ()
     error_words: ClassVar[Mapping[int, str]] = {}
     refusal: ClassVar[str] = ""
 

@@ -95,6 +95,7 @@ class OllamaChat(OllamaAPI):
 
     name = "ollama-chat"
     path = r"/api/chat/?$"
+    prompt_keys = ("model", "tools", "messages")
 
     def content(self, answer: Answer) -> dict[str, Any]:
         """A message."""
@@ -124,6 +125,7 @@ class OllamaGenerate(OllamaAPI):
 
     name = "ollama-generate"
     path = r"/api/generate/?$"
+    prompt_keys = ("model", "template", "system", "prompt", "suffix")
     refusal = "/api/generate has no tools; queue a text for it, or ask /api/chat"
 
     def accepts(self, reply: Reply) -> bool:

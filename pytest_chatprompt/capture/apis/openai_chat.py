@@ -44,6 +44,7 @@ class OpenAIChat(ChatAPI):
 
     name = "openai-chat"
     path = r"/chat/completions/?$"
+    prompt_keys = ("model", "response_format", "tools", "functions", "messages")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
     def demand(self, model_request: ModelRequest) -> Demand:

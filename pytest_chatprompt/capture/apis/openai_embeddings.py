@@ -32,6 +32,7 @@ class OpenAIEmbeddings(ModelAPI):
 
     name = "openai-embeddings"
     path = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
+    prompt_keys = ("model", "input")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
     refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"
 

@@ -47,6 +47,7 @@ class OpenAIResponses(ChatAPI):
 
     name = "openai-responses"
     path = r"(^|/v\d+\w*|/openai|/codex)/responses/?$"
+    prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "length": "max_output_tokens",
         "stop": "completed",

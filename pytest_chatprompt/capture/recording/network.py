@@ -1,13 +1,16 @@
 """The network: send a request of any client on to where it was meant to go, through a client of our own.
 
-An httpx request comes in; a response comes out, its stream not read yet. The request keeps its URL, headers and body.
-TLS settings, proxies and time limits of the client that made it are not known here: proxies and certificates are those
-of the environment. `eval_api` and `pass_through` send by it where replies are recorded.
+An httpx request comes in; a response comes out, its stream not read yet. The request keeps its URL, headers and body,
+and time limits that its client passed on. TLS settings and proxies of that client are not known here: proxies and
+certificates are those of the environment. `eval_api` and `pass_through` send by it where replies are recorded.
 """
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from typing import Any, Final
 
 import httpx
@@ -18,6 +21,7 @@ from pytest_chatprompt.capture.clients.interceptor import let_pass
 _DEFAULT_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 # What httpx decodes without further packages.
 _ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
+_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
 
 
@@ -27,7 +31,7 @@ def send(request: httpx.Request) -> httpx.Response:
     Raises:
         httpx.TransportError: there is no reply.
     """
-    client = httpx.Client(timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    client = httpx.Client(verify=_ssl_context(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
     try:
         with let_pass():
             response = client.send(_copy(request), stream=True)
@@ -44,7 +48,7 @@ async def send_async(request: httpx.Request) -> httpx.Response:
     Raises:
         httpx.TransportError: there is no reply.
     """
-    client = httpx.AsyncClient(timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    client = httpx.AsyncClient(verify=_ssl_context(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
     try:
         with let_pass():
             response = await client.send(_copy(request), stream=True)
@@ -53,6 +57,16 @@ async def send_async(request: httpx.Request) -> httpx.Response:
         raise
     response.stream = _AsyncClosingStream(response.stream, client)
     return response
+
+
+def _ssl_context() -> ssl.SSLContext:
+    """The certificates that httpx trusts by the environment; reading them takes longer than most requests."""
+    return _read_ssl_context(*map(os.environ.get, _CERTIFICATE_VARIABLES))
+
+
+@lru_cache(maxsize=1)
+def _read_ssl_context(*_: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()
 
 
 def _copy(request: httpx.Request) -> httpx.Request:

@@ -40,12 +40,17 @@ class PendingReply:
 
     Args:
         request: the request.
+
+    Attributes:
+        exchange: the request with its reply; `None` as long as there is none.
+        is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
     """
 
     def __init__(self, request: RecordedRequest) -> None:
         self._request = request
         self._started_at = time.monotonic()
         self.exchange: RecordedExchange | None = None
+        self.is_repeated = False
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Take the reply.
@@ -72,6 +77,9 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
+
+    Attributes:
+        responses: the recorded answers of what sends no HTTP requests of its own, by the hash of what was sent.
     """
 
     def __init__(
@@ -87,10 +95,13 @@ class OpenRecording:
         self.base_url = base_url
         self._mask = mask
         self._describe_missing = describe_missing
-        self._waiting: dict[str, deque[RecordedExchange]] = defaultdict(deque)
+        self._waiting: dict[str, deque[tuple[RecordedExchange, RecordedReply]]] = defaultdict(deque)
+        self.responses: dict[str, RecordedExchange] = {}
         for exchange in recorded:
             if exchange.reply is not None:
-                self._waiting[exchange.request.sha256].append(exchange)
+                self._waiting[exchange.request.sha256].append((exchange, exchange.reply))
+            else:
+                self.responses.setdefault(exchange.request.sha256, exchange)
         # What was replayed or sent, in the order of the requests.
         self._entries: list[RecordedExchange | PendingReply] = []
         self._lock = threading.Lock()
@@ -99,28 +110,24 @@ class OpenRecording:
         """A request as it is hashed and recorded."""
         return SentRequest.from_httpx(request, self.base_url)
 
-    def take(self, sent: SentRequest) -> RecordedReply | None:
-        """Take the recorded reply to a request; `None` if it has to be sent.
+    def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
+        """Take the recorded reply to a request; if there is none, a place for the reply to the request sent now.
 
         Raises:
             ReplayError: there is none, and nothing may be sent.
         """
-        key = recorded_request(sent, self._mask).sha256
+        request = recorded_request(sent, self._mask)
         with self._lock:
-            if self._waiting[key]:
-                exchange = self._waiting[key].popleft()
+            waiting = self._waiting.get(request.sha256)
+            if waiting:
+                exchange, reply = waiting.popleft()
                 self._entries.append(exchange)
-                return exchange.reply
-        if not self.sends:
-            raise ReplayError(self._describe_missing(sent))
-        return None
-
-    def begin(self, sent: SentRequest) -> PendingReply:
-        """Keep a place for the reply to a request that is sent now."""
-        pending = PendingReply(recorded_request(sent, self._mask))
-        with self._lock:
-            self._entries.append(pending)
-        return pending
+                return reply
+            if self.sends:
+                pending = PendingReply(request)
+                self._entries.append(pending)
+                return pending
+        raise ReplayError(self._describe_missing(sent))
 
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
@@ -131,7 +138,7 @@ class OpenRecording:
     def unused(self) -> tuple[RecordedExchange, ...]:
         """What is recorded and was not asked for."""
         with self._lock:
-            return tuple(exchange for waiting in self._waiting.values() for exchange in waiting)
+            return tuple(exchange for waiting in self._waiting.values() for exchange, _ in waiting)
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
@@ -143,7 +150,8 @@ class OpenRecording:
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
         with self._lock:
-            return sum(isinstance(entry, PendingReply) and entry.exchange is None for entry in self._entries)
+            pending = [entry for entry in self._entries if isinstance(entry, PendingReply)]
+        return sum(entry.exchange is None and not entry.is_repeated for entry in pending)
 
     @property
     def sent_count(self) -> int:

@@ -135,7 +135,7 @@ class RecordedResponse(_Data):
     tool_calls: tuple[ToolCall, ...] = ()
 
     def to_response(self, latency_seconds: float | None) -> ProviderResponse:
-        """The response that was recorded.
+        """Make the response again.
 
         Args:
             latency_seconds: how long it took; `None` if that is not known.

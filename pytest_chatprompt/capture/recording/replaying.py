@@ -13,6 +13,7 @@ from typing import Final
 import httpx
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
+from pytest_chatprompt.capture.recording.recorded_reply import RecordedReply
 from pytest_chatprompt.providers.response import ProviderResponse
 
 # The body goes on decoded, and whoever frames it says how long it is.
@@ -37,12 +38,11 @@ def replay_or_send(
         ReplayError: nothing is recorded for it, and nothing may be sent.
     """
     sent = recording.read_request(request)
-    recorded = recording.take(sent)
-    if recorded is not None:
-        return recorded.to_response(request)
-    pending = recording.begin(sent)
+    reply = recording.take(sent)
+    if isinstance(reply, RecordedReply):
+        return reply.to_response(request)
     response = send(request)
-    return _forwarded(request, response, _RecordingStream(response, pending))
+    return _forwarded(request, response, _RecordingStream(response, reply))
 
 
 async def replay_or_send_async(
@@ -50,12 +50,11 @@ async def replay_or_send_async(
 ) -> httpx.Response:
     """Answer a request of an async client; see `replay_or_send`."""
     sent = recording.read_request(request)
-    recorded = recording.take(sent)
-    if recorded is not None:
-        return recorded.to_response(request)
-    pending = recording.begin(sent)
+    reply = recording.take(sent)
+    if isinstance(reply, RecordedReply):
+        return reply.to_response(request)
     response = await send(request)
-    return _forwarded(request, response, _AsyncRecordingStream(response, pending))
+    return _forwarded(request, response, _AsyncRecordingStream(response, reply))
 
 
 def replay_or_post(
@@ -72,13 +71,13 @@ def replay_or_post(
         ReplayError: nothing is recorded for it, and nothing may be sent.
     """
     sent = recording.read_request(request)
-    recorded = recording.take(sent)
-    if recorded is not None:
-        return recorded.to_response(request)
-    pending = recording.begin(sent)
+    reply = recording.take(sent)
+    if isinstance(reply, RecordedReply):
+        return reply.to_response(request)
     response = post()
-    if response.status_code not in _RETRIED and response.status_code < _FIRST_SERVER_ERROR:
-        pending.finish(response.status_code, response.headers.get("content-type", ""), response.content)
+    reply.is_repeated = response.status_code in _RETRIED or response.status_code >= _FIRST_SERVER_ERROR
+    if not reply.is_repeated:
+        reply.finish(response.status_code, response.headers.get("content-type", ""), response.content)
     return response
 
 

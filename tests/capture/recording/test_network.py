@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import queue
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -106,6 +109,24 @@ def test_the_time_limits_of_the_client_count(raw_server: RawServer, send_it: Any
     timeout = httpx.Timeout(30, read=0.05).as_dict()
     with pytest.raises(httpx.ReadTimeout):
         send_it(httpx.Request("POST", raw_server.url, json={}, extensions={"timeout": timeout}))
+
+
+def test_certificates_are_read_once_and_anew_where_the_environment_names_others(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def create(**_: Any) -> ssl.SSLContext:
+        read.append(os.environ["SSL_CERT_FILE"])
+        return ssl.create_default_context()
+
+    monkeypatch.setattr(httpx, "create_ssl_context", create)
+    files = [tmp_path / "one.pem", tmp_path / "two.pem"]
+    for file in (files[0], files[0], files[1]):
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        sent_by_sync(httpx.Request("POST", server.url, json={}))
+        sent_by_async(httpx.Request("POST", server.url, json={}))
+    assert read == [str(file) for file in files]
 
 
 ENDLESS = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nbegin"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_reply import (
     RecordedExchange,
     RecordedReply,
@@ -28,6 +28,13 @@ def sent(body: Any) -> SentRequest:
 def exchange(body: Any, text: str) -> RecordedExchange:
     request = RecordedRequest(endpoint="POST /v1/chat", sha256=request_sha256("POST /v1/chat", body), body=body)
     return RecordedExchange(request=request, reply=RecordedReply(status=200, text=text))
+
+
+def begin(recording: OpenRecording, body: Any) -> PendingReply:
+    """The place for the reply to a request that is sent."""
+    pending = recording.take(sent(body))
+    assert isinstance(pending, PendingReply)
+    return pending
 
 
 def test_each_reply_goes_to_its_very_request_whatever_the_order() -> None:
@@ -58,7 +65,7 @@ def test_threads_that_send_equal_requests_get_each_reply_once() -> None:
     def take(_: int) -> list[str]:
         barrier.wait(30)
         replies = [recording.take(sent("a")) for _ in range(count // 5)]
-        return [reply.text for reply in replies if reply is not None]
+        return [reply.text for reply in replies if isinstance(reply, RecordedReply)]
 
     with ThreadPoolExecutor(5) as pool:
         texts = [text for part in pool.map(take, range(5)) for text in part]
@@ -68,8 +75,16 @@ def test_threads_that_send_equal_requests_get_each_reply_once() -> None:
 
 def test_what_is_not_recorded_is_sent_if_it_may_be() -> None:
     recording = OpenRecording(sends=True)
-    assert recording.take(sent("a")) is None
+    assert isinstance(recording.take(sent("a")), PendingReply)
     assert recording.exchanges() == ()
+    assert (recording.sent_count, recording.unanswered_count) == (1, 1)
+
+
+def test_a_reply_after_which_the_request_is_sent_again_is_not_missed() -> None:
+    recording = OpenRecording(sends=True)
+    begin(recording, "a").is_repeated = True
+    begin(recording, "a").finish(200, "", b"1")
+    assert (recording.sent_count, recording.unanswered_count, len(recording.exchanges())) == (2, 0, 1)
 
 
 def test_the_error_says_what_the_recording_knows() -> None:
@@ -80,10 +95,10 @@ def test_the_error_says_what_the_recording_knows() -> None:
 
 def test_new_replies_are_kept_in_the_order_of_their_requests() -> None:
     recording = OpenRecording([exchange("b", "recorded")], sends=True)
-    first = recording.begin(sent("a"))
+    first = begin(recording, "a")
     recording.take(sent("b"))
-    second = recording.begin(sent("c"))
-    never = recording.begin(sent("d"))
+    second = begin(recording, "c")
+    never = begin(recording, "d")
     second.finish(200, "text/plain", b"2")
     first.finish(500, "", b"1", is_complete=False)
     assert [(each.request.body, each.reply.content if each.reply else None) for each in recording.exchanges()] == [
@@ -109,8 +124,9 @@ def test_masked_requests_find_their_replies() -> None:
 def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
     request = RecordedRequest(sha256=request_sha256("POST /v1/chat", "a"))
     recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
-    assert recording.take(sent("a")) is None
+    assert isinstance(recording.take(sent("a")), PendingReply)
     assert recording.unused() == ()
+    assert [each.response for each in recording.responses.values()] == [RecordedResponse(text="hi")]
 
 
 def test_requests_are_read_below_the_base_url() -> None:

@@ -1,12 +1,13 @@
 """Snapshot names: where the snapshots of an ordinary test are, and what their files are called.
 
 A test comes in; a folder and the stem of file names come out, as an eval item has them. `own_snapshots` and
-`snapshot_uses` call it.
+`own_snapshot_uses` call it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +30,9 @@ class SnapshotStems:
     """
 
     def __init__(self, session: pytest.Session) -> None:
-        self._names: dict[Path, list[str]] = defaultdict(list)
-        for item in session.items:
-            self._names[item.path].append(_test_name(item))
-        self._files: dict[Path, set[str]] = {}
+        names = {(item.path, _test_name(item)) for item in session.items}
+        self._tests = Counter((path, normalized_name(name)) for path, name in names)
+        self._files: dict[Path, _Stems] = {}
 
     @classmethod
     def of(cls, session: pytest.Session) -> SnapshotStems:
@@ -47,18 +47,30 @@ class SnapshotStems:
         if name == normalized_name(name):
             # Others that are the same to some file systems get a digest, and this one does not.
             return snapshot_stem_of_test(name)
-        stem = snapshot_stem_of_test(name, self._names[item.path])
-        unique = snapshot_stem_of_test(name, (normalized_name(name),))
+        stem, unique = snapshot_stem_of_test(name), snapshot_stem_of_test(name, with_digest=True)
+        if self._tests[item.path, normalized_name(name)] > 1:
+            return unique
         # A run of this test alone does not know the others, but their files are there.
         files = self._list(snapshot_folder(item))
-        is_taken = unique in files or any(normalized_name(other) == normalized_name(stem) for other in files - {stem})
-        return unique if is_taken else stem
+        return unique if unique in files.stems or files.has_other(stem) else stem
 
-    def _list(self, folder: Path) -> set[str]:
-        """The stems of the files of a folder, when it was first asked for."""
+    def _list(self, folder: Path) -> _Stems:
+        """The files of a folder, when it was first asked for."""
         if folder not in self._files:
-            self._files[folder] = {path.stem for path in folder.glob("*.yaml")} if folder.is_dir() else set()
+            self._files[folder] = _Stems(path.stem for path in folder.glob("*.yaml"))
         return self._files[folder]
+
+
+class _Stems:
+    """The stems of the files of a folder."""
+
+    def __init__(self, stems: Iterable[str]) -> None:
+        self.stems = frozenset(stems)
+        self._normalized = Counter(map(normalized_name, self.stems))
+
+    def has_other(self, stem: str) -> bool:
+        """Whether there is another stem that some file systems take for this one."""
+        return self._normalized[normalized_name(stem)] > (stem in self.stems)
 
 
 _stems_key: Final = pytest.StashKey[SnapshotStems]()

@@ -1,7 +1,7 @@
-"""Uses of test snapshots: which snapshots ordinary tests compared with in this run, to find those that none needs.
+"""Uses of own snapshots: which snapshots ordinary tests compared with in this run, to find those that none needs.
 
 The run's items, their reports and what they assert come in; the paths of unused snapshots come out, for modules that
-were selected whole. `session` registers a `TestSnapshotUses` as a plugin, and merges those of workers.
+were selected whole. `session` registers a `OwnSnapshotUses` as a plugin, and merges those of workers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.snapshots.unused import unused_test_snapshots
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class TestSnapshotUses:
+class OwnSnapshotUses:
     """What ordinary tests did with their snapshots; the fields are data that a worker of pytest-xdist can send.
 
     Args:
@@ -35,9 +35,6 @@ class TestSnapshotUses:
         asserted: the snapshots that tests have compared with.
         sent: in a run that updates, the recordings of tests, each with the hashes of what the test sent.
     """
-
-    # Pytest would take it for a test class.
-    __test__ = False
 
     modules: dict[str, dict[str, str]] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
@@ -52,8 +49,8 @@ class TestSnapshotUses:
 
     def note_selected(self, session: pytest.Session) -> None:
         """Note the tests of the modules that the run has selected whole, as far as they have snapshots."""
-        if session.config.getoption("lf", False):
-            # It leaves tests out while they are collected.
+        if not self._collected or session.config.getoption("lf", False):
+            # `--lf` leaves tests out while they are collected.
             return
         selected = Counter(item.path for item in session.items)
         named = _files_of_named_tests(session.config)

@@ -1,0 +1,127 @@
+"""A git revision: the snapshots as they were committed, whatever stands on disk now.
+
+The name of a revision and pytest's root folder come in; the texts of its snapshots come out. It starts git once, which
+then reads what it is asked for. `plugin` opens it, `assertion` and `items` read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_chatprompt.snapshots.files import snapshot_text
+
+_OPTION: Final = "--chatprompt-against"
+# Git sets these for its hooks; they name a repository and its files whatever the folder.
+_VARIABLES_OF_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
+
+
+class RevisionError(Exception):
+    """The revision cannot be read; the text is for the user."""
+
+
+class Revision:
+    """A revision that is open for reading; `open` makes one.
+
+    Args:
+        name: as the user wrote it.
+        commit: its id.
+        top: the folder of the repository, without links.
+        process: `git cat-file --batch`, which runs until `close`.
+    """
+
+    def __init__(self, name: str, commit: str, top: Path, process: subprocess.Popen[bytes]) -> None:
+        self.name = name
+        self._commit = commit
+        self._top = top
+        self._process = process
+
+    @classmethod
+    def open(cls, name: str, root: Path) -> Revision:
+        """Open a revision.
+
+        Args:
+            name: a branch, a tag, a commit or what else git takes for one.
+            root: pytest's root folder.
+
+        Raises:
+            RevisionError: there is no such revision, no repository or no git.
+        """
+        top = _run(["rev-parse", "--show-toplevel"], root)
+        if top is None:
+            raise RevisionError(f"{_OPTION}: {root} is in no git repository")
+        commit = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], root)
+        if not name or commit is None:
+            raise RevisionError(
+                f"{_OPTION}: git knows no revision {name!r} in {root}; name a branch, tag or commit, such as main "
+                "(a shallow clone lacks other branches: git fetch origin main)"
+            )
+        process = subprocess.Popen(  # noqa: S603 - git, without a shell
+            _command(["cat-file", "--batch"], root), env=_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        return cls(name, commit.strip(), Path(os.path.realpath(top.rstrip("\n"))), process)
+
+    def read(self, path: Path) -> str | None:
+        """The text of a snapshot, as `files.read_snapshot` gives it; `None` if the revision has none.
+
+        Raises:
+            RevisionError: git ended.
+        """
+        name = self._name_in_repository(path)
+        if name is None or "\n" in name:
+            return None
+        try:
+            content = self._ask(f"{self._commit}:{name}")
+        except (OSError, ValueError):
+            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+        return None if content is None else snapshot_text(content)
+
+    def close(self) -> None:
+        """End git."""
+        pipe: Any
+        for pipe in (self._process.stdin, self._process.stdout):
+            pipe.close()
+        self._process.wait()
+
+    def _name_in_repository(self, path: Path) -> str | None:
+        """The path of a file below the repository's folder; `None` for one that is elsewhere."""
+        # A link to the file itself is no snapshot; one to a folder above it may lead into the repository.
+        place = Path(os.path.realpath(path.parent)) / path.name
+        return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
+
+    def _ask(self, name: str) -> bytes | None:
+        """The content of a file; `None` if git has none of this name."""
+        stdin: Any = self._process.stdin
+        stdout: Any = self._process.stdout
+        stdin.write(os.fsencode(name) + b"\n")
+        stdin.flush()
+        # ID TYPE SIZE, or the name and the word `missing`.
+        words = stdout.readline().split()
+        if words[-1:] == [b"missing"]:
+            return None
+        _, kind, size = words
+        content: bytes = stdout.read(int(size) + 1)[:-1]
+        return content if kind == b"blob" else None
+
+
+def _run(arguments: list[str], folder: Path) -> str | None:
+    """What git prints; `None` if it fails."""
+    try:
+        done = subprocess.run(  # noqa: S603 - git, without a shell
+            _command(arguments, folder), env=_environ(), capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        raise RevisionError(f"{_OPTION} needs git, which is not on PATH") from None
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _command(arguments: list[str], folder: Path) -> list[str]:
+    return ["git", "-C", str(folder), *arguments]
+
+
+def _environ() -> dict[str, str]:
+    """The environment for git: it finds the repository by its folder, asks nobody, and fetches nothing."""
+    kept = {name: value for name, value in os.environ.items() if name not in _VARIABLES_OF_HOOKS}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}

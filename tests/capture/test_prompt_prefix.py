@@ -1,0 +1,192 @@
+"""The prefix of a prompt: where two requests part, in the order in which each API's model reads them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.apis.table import MODEL_APIS
+from pytest_chatprompt.capture.prompt_prefix import assert_conversation, find_break, find_break_of_conversation
+from pytest_chatprompt.capture.sent_request import SentRequest
+
+TOOL = {"name": "search", "description": "Searches.", "input_schema": {"type": "object"}}
+FUNCTION = {"type": "function", "function": {"name": "search", "description": "Searches.", "parameters": {}}}
+CHAT: dict[str, Any] = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "hi"},
+    ],
+    "tools": [FUNCTION, copy.deepcopy(FUNCTION)],
+    "temperature": 0,
+}
+ANTHROPIC: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 10,
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
+    "system": "Be brief.",
+    "tools": [TOOL],
+}
+GEMINI: dict[str, Any] = {
+    "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "tools": [{"functionDeclarations": [{"name": "search"}]}],
+}
+BEDROCK: dict[str, Any] = {
+    "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+    "system": [{"text": "Be brief."}],
+    "toolConfig": {"tools": [{"toolSpec": {"name": "search"}}]},
+}
+RESPONSES: dict[str, Any] = {"model": "m", "instructions": "Be brief.", "input": [{"role": "user", "content": "hi"}]}
+ENDPOINTS = {
+    "chat": ("POST /v1/chat/completions", CHAT),
+    "anthropic": ("POST /v1/messages", ANTHROPIC),
+    "gemini": ("POST /v1/models/gemini-3-pro:generateContent", GEMINI),
+    "bedrock": ("POST /model/nova/converse", BEDROCK),
+    "responses": ("POST /v1/responses", RESPONSES),
+}
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def changed(name: str, change: Change) -> tuple[SentRequest, SentRequest]:
+    """A request as it was, and as a change made it."""
+    endpoint, body = ENDPOINTS[name]
+    new = copy.deepcopy(body)
+    change(new)
+    return SentRequest(endpoint, body), SentRequest(endpoint, new)
+
+
+def set_tool(body: dict[str, Any]) -> Any:
+    return body["tools"][1]["function"].update(description="Finds.")
+
+
+PARTS: list[tuple[str, str, Change, str | None]] = [
+    ("a setting is no part of the prompt", "chat", lambda body: body.update(temperature=1, stream=True), None),
+    ("another model reads it all anew", "chat", lambda body: body.update(model="n"), "model"),
+    ("a further message extends it", "chat", lambda body: body["messages"].append({"role": "user"}), None),
+    ("fewer messages are its beginning", "chat", lambda body: body["messages"].pop(), None),
+    (
+        "the first change counts",
+        "chat",
+        lambda body: (body["messages"][0].update(content="Be long."), body["messages"].pop()),
+        "messages[0].content",
+    ),
+    (
+        "tools come before messages",
+        "chat",
+        lambda body: (body["messages"][0].update(content="Be long."), set_tool(body)),
+        "tools[1].function.description",
+    ),
+    ("a removed tool moves the messages", "chat", lambda body: body["tools"].pop(), "tools[1]"),
+    ("so does a new one", "chat", lambda body: body["tools"].append(FUNCTION), "tools[2]"),
+    ("and the first one", "chat", lambda body: body.pop("tools"), "tools"),
+    (
+        "a schema of the answer comes before all",
+        "chat",
+        lambda body: (set_tool(body), body.update(response_format={"type": "json_object"})),
+        "response_format",
+    ),
+    ("the order of keys is none", "chat", lambda body: body.update(messages=body.pop("messages")), None),
+    ("a text that grows at the end", "chat", lambda body: body["messages"][1].update(content="hi you"), None),
+    (
+        "one that grows before the end",
+        "chat",
+        lambda body: body["messages"][0].update(content="Be brief. Do."),
+        "messages[0].content",
+    ),
+    ("a key that a message gets", "chat", lambda body: body["messages"][0].update(name="x"), "messages[0].name"),
+    ("another type", "chat", lambda body: body["messages"][1].update(content=None), "messages[1].content"),
+    ("True is not 1", "chat", lambda body: body["tools"][0].update(strict=True), "tools[0].strict"),
+    ("tools before system", "anthropic", lambda body: (body.update(system="x"), body.update(tools=[])), "tools[0]"),
+    ("system before messages", "anthropic", lambda body: (body.update(system="x"), body.update(messages=[])), "system"),
+    (
+        "a mark of the cache is no text",
+        "anthropic",
+        lambda body: body["messages"][0]["content"][0].update(cache_control={"type": "ephemeral"}),
+        None,
+    ),
+    (
+        "the instruction first",
+        "gemini",
+        lambda body: body.update(systemInstruction={}, tools=[]),
+        "systemInstruction.parts",
+    ),
+    ("in snake case too", "gemini", lambda body: body.update(system_instruction="x"), "system_instruction"),
+    ("tools next", "gemini", lambda body: body.update(contents=[], tools=[]), "tools[0]"),
+    (
+        "a point of the cache is no text",
+        "bedrock",
+        lambda body: body["system"].insert(0, {"cachePoint": {"type": "default"}}),
+        None,
+    ),
+    (
+        "tools first",
+        "bedrock",
+        lambda body: (body.update(system=[]), body["toolConfig"].update(tools=[])),
+        "toolConfig.tools[0]",
+    ),
+    ("instructions before input", "responses", lambda body: body.update(instructions="x", input=[]), "instructions"),
+    ("the format before all", "responses", lambda body: body.update(instructions="x", text={"format": {}}), "text"),
+    ("items are added at the end", "responses", lambda body: body["input"].append({"type": "message"}), None),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "place"), [pytest.param(*row[1:], id=row[0]) for row in PARTS])
+def test_where_a_request_no_longer_begins_as_it_did(name: str, change: Change, place: str | None) -> None:
+    stored, sent = changed(name, change)
+    assert find_break(stored, sent) == place
+    assert find_break(sent, sent) is None
+
+
+def test_the_model_of_a_path_counts() -> None:
+    stored = SentRequest("POST /v1/models/one:generateContent", GEMINI)
+    assert find_break(stored, SentRequest("POST /v1/models/two:generateContent", GEMINI)) == "endpoint"
+    streamed = SentRequest("POST /v1/models/one:streamGenerateContent?alt=sse", GEMINI)
+    assert find_break(stored, streamed) is None
+
+
+def test_what_no_api_of_the_table_reads_is_compared_key_by_key() -> None:
+    stored = SentRequest("POST /predict", {"a": 1, "b": [1, {"c": "x"}]})
+    assert find_break(stored, SentRequest("POST /predict", {"a": 1, "b": [1, {"c": "y"}]})) == "b[1].c"
+    assert find_break(stored, SentRequest("POST /predict", "text")) == "a"
+    assert find_break(SentRequest("POST /predict", None), SentRequest("POST /predict", None)) is None
+
+
+def test_a_conversation_that_goes_on_extends_the_request_before() -> None:
+    messages = [{"role": "user", "content": text} for text in ("a", "b", "c")]
+    requests = [SentRequest("POST /v1/chat/completions", {"messages": messages[:count]}) for count in (1, 2, 3)]
+    assert [find_break_of_conversation(one, other) for one, other in itertools.pairwise(requests)] == [
+        None,
+        None,
+    ]
+    assert find_break_of_conversation(requests[0], requests[0]) is None
+    # One that is shorter than the one before is a beginning of it, and extends nothing.
+    assert find_break_of_conversation(requests[2], requests[1]) == "messages[2]"
+    grown = SentRequest("POST /v1/chat/completions", {"messages": [{"role": "user", "content": "ab"}]})
+    assert find_break_of_conversation(requests[0], grown) is None
+
+
+def test_a_conversation_is_asserted_request_by_request() -> None:
+    messages = [{"role": "user", "content": text} for text in ("a", "b", "c")]
+    requests = [SentRequest("POST /v1/chat/completions", {"messages": messages[:count]}) for count in (1, 2, 3)]
+    assert_conversation(requests)
+    late = SentRequest("POST /v1/chat/completions", {"messages": [messages[0], messages[2]]})
+    with pytest.raises(AssertionError) as caught:
+        assert_conversation([*requests[:2], late])
+    assert str(caught.value) == (
+        "request 3 (POST /v1/chat/completions) does not begin with all of request 2: "
+        "the first difference is at messages[1].content; the vendor can reuse nothing from there on"
+    )
+    for few in ([], requests[:1]):
+        with pytest.raises(AssertionError, match=f"^a conversation has two requests at least, but here is {len(few)}$"):
+            assert_conversation(few)
+
+
+def test_every_api_of_conversations_says_what_its_model_reads() -> None:
+    silent = [api.name for api in MODEL_APIS if not api.prompt_keys]
+    assert silent == []
