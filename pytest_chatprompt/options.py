@@ -7,7 +7,7 @@ stash.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,6 +20,12 @@ DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.run_report` writes them.
 REPORT_SUFFIXES: Final = (".html", ".json")
+# What a run does only on the word of the snapshots on disk.
+_SENDING_OR_WRITING: Final = {
+    "--snapshot-update": "update_snapshots",
+    "--chatprompt-live": "chatprompt_live",
+    "--chatprompt-replay": "chatprompt_replay",
+}
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -35,6 +41,7 @@ class Options:
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
+        show: whether the run prints what is sent, and compares nothing.
         reports: the files of reports to write, absolute.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
@@ -50,6 +57,7 @@ class Options:
     record: bool
     replay: bool
     against: str | None
+    show: bool
     reports: tuple[Path, ...]
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
@@ -101,6 +109,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_against",
         metavar="REF",
         help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    )
+    group.addoption(
+        "--chatprompt-show",
+        dest="chatprompt_show",
+        action="store_true",
+        help="print what is sent, as a conversation and as it is, and compare nothing",
     )
     group.addoption(
         "--chatprompt-report",
@@ -164,7 +178,14 @@ def resolve_options(config: pytest.Config) -> Options:
     patterns = config.getini("chatprompt_guideline_patterns")
     against = config.getoption("chatprompt_against")
     if against is not None:
-        _check_compares_only(config)
+        _check_alone(config, "--chatprompt-against compares, and no more", _SENDING_OR_WRITING)
+    if config.getoption("chatprompt_show"):
+        others = {
+            **_SENDING_OR_WRITING,
+            "--chatprompt-against": "chatprompt_against",
+            "--chatprompt-report": "chatprompt_reports",
+        }
+        _check_alone(config, "--chatprompt-show prints what is sent, and no more", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
@@ -173,6 +194,7 @@ def resolve_options(config: pytest.Config) -> Options:
         record=record,
         replay=replay,
         against=against,
+        show=config.getoption("chatprompt_show"),
         reports=tuple(_report(config, path) for path in config.getoption("chatprompt_reports")),
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
@@ -182,16 +204,17 @@ def resolve_options(config: pytest.Config) -> Options:
     )
 
 
-def _check_compares_only(config: pytest.Config) -> None:
-    """Refuse what would send or write on the word of snapshots that are not those on disk."""
-    others = {
-        "--snapshot-update": "update_snapshots",
-        "--chatprompt-live": "chatprompt_live",
-        "--chatprompt-replay": "chatprompt_replay",
-    }
+def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
+    """Refuse options that make no sense beside another one.
+
+    Args:
+        config: the run's configuration.
+        text: what the other one does.
+        others: the options, each with the name of its value.
+    """
     for option, name in others.items():
         if config.getoption(name, False):
-            raise pytest.UsageError(f"--chatprompt-against compares, and no more: remove {option}")
+            raise pytest.UsageError(f"{text}: remove {option}")
 
 
 def _report(config: pytest.Config, text: str) -> Path:

@@ -54,6 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[all_results_key] = True
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+    if options.show:
+        from pytest_chatprompt.reports.shown_requests import ShownRequests  # noqa: PLC0415
+
+        config.stash[all_results_key] = True
+        config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     if options.against is not None:
         from pytest_chatprompt.items.against import open_revision  # noqa: PLC0415
 

@@ -104,7 +104,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "error": _error(report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
-        return CaseResult(**common, snapshot=_snapshot_of_test(item, report))
+        return CaseResult(**common, requests=_requests_of_test(item), snapshot=_snapshot_of_test(item, report))
     exchange, response = notes.exchange, notes.response
     return CaseResult(
         **common,
@@ -124,6 +124,13 @@ def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
         return None
     sent = notes.data if item.config.stash.get(all_results_key, False) else None
     return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
+
+
+def _requests_of_test(item: pytest.Item) -> tuple[Any, ...]:
+    capture = OwnCodeCapture.of(item)
+    if capture is None or not item.config.stash.get(all_results_key, False):
+        return ()
+    return tuple(asserted_data(capture.api.sent, item.config.rootpath)["requests"])
 
 
 def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:

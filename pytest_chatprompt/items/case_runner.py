@@ -117,6 +117,8 @@ class CaseRunner:
             from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
 
             note_exchange(item, exchange, data)
+        if item.config.stash[options_key].show:
+            return
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:

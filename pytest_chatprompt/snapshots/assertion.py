@@ -46,6 +46,7 @@ class AssertionContext:
         root: pytest's root folder.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         revision: the git revision whose snapshots count in place of those on disk.
+        compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
@@ -55,6 +56,7 @@ class AssertionContext:
     root: Path
     prepare: Callable[[Any], Any] = _unchanged
     revision: Revision | None = None
+    compares: bool = True
     describe_command: Callable[[], str] = str
     note_asserted: Callable[[Path], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
@@ -133,6 +135,8 @@ class EvalSnapshot(SnapshotAssertion):
             # It becomes a part of the file's name.
             self.context.prepare({"name": self.index})
         data = self._settle_late(self.context.prepare(other), other)
+        if not self.context.compares:
+            return True
         if isinstance(self.extension, ChatPromptSnapshotExtension):
             self.extension.revision = self.context.revision
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
