@@ -19,7 +19,7 @@ DEFAULT_PROVIDER: Final = "azure"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
 # The formats of reports; `reports.run_report` writes them.
-REPORT_SUFFIXES: Final = (".html", ".json")
+REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 # What a run does only on the word of the snapshots on disk.
 _SENDING_OR_WRITING: Final = {
     "--snapshot-update": "update_snapshots",

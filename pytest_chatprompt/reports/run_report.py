@@ -26,12 +26,18 @@ def _page(run: RunResults) -> str:
     return render_page(run)
 
 
+def _markdown(run: RunResults) -> str:
+    from pytest_chatprompt.reports.markdown import render_markdown  # noqa: PLC0415
+
+    return render_markdown(run)
+
+
 def _json(run: RunResults) -> str:
     return json.dumps(run.as_data(), indent=1) + "\n"
 
 
 # One line for each of `options.REPORT_SUFFIXES`.
-FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".json": _json}
+FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
 
 
 class RunReports:

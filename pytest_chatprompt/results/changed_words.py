@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
-# Comparing is quadratic; beyond this the words between the first and the last change count as one change.
-_MOST_PAIRS: Final = 4_000_000
+# Comparing takes up to a multiple of the pairs of equal words; beyond this the words between the first and the last
+# change count as one change.
+_MOST_PAIRS: Final = 20_000
 _ELLIPSIS: Final = "…"
 
 
@@ -62,10 +64,11 @@ def _common(old: list[str], new: list[str]) -> int:
 
 
 def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
-    if len(old) * len(new) > _MOST_PAIRS:
+    counts = Counter(new)
+    if sum(counts[token] for token in old if not token.isspace()) > _MOST_PAIRS:
         yield Piece("".join(old), "".join(new))
         return
-    for _, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for _, i1, i2, j1, j2 in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
         yield Piece("".join(old[i1:i2]), "".join(new[j1:j2]))
 
 
