@@ -7,7 +7,7 @@ stash.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,6 +20,14 @@ DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 DEFAULT_CONCURRENCY: Final = 8
 # Beside this module.
 SCHEMA_NAME: Final = "eval.schema.json"
+# The formats of reports; `reports.run_report` writes them.
+REPORT_SUFFIXES: Final = (".html", ".md", ".json")
+# What a run does only on the word of the snapshots on disk.
+_SENDING_OR_WRITING: Final = {
+    "--snapshot-update": "update_snapshots",
+    "--chatprompt-live": "chatprompt_live",
+    "--chatprompt-replay": "chatprompt_replay",
+}
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
 
@@ -35,6 +43,8 @@ class Options:
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
+        show: whether the run prints what is sent, and compares nothing.
+        reports: the files of reports to write, absolute.
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
@@ -49,6 +59,8 @@ class Options:
     record: bool
     replay: bool
     against: str | None
+    show: bool
+    reports: tuple[Path, ...]
     file_patterns: tuple[str, ...]
     guideline_patterns: tuple[str, ...] | None
     system_prompt: str | None
@@ -57,6 +69,8 @@ class Options:
 
 
 options_key: Final = pytest.StashKey[Options]()
+# A report that tells of all tests, with what they sent, sets it before the first one runs.
+all_results_key: Final = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -103,6 +117,20 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_schema",
         action="store_true",
         help="print the JSON Schema of eval files, for editors, and collect nothing",
+    )
+    group.addoption(
+        "--chatprompt-show",
+        dest="chatprompt_show",
+        action="store_true",
+        help="print what is sent, as a conversation and as it is, and compare nothing",
+    )
+    group.addoption(
+        "--chatprompt-report",
+        dest="chatprompt_reports",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help=f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated",
     )
     parser.addini(
         "chatprompt_concurrency",
@@ -158,7 +186,14 @@ def resolve_options(config: pytest.Config) -> Options:
     patterns = config.getini("chatprompt_guideline_patterns")
     against = config.getoption("chatprompt_against")
     if against is not None:
-        _check_compares_only(config)
+        _check_alone(config, "--chatprompt-against compares, and no more", _SENDING_OR_WRITING)
+    if config.getoption("chatprompt_show"):
+        others = {
+            **_SENDING_OR_WRITING,
+            "--chatprompt-against": "chatprompt_against",
+            "--chatprompt-report": "chatprompt_reports",
+        }
+        _check_alone(config, "--chatprompt-show prints what is sent, and no more", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
@@ -167,6 +202,8 @@ def resolve_options(config: pytest.Config) -> Options:
         record=record,
         replay=replay,
         against=against,
+        show=config.getoption("chatprompt_show"),
+        reports=tuple(_report(config, path) for path in config.getoption("chatprompt_reports")),
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
@@ -175,16 +212,30 @@ def resolve_options(config: pytest.Config) -> Options:
     )
 
 
-def _check_compares_only(config: pytest.Config) -> None:
-    """Refuse what would send or write on the word of snapshots that are not those on disk."""
-    others = {
-        "--snapshot-update": "update_snapshots",
-        "--chatprompt-live": "chatprompt_live",
-        "--chatprompt-replay": "chatprompt_replay",
-    }
+def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) -> None:
+    """Refuse options that make no sense beside another one.
+
+    Args:
+        config: the run's configuration.
+        text: what the other one does.
+        others: the options, each with the name of its value.
+    """
     for option, name in others.items():
         if config.getoption(name, False):
-            raise pytest.UsageError(f"--chatprompt-against compares, and no more: remove {option}")
+            raise pytest.UsageError(f"{text}: remove {option}")
+
+
+def _report(config: pytest.Config, text: str) -> Path:
+    """The file of a report, relative to where pytest was started, as that of `--junitxml`."""
+    path = config.invocation_params.dir / Path(text).expanduser()
+    if path.suffix not in REPORT_SUFFIXES:
+        *others, last = REPORT_SUFFIXES
+        raise pytest.UsageError(
+            f"--chatprompt-report: {text!r} has the suffix of no report; end it with {', '.join(others)} or {last}"
+        )
+    if path.is_dir():
+        raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")
+    return path
 
 
 def _allowed_secret(pattern: str) -> re.Pattern[str]:

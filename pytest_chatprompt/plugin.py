@@ -20,6 +20,7 @@ from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     SCHEMA_NAME,
     add_options,
+    all_results_key,
     is_eval_file,
     options_key,
     resolve_options,
@@ -58,6 +59,17 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
+    if options.reports:
+        from pytest_chatprompt.reports.run_report import RunReports  # noqa: PLC0415
+
+        config.stash[all_results_key] = True
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
+    if options.show:
+        from pytest_chatprompt.reports.shown_requests import ShownRequests  # noqa: PLC0415
+
+        config.stash[all_results_key] = True
+        config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     if options.against is not None:
         from pytest_chatprompt.items.against import open_revision  # noqa: PLC0415
 
@@ -142,10 +154,21 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     dirname = snapshot_dirname(session.config)
     if any(_holds_own_snapshot(folder / dirname) for folder in folders):
         option.ignore_file_extensions.append("yaml")
+    _register_review(session.config)
     result = yield
     # Syrupy's summary, which comes later, says so if the user has switched its search off.
     option.disable_unused_snapshots = is_disabled
     return result
+
+
+def _register_review(config: pytest.Config) -> None:
+    """Show what changed at the end, if a test has left a result: in this process, or in a worker of pytest-xdist."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [] if reporter is None else [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    if any(hasattr(report, "chatprompt_result") for report in reports):
+        from pytest_chatprompt.reports.terminal import register_review  # noqa: PLC0415
+
+        register_review(config, reporter)
 
 
 def _holds_own_snapshot(folder: Path) -> bool:

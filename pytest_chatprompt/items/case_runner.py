@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
@@ -21,9 +21,8 @@ from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.items.item import EvalItem
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
+    from pytest_chatprompt.snapshots.comparison import Comparison
 
 # What an item sends, once it was compared with its snapshot.
 _compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
@@ -113,6 +113,12 @@ class CaseRunner:
                 "remove it: snapshots are committed. "
                 "If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
             )
+        if item.config.stash.get(all_results_key, False):
+            from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
+
+            note_exchange(item, exchange, data)
+        if item.config.stash[options_key].show:
+            return
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:
@@ -122,10 +128,25 @@ class CaseRunner:
             if result.exception is not None:
                 raise result.exception
             if not is_equal:
-                raise SnapshotError(_mismatch_message(item, result))
+                self._fail(item, result, exchange)
         finally:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None
+
+    @staticmethod
+    def _fail(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
+        """Fail because the snapshot is not what is sent, and note why for reports."""
+        __tracebackhide__ = True
+        # Most cases are what their snapshots say.
+        from pytest_chatprompt.items.case_results import note_comparison  # noqa: PLC0415
+        from pytest_chatprompt.items.renames import find_old_name  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.comparison import Comparison  # noqa: PLC0415
+
+        stored = None if result.recalled_data is None else str(result.recalled_data)
+        comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+        renamed_from = find_old_name(item, comparison) if stored is None else None
+        note_comparison(item, comparison, exchange, renamed_from)
+        raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 
 
 def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:
@@ -143,6 +164,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """
     __tracebackhide__ = True
     # Offline runs, which most are, need none of it.
+    from pytest_chatprompt.items.case_results import note_response  # noqa: PLC0415
     from pytest_chatprompt.items.recordings import (  # noqa: PLC0415
         raise_if_unusable,
         record_answer,
@@ -171,6 +193,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
+    note_response(item, live.response, is_replayed=live.is_replayed)
     if not live.is_replayed:
         add_usage(item, item.provider_name, live.response)
     if live.was_recorded:
@@ -184,14 +207,19 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     return live.response
 
 
-def _mismatch_message(item: EvalItem, result: AssertionResult) -> str:
-    path = _shown(item, Path(result.snapshot_location))
+def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
+    from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
+
+    path = _shown(item, comparison.path)
     command = accepting_command(item)
-    if result.recalled_data is None:
-        text = f"what is sent to {item.provider_name} has no snapshot yet\n\nThere is no {path}."
+    if comparison.stored is None:
+        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
+        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n\nThere is no {path}."
         return f"{text}\nTo write it, for review: {command}" if command else text
-    changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
-    text = f"what is sent to {item.provider_name} is not what its snapshot says\n\n{path}\n{changes}"
+    text = (
+        f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
+        f"{path}\n{diff_text(comparison.difference)}"
+    )
     return f"{text}\n\nTo accept it: {command}" if command else text
 
 

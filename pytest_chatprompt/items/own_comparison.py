@@ -28,7 +28,18 @@ def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool
     item.stash[_assertions_key].append(assertion)
 
 
+def has_assertions(item: pytest.Item) -> bool:
+    """Whether a test has asked for `eval_snapshot`."""
+    return _assertions_key in item.stash
+
+
+def last_assertion(item: pytest.Item) -> EvalSnapshot | None:
+    """The assertion of a test whose last comparison failed; else the last one that compared, `None` for none."""
+    used = [assertion for assertion in item.stash.get(_assertions_key, []) if assertion.num_executions]
+    return max(reversed(used), key=lambda assertion: assertion.has_failed, default=None)
+
+
 def failed_comparison(item: pytest.Item) -> str:
     """The failure of a test's comparison with a snapshot, if that was the last by its assertion; else `""`."""
-    failed = [assertion for assertion in item.stash.get(_assertions_key, []) if assertion.has_failed]
-    return "\n".join(failed[-1].describe_failure()) if failed else ""
+    assertion = last_assertion(item)
+    return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""

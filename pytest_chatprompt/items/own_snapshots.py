@@ -22,6 +22,7 @@ from pytest_chatprompt.items.own_comparison import keep_assertion
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.items.usage import note_late_difference
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
@@ -52,6 +53,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
         root,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
         revision=revision,
+        compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),
         note_asserted=session.own_snapshots().note_asserted,
         note_derived=partial(keep_assertion, item),

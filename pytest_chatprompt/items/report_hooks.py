@@ -20,6 +20,7 @@ import pluggy
 import pytest
 
 import pytest_chatprompt
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import (
     APIConnectionError,
     APIStatusError,
@@ -33,7 +34,8 @@ from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failu
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import failed_comparison
+from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
+from pytest_chatprompt.options import all_results_key
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -51,10 +53,12 @@ class ReportHooks:
     Args:
         config: the run's configuration.
         network: knows the network access that an item swallowed.
+        redactor: the secrets of the run.
     """
 
     config: pytest.Config
     network: NetworkHooks
+    redactor: Redactor
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -66,6 +70,8 @@ class ReportHooks:
             report = (yield) if capture is None else (yield from _report_own_code(capture, call))
             self._show_text_only(item, call, report)
             _add_comparison(item, report)
+            if capture is not None or has_assertions(item):
+                self._add_result(item, report)
             return report
         swallowed = self.network.take_swallowed(call)
         if swallowed:
@@ -74,7 +80,15 @@ class ReportHooks:
         if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
             # It is not the case that failed. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
+        self._add_result(item, report)
         return report
+
+    def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        if report.failed or (report.when == "call" and self.config.stash.get(all_results_key, False)):
+            # Most tests pass, and nobody asks what they sent.
+            from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
+
+            add_result(item, report, self.redactor)
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""

@@ -81,7 +81,7 @@ class EvalSession:
             redaction.install()
             config.pluginmanager.register(session.network, "chatprompt-network")
             config.pluginmanager.register(redaction, "chatprompt-redaction")
-            config.pluginmanager.register(ReportHooks(config, session.network), "chatprompt-reports")
+            config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
             config.pluginmanager.register(session._own_snapshots, "chatprompt-own-snapshots")
@@ -160,9 +160,11 @@ class EvalSession:
         ended_normally = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         runs_nothing = option.collectonly or option.setuponly or option.setupplan
         stopped = session.shouldfail or session.shouldstop
+        options = self.config.stash[options_key]
         # What a revision has more shows in git, as deleted files.
-        is_against = self.config.stash[options_key].against is not None
-        self.is_incomplete = bool(self.is_incomplete or not ended_normally or runs_nothing or stopped or is_against)
+        compares_nothing = options.show or options.against is not None
+        incomplete = (self.is_incomplete, not ended_normally, runs_nothing, stopped, compares_nothing)
+        self.is_incomplete = any(incomplete)
         if option.update_snapshots:
             for file in self._files.values():
                 remove_temporary_files(file.snapshot_folder)

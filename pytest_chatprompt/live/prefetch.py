@@ -31,10 +31,10 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
-from pytest_chatprompt.snapshots.files import read_snapshot
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.stored_text import file_shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class SnapshotMatcher:
             )
             exchange = capture(request)
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
-            is_equal = read_snapshot(case.snapshot_path) == dump(data)
+            is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
             # Whatever is wrong with the case is reported when it runs.
             return None

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
 from pytest_chatprompt.snapshots.asserted_data import is_sent
-from pytest_chatprompt.snapshots.diff import diff_snapshots
+from pytest_chatprompt.snapshots.comparison import Comparison
+from pytest_chatprompt.snapshots.diff import diff_text
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.late_requests import settle_late_requests
@@ -45,6 +46,7 @@ class AssertionContext:
         root: pytest's root folder.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         revision: the git revision whose snapshots count in place of those on disk.
+        compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
@@ -54,6 +56,7 @@ class AssertionContext:
     root: Path
     prepare: Callable[[Any], Any] = _unchanged
     revision: Revision | None = None
+    compares: bool = True
     describe_command: Callable[[], str] = str
     note_asserted: Callable[[Path], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
@@ -69,6 +72,7 @@ class EvalSnapshot(SnapshotAssertion):
 
     context: AssertionContext
     _is_filtered: bool = False
+    _failed: tuple[int, Comparison] | None = None
 
     @classmethod
     def wrap(cls, snapshot: SnapshotAssertion, context: AssertionContext) -> Self:
@@ -131,9 +135,10 @@ class EvalSnapshot(SnapshotAssertion):
             # It becomes a part of the file's name.
             self.context.prepare({"name": self.index})
         data = self._settle_late(self.context.prepare(other), other)
+        if not self.context.compares:
+            return True
         if isinstance(self.extension, ChatPromptSnapshotExtension):
-            if self.context.revision is not None:
-                self.extension.read = self.context.revision.read
+            self.extension.revision = self.context.revision
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False
         is_equal = super().__eq__(data)
@@ -152,6 +157,17 @@ class EvalSnapshot(SnapshotAssertion):
     def has_failed(self) -> bool:
         """Whether the last comparison has failed."""
         return self.num_executions > 0 and not self.last_result.success
+
+    def failed_comparison(self) -> Comparison | None:
+        """The last comparison, if it has failed because of what is sent; made once."""
+        if not self.has_failed or self.last_result.exception is not None:
+            return None
+        if self._failed is None or self._failed[0] != self.num_executions:
+            result = self.last_result
+            stored = None if result.recalled_data is None else str(result.recalled_data)
+            comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+            self._failed = (self.num_executions, comparison)
+        return self._failed[1]
 
     def get_assert_diff(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """What pytest shows beside the failed assertion, a line each; it would cut off more."""
@@ -173,7 +189,8 @@ class EvalSnapshot(SnapshotAssertion):
         command = self.context.describe_command()
         if result.recalled_data is None:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
-        changes = diff_snapshots(str(result.recalled_data), str(result.asserted_data))
+        comparison = self.failed_comparison()
+        changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
         return [path, *shown, *(["", f"To accept it: {command}"] if command else [])]
 

@@ -7,7 +7,6 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,16 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
-from pytest_chatprompt.snapshots.files import atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.files import atomic_write, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.filters import Filters
 from pytest_chatprompt.snapshots.names import escaped_name
 from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_text import shows_the_same
 
 if TYPE_CHECKING:
-    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
+    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
+
+    from pytest_chatprompt.snapshots.revision import Revision
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
@@ -31,12 +33,13 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out.
-        read: gives the text of a snapshot's file, `None` if there is none.
+        revision: the git revision whose snapshots count in place of the files on disk.
     """
 
     file_extension = "yaml"
     is_filtered = True
-    read: Callable[[Path], str | None] = staticmethod(read_snapshot)
+    revision: Revision | None = None
+    _is_damaged = False
 
     def serialize(
         self,
@@ -94,7 +97,20 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
-        return self.read(Path(snapshot_location))
+        path = Path(snapshot_location)
+        if self.revision is None:
+            text = read_snapshot(path)
+            self._is_damaged = text is not None and is_damaged(path, text)
+        else:
+            text = self.revision.read(path)
+            # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
+            self._is_damaged = text is not None and "\\x" in text
+        return text
+
+    def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
+        """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
+        stored, sent = str(snapshot_data), str(serialized_data)
+        return stored == sent or (not self._is_damaged and shows_the_same(stored, sent))
 
     @classmethod
     def write_snapshot_collection(

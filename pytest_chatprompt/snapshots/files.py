@@ -50,6 +50,22 @@ def snapshot_text(content: bytes) -> str:
     return content.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 
+def is_damaged(path: Path, text: str) -> bool:
+    r"""Whether a file is not valid UTF-8, so that what `read_snapshot` gives for it is not what it holds.
+
+    Args:
+        path: the file.
+        text: what `read_snapshot` gave: `\xff` in it may have been written so, or stand for a byte.
+    """
+    if "\\x" not in text:
+        return False
+    try:
+        read_regular_file(path, MAX_BYTES).decode()
+    except (TextFileError, UnicodeDecodeError):
+        return True
+    return False
+
+
 def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
     """The path of a snapshot as messages show it.
 

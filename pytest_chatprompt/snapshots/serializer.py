@@ -63,7 +63,7 @@ def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, escape_blocks:
     """The lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _entry(f"{indent}{_inline(key)}:", inner, indent, escape_blocks, is_item=False)
+            yield from _entry(f"{indent}{inline(key)}:", inner, indent, escape_blocks, is_item=False)
     else:
         for inner in value:
             yield from _entry(f"{indent}-", inner, indent, escape_blocks, is_item=True)
@@ -88,7 +88,7 @@ def _entry(prefix: str, value: Any, indent: str, escape_blocks: bool, *, is_item
             yield prefix
             yield from _lines(value, deeper if is_item else indent, escape_blocks)
         case _:
-            yield f"{prefix} {_inline(value)}"
+            yield f"{prefix} {inline(value)}"
 
 
 def _block(prefix: str, text: str, indent: str, escape_blocks: bool) -> Iterator[str]:
@@ -123,8 +123,12 @@ def _is_all_visible(text: str) -> bool:
     return _INVISIBLE_IN_BLOCK.search(text) is None
 
 
-def _inline(value: Any) -> str:
-    """A scalar, or an empty collection, on one line."""
+def inline(value: Any) -> str:
+    """A scalar, or an empty collection, on one line.
+
+    Raises:
+        TypeError: a value of another type.
+    """
     match value:
         case str():
             return value if _is_plain(value) else _quoted(value)
@@ -167,6 +171,11 @@ def _is_plain(text: str) -> bool:
         and not _NUMBER_LIKE.fullmatch(text)
         and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
     )
+
+
+def visible_line(text: str) -> str:
+    """A line as it stands in a snapshot: with escapes if part of it cannot be seen."""
+    return _quoted(text) if _INVISIBLE_IN_LINE.search(text) or text.endswith(" ") else text
 
 
 def _quoted(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from tests.items.conftest import HELLO, Run, lines
 
@@ -207,6 +208,33 @@ def test_a_snapshot_with_crlf_line_breaks_passes(run: Run) -> None:
     path = run.path / SNAPSHOT
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     run().assert_outcomes(passed=2)
+
+
+def test_a_snapshot_that_a_formatter_wrote_anew_passes_and_stays_as_it_is(run: Run) -> None:
+    test = "def test_it(eval_snapshot):\n    assert {'question': 'one\\ntwo'} == eval_snapshot\n"
+    run.write({"a.eval.yaml": HELLO, "test_it.py": test})
+    run.update()
+    formatted = {}
+    for name in run.snapshots():
+        formatted[name] = "---\n# formatted\n" + yaml.safe_dump(run.snapshot(name), indent=4, sort_keys=False)
+    run.write(formatted)
+    run().assert_outcomes(passed=2)
+    run.update().assert_outcomes(passed=2)
+    assert {name: (run.path / name).read_text() for name in run.snapshots()} == formatted
+    run.write({"test_it.py": test.replace("two", "three")})
+    run.update().assert_outcomes(passed=2)
+    assert (run.path / "__snapshots__/test_it/test_it.yaml").read_text() == "question: |-\n  one\n  three\n"
+
+
+def test_a_snapshot_with_a_byte_that_only_looks_like_the_character_fails(run: Run) -> None:
+    run.write({"test_it.py": "def test_it(eval_snapshot):\n    assert {'question': 'x\\xad'} == eval_snapshot\n"})
+    run.update()
+    path = run.path / "__snapshots__/test_it/test_it.yaml"
+    assert path.read_bytes() == b'question: "x\\xAD"\n'
+    path.write_bytes(b'question: "x\xad"\n')
+    run().assert_outcomes(failed=1)
+    path.write_bytes(b'question: "x\\xad"\n')
+    run().assert_outcomes(passed=1)
 
 
 def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: Run) -> None:

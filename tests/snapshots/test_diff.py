@@ -47,7 +47,7 @@ def test_distant_changes_are_separate_hunks() -> None:
 
 def test_added_and_removed_lines_are_marked() -> None:
     assert diff_data({"a": 1}, {"a": 1, "b": 2}) == ["@@ b @@", "  a: 1", "+ b: 2"]
-    assert diff_data({"a": 1, "b": 2}, {"b": 2}) == ["@@ b @@", "- a: 1", "  b: 2"]
+    assert diff_data({"a": 1, "b": 2}, {"b": 2}) == ["@@ a @@", "- a: 1", "  b: 2"]
 
 
 def test_a_snapshot_that_is_not_valid_yaml_is_compared_too() -> None:

@@ -1,0 +1,197 @@
+"""Case results: the record of what a test did, put into its report.
+
+`case_runner` and `own_comparison` note what happens while a test runs; `report_hooks` asks for the record when the test
+has failed, or when a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of pytest's
+report, which comes from the workers of pytest-xdist with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.own_code import OwnCodeCapture
+from pytest_chatprompt.items.own_comparison import last_assertion
+from pytest_chatprompt.items.redacted_errors import redact_value
+from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.summary_line import summary_line
+from pytest_chatprompt.snapshots.asserted_data import asserted_data
+from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.wording import shown_path
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is known of a test while it runs."""
+
+    comparison: Comparison | None = None
+    renamed_from: str | None = None
+    exchange: Exchange | None = None
+    data: Any = None
+    response: ProviderResponse | None = None
+    is_replayed: bool = False
+
+
+_notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
+
+
+def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
+    """Note that a case is not what its snapshot says.
+
+    Args:
+        item: the case's item.
+        comparison: what was compared.
+        exchange: what was sent.
+        renamed_from: the id that the case had, if it was renamed.
+    """
+    notes = _notes(item)
+    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
+
+
+def note_exchange(item: pytest.Item, exchange: Exchange, data: Any) -> None:
+    """Note what a case sends, and what its snapshot shows of that."""
+    notes = _notes(item)
+    notes.exchange, notes.data = exchange, data
+
+
+def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed: bool) -> None:
+    """Note the answer that a case got."""
+    notes = _notes(item)
+    notes.response, notes.is_replayed = response, is_replayed
+
+
+def _notes(item: pytest.Item) -> _Notes:
+    return item.stash.setdefault(_notes_key, _Notes())
+
+
+def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
+    """Put the record of a test into its report, if anybody reads it.
+
+    Args:
+        item: an eval item, or a test with `eval_api` or `eval_snapshot`.
+        report: of a phase that failed, or of the call.
+        redactor: removes secrets.
+    """
+    result = _case_result(item, report)
+    if result.snapshot is not None and result.difference.changes:
+        _set_message(report, summary_line(result.difference.changes))
+        result = result.model_copy(update={"error": _error(report)})
+    data = redact_value(result.as_data(), redactor)
+    report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
+
+
+def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
+    notes = item.stash.get(_notes_key, None) or _Notes()
+    # What a test that is over has compared and sent would add up.
+    item.stash[_notes_key] = _Notes()
+    path, line, _ = item.reportinfo()
+    common: dict[str, Any] = {
+        "node_id": item.nodeid,
+        "path": shown_path(Path(path), item.config.rootpath),
+        "line": (line or 0) + 1,
+        "outcome": "error" if report.failed and report.when != "call" else report.outcome,
+        "error": _error(report) if report.failed else None,
+    }
+    if not isinstance(item, EvalItem):
+        return CaseResult(**common, requests=_requests_of_test(item), snapshot=_snapshot_of_test(item, report))
+    exchange, response = notes.exchange, notes.response
+    return CaseResult(
+        **common,
+        case_id=getattr(item.case, "full_id", item.case.id),
+        provider=item.provider_name,
+        snapshot=_snapshot_of_case(item, notes),
+        findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
+        adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
+        response=None if response is None else _response_result(response, notes.is_replayed),
+    )
+
+
+def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
+    if notes.comparison is not None:
+        return _failed_snapshot(item, notes.comparison, notes.renamed_from)
+    if notes.data is None:
+        return None
+    sent = notes.data if item.config.stash.get(all_results_key, False) else None
+    return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
+
+
+def _requests_of_test(item: pytest.Item) -> tuple[Any, ...]:
+    capture = OwnCodeCapture.of(item)
+    if capture is None or not item.config.stash.get(all_results_key, False):
+        return ()
+    return tuple(asserted_data(capture.api.sent, item.config.rootpath)["requests"])
+
+
+def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:
+    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
+    assertion = last_assertion(item)
+    if assertion is None or report.when != "call":
+        return None
+    path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
+    if report.failed:
+        comparison = assertion.failed_comparison()
+        is_reason = comparison is not None and path in report.longreprtext
+        return _failed_snapshot(item, comparison, None) if comparison is not None and is_reason else None
+    capture = OwnCodeCapture.of(item)
+    sent = None if capture is None else asserted_data(capture.api.sent, item.config.rootpath)
+    return SnapshotResult(path=path, state="same", sent=sent)
+
+
+def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
+    stored, sent = comparison.stored, comparison.sent
+    keeps = item.config.stash.get(all_results_key, False)
+    return SnapshotResult(
+        path=shown_path(comparison.path, item.config.rootpath),
+        state="new" if stored is None else "different",
+        difference=comparison.difference,
+        stored_sha256=None if stored is None else data_sha256(stored),
+        sent_sha256=data_sha256(sent),
+        renamed_from=renamed_from,
+        stored=_data(stored) if keeps else None,
+        sent=_data(sent) if keeps else None,
+    )
+
+
+def _data(text: str | None) -> Any:
+    try:
+        return None if text is None else read_data(text)
+    except SnapshotFileError:
+        return text
+
+
+def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+    return ResponseResult(
+        text=response.text,
+        tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
+        finish_reason=response.finish_reason,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        latency_seconds=response.latency_seconds,
+        retries=response.retries,
+        is_replayed=is_replayed,
+    )
+
+
+def _error(report: pytest.TestReport) -> ErrorResult:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return ErrorResult(message=report.longreprtext.partition("\n")[0])
+    return ErrorResult(message=crash.message.partition("\n")[0], path=crash.path, line=crash.lineno)
+
+
+def _set_message(report: pytest.TestReport, message: str) -> None:
+    """Say in pytest's short summary, and in JUnit's message, what changed."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = message

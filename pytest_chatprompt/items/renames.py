@@ -1,0 +1,57 @@
+"""Renames: which case had another id when its snapshot was written.
+
+A case without a snapshot comes in; the id of a case that is gone, and whose snapshot shows the same, comes out.
+`case_runner` asks for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pytest
+
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
+from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
+from pytest_chatprompt.snapshots.names import is_recording
+from pytest_chatprompt.snapshots.unused import unused_snapshots
+
+_old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
+
+
+def find_old_name(item: EvalItem, comparison: Comparison) -> str | None:
+    """The id that a case had when its snapshot was written; `None` if there is no such snapshot.
+
+    Args:
+        item: a case without a snapshot.
+        comparison: what it sends.
+    """
+    folders = item.session.stash.setdefault(_old_names_key, {})
+    folder = item.snapshot_folder
+    if folder not in folders:
+        file: Any = item.parent
+        folders[folder] = snapshots_by_data(unused_snapshots(folder, file.stems))
+    path = folders[folder].get(data_sha256(comparison.sent))
+    return None if path is None else old_name(path, item.snapshot_stem)
+
+
+def snapshots_by_data(paths: list[Path]) -> dict[str, Path]:
+    """Snapshots by the hash of their data; of equal ones the first."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        try:
+            text = None if is_recording(path) else read_snapshot(path)
+        except SnapshotFileError:
+            continue
+        if text is not None:
+            found.setdefault(data_sha256(text), path)
+    return found
+
+
+def old_name(path: Path, new_stem: str) -> str:
+    """How to call the case of a snapshot: by its id, and by its bracket too if that is another one now."""
+    name, bracket, label = path.stem.rpartition("[")
+    is_same = label == new_stem.rpartition("[")[2]
+    return unquote(name if is_same else path.stem) if bracket else path.stem

@@ -1,0 +1,219 @@
+"""The review as Markdown: for the comment of a pull request, or the summary of a job.
+
+The results of a run come in; Markdown as GitHub and GitLab show it comes out, never longer than GitHub takes. What
+prompts and names hold is text in it, never markup. Pure; `run_report` writes it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from pytest_chatprompt.reports.distinct_changes import DistinctChange, distinct_changes, renamed_cases
+from pytest_chatprompt.results.case_result import CaseResult, Outcome
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.summary_line import describe_change
+from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.serializer import visible_line
+
+# The longest comment that GitHub takes, in characters; the summary of a job may be longer.
+LIMIT: Final = 65_536
+# What follows the changes: it says what was left out, and how to accept the rest.
+_RESERVED: Final = 4_000
+_MOST_LINES: Final = (200, 40, 8)
+_LONGEST_LINE: Final = 600
+_LONGEST_NAME: Final = 200
+_MOST_NAMES: Final = 10
+_REPORT_OPTION: Final = "--chatprompt-report"
+
+_OUTCOMES: Final[Mapping[Outcome, str]] = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "with errors",
+    "skipped": "skipped",
+}
+_COLUMNS: Final = ("provider", "answers", "passed", "median latency", "input tokens", "output tokens")
+
+
+def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
+    """Write the review of a run.
+
+    Args:
+        run: what its tests did.
+        limit: how many characters it may have, at least 8,000.
+    """
+    renamed = renamed_cases(run.results)
+    changes = distinct_changes(result for result in run.results if result.node_id not in renamed)
+    parts = [_head(run, changes)]
+    parts += _table(run)
+    parts += _failures(run.results)
+    parts += _listed_cases("Renamed", [f"{_code(new)}, formerly {_code(old)}" for new, old in renamed.items()])
+    parts += _listed_cases("New", [_code(result.node_id) for result in run.results if _is_new(result, renamed)])
+    foot = _foot(run, changes)
+    room = limit - sum(len(part) + 1 for part in (*parts, foot)) - _LONGEST_NAME
+    shown = list(_fitting(changes, room))
+    left = len(changes) - len(shown)
+    note = [f"… and {_count(left, 'more change')}, of fewer snapshots.\n"] if left else []
+    return "\n".join([*parts, *shown, *note, foot])
+
+
+def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
+    cases = {result.node_id for change in changes for result in change.results}
+    against = f" against {_code(run.against)}" if run.against is not None else ""
+    title = (
+        f"{_count(len(changes), 'distinct change')} in {_count(len(cases), 'snapshot')}{against}"
+        if changes
+        else f"No snapshot differs{against}"
+    )
+    outcomes = Counter(result.outcome for result in run.results)
+    counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
+    return f"## {title}\n\n{_count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
+
+
+def _table(run: RunResults) -> Iterator[str]:
+    """The providers of a live or replayed run, a row each."""
+    rows: dict[str, list[CaseResult]] = {}
+    for result in run.results:
+        if result.response is not None:
+            rows.setdefault(result.provider or "", []).append(result)
+    if not rows:
+        return
+    lines = [f"| {' | '.join(_COLUMNS)} |", f"|---|{'---:|' * (len(_COLUMNS) - 1)}"]
+    for provider, results in sorted(rows.items()):
+        responses = [result.response for result in results if result.response is not None]
+        latencies = [each.latency_seconds for each in responses if each.latency_seconds is not None]
+        passed = sum(result.outcome == "passed" for result in results)
+        cells = [
+            _code(provider).replace("|", "\\|"),
+            str(len(results)),
+            f"{passed} ({passed / len(results):.0%})",
+            f"{statistics.median(latencies):.2f} s" if latencies else "unknown",
+            _sum(each.input_tokens for each in responses),
+            _sum(each.output_tokens for each in responses),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    yield "\n".join([*lines, ""])
+
+
+def _sum(counts: Iterable[int | None]) -> str:
+    known = [count for count in counts if count is not None]
+    return str(sum(known)) if known else "unknown"
+
+
+def _failures(results: Sequence[CaseResult]) -> Iterator[str]:
+    """The tests that failed for something else than their snapshot."""
+    failed = [(result.node_id, result.error) for result in results if not _differs(result)]
+    lines = [f"{_code(node_id)}: {_code(error.message)}" for node_id, error in failed if error is not None]
+    yield from _listed_cases("Failed otherwise", lines)
+
+
+def _listed_cases(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if not lines:
+        return
+    shown = [f"- {line}" for line in lines[:_MOST_NAMES]]
+    if len(lines) > _MOST_NAMES:
+        shown.append(f"- … and {len(lines) - _MOST_NAMES} more")
+    yield "\n".join([f"**{title}** ({len(lines)})\n", *shown, ""])
+
+
+def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
+    """The largest changes, as many as there is room for, each as long as it fits."""
+    for number, change in enumerate(changes, start=1):
+        for most_lines in _MOST_LINES:
+            text = _change(number, change, most_lines)
+            if len(text) + 1 <= room:
+                break
+        else:
+            return
+        room -= len(text) + 1
+        yield text
+
+
+def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
+    counts = [_count(len(distinct.results), "snapshot")]
+    for noun, names in (("provider", distinct.providers), ("file", distinct.files)):
+        counts += [_count(len(names), noun)] if len(names) > 1 else []
+    summary = html.escape(_shortened(describe_change(distinct.change)))
+    opened = " open" if number == 1 else ""
+    lines = _diff_lines(distinct.change)
+    shown = [_cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
+    if len(lines) > most_lines:
+        shown.append(f"  … and {len(lines) - most_lines} more lines")
+    fence = "`" * max(3, _longest_run("\n".join(shown)) + 1)
+    places = ", ".join(f"{_code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
+    names = [_code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
+    hidden = len(distinct.results) - len(names)
+    cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
+    return "\n".join(
+        [
+            f"<details{opened}><summary>{number}. {', '.join(counts)}: <code>{summary}</code></summary>",
+            "",
+            f"{fence}diff",
+            *shown,
+            fence,
+            "",
+            f"In {places}.",
+            "",
+            f"Snapshots: {cases}.",
+            "",
+            "</details>",
+            "",
+        ]
+    )
+
+
+def _diff_lines(change: Change) -> list[str]:
+    removed = [f"- {visible_line(line)}" for line in change.removed]
+    added = [f"+ {visible_line(line)}" for line in change.added]
+    return [*removed, *added, *(f"! moved: {visible_line(line)}" for line in change.moved)]
+
+
+def _foot(run: RunResults, changes: Sequence[DistinctChange]) -> str:
+    if run.against is not None or not (changes or any(_is_new(result, {}) for result in run.results)):
+        return ""
+    words = list(run.command)
+    arguments = [
+        word
+        for index, word in enumerate(words)
+        if not word.startswith(_REPORT_OPTION) and (index == 0 or words[index - 1] != _REPORT_OPTION)
+    ]
+    command = shlex.join(["pytest", *arguments, "--snapshot-update"])
+    return f"To accept all: {_code(command, _RESERVED // 2)}\n"
+
+
+def _is_new(result: CaseResult, renamed: dict[str, str]) -> bool:
+    return result.snapshot is not None and result.snapshot.state == "new" and result.node_id not in renamed
+
+
+def _differs(result: CaseResult) -> bool:
+    return result.snapshot is not None and result.snapshot.state != "same"
+
+
+def _code(text: str, longest: int = _LONGEST_NAME) -> str:
+    """A text as code, in which nothing is markup."""
+    shown = _cut(re.sub(r"\s", " ", visible_line(text)), longest)
+    fence = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _shortened(text: str) -> str:
+    return _cut(re.sub(r"\s", " ", text), _LONGEST_NAME)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _longest_run(text: str) -> int:
+    """How many backticks stand together at most."""
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

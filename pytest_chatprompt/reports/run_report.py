@@ -1,0 +1,97 @@
+"""The reports of a run: files that the user asked for, written when the run ends.
+
+The reports of pytest come in, those of the workers of pytest-xdist too; what this plugin's tests did goes out, in the
+format that the suffix of each file names. `plugin` registers a `RunReports` where `--chatprompt-report` is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.wording import shown_path
+
+
+def _page(run: RunResults) -> str:
+    from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
+
+    return render_page(run)
+
+
+def _markdown(run: RunResults) -> str:
+    from pytest_chatprompt.reports.markdown import render_markdown  # noqa: PLC0415
+
+    return render_markdown(run)
+
+
+def _json(run: RunResults) -> str:
+    return json.dumps(run.as_data(), indent=1) + "\n"
+
+
+# One line for each of `options.REPORT_SUFFIXES`.
+FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
+
+
+class RunReports:
+    """Collects the results of a run and writes its reports.
+
+    Args:
+        config: the run's configuration.
+        paths: the files to write, absolute; each has a suffix of `FORMATS`.
+    """
+
+    def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
+        self._config = config
+        self._paths = paths
+        self._results: dict[str, CaseResult] = {}
+        self._errors: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a test; the last one of a test that ran several times."""
+        text: str | None = getattr(report, "chatprompt_result", None)
+        if text is None:
+            return
+        result = CaseResult.from_data(json.loads(text))
+        earlier = self._results.pop(result.node_id, None)
+        if earlier is not None and report.when == "teardown":
+            # What was compared stays, however the fixtures ended.
+            result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
+        self._results[result.node_id] = result
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports."""
+        options = self._config.stash[options_key]
+        run = RunResults(
+            command=tuple(map(str, self._config.invocation_params.args)),
+            is_live=options.live,
+            against=options.against,
+            results=tuple(self._results.values()),
+        )
+        for path in self._paths:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(path, FORMATS[path.suffix](run))
+            except OSError as error:
+                self._errors.append(f"cannot write the report {self._shown(path)}: {error.strerror or error}")
+        if self._errors and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the reports are."""
+        for error in self._errors:
+            terminalreporter.write_line(error, red=True)
+        if not self._errors:
+            for path in self._paths:
+                terminalreporter.write_sep("-", f"wrote the report {self._shown(path)}")
+
+    def _shown(self, path: Path) -> str:
+        return shown_path(path, self._config.rootpath)

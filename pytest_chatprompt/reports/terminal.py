@@ -1,0 +1,202 @@
+"""The review in the terminal: what pytest shows of the cases that differ, and of their changes at the end.
+
+The reports of a run come in when it ends; while pytest writes its summary, a case whose changes were shown already has
+one line in place of its diff, and after the failures all distinct changes are listed. The reports themselves stay as
+they are, whole, for JUnit's XML and other plugins. With `-vv` each case shows all of its diff. `plugin` calls
+`register_review`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import shlex
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.marked_lines import MarkedLine, Style
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.results.case_result import CaseResult
+
+_MARKUP: Final[dict[Style, dict[str, bool]]] = {
+    "": {},
+    "removed": {"red": True},
+    "added": {"green": True},
+    "moved": {"cyan": True},
+    "place": {"bold": True},
+}
+# Options that send for real; accepting what an eval file sends does not need them.
+_SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
+_ACCEPTING: Final = "To accept it: "
+_EXPLANATION: Final = "E         "
+
+
+def register_review(config: pytest.Config, reporter: Any) -> None:
+    """Make the terminal show the review of a run, if any of its cases differs from its snapshot.
+
+    Args:
+        config: the run's configuration.
+        reporter: pytest's terminal reporter, which has the reports of all tests.
+    """
+    reports = [
+        (report, CaseResult.from_data(json.loads(report.chatprompt_result)))
+        for name in ("error", "failed")
+        for report in reporter.stats.get(name, ())
+        if hasattr(report, "chatprompt_result")
+    ]
+    differing = [(report, result) for report, result in reports if _differs(result)]
+    if not differing:
+        return
+    verbosity = config.get_verbosity()
+    shows_failures = config.option.tbstyle not in ("no", "line")
+    review = Review([result for _, result in differing], is_whole=verbosity > 0 or not shows_failures)
+    config.pluginmanager.register(_Failures(review, differing, verbosity), "chatprompt-review-failures")
+    if len(differing) > 1 or not shows_failures:
+        config.pluginmanager.register(_Changes(review, config), "chatprompt-review")
+
+
+def _differs(result: CaseResult) -> bool:
+    return result.snapshot is not None and result.snapshot.state != "same"
+
+
+@dataclass(eq=False)
+class _Failures:
+    """Shows each failed case by what is new in it, while pytest writes its summary."""
+
+    review: Review
+    reports: Sequence[tuple[Any, CaseResult]]
+    verbosity: int
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self) -> Generator[None, Any, Any]:
+        """Exchange what the reports show, and put it back."""
+        whole = [report.longrepr for report, _ in self.reports]
+        for report, result in self.reports:
+            shown = self.review.case_lines(result)
+            if self.verbosity < 2 and len(self.reports) > 1:  # noqa: PLR2004 - as often as -v is given
+                report.longrepr = _shown(report.longrepr, result, shown)
+        if self.verbosity < 2 and len(self.reports) > 1:  # noqa: PLR2004
+            for report, result in self.reports:
+                line = self.review.short_line(result)
+                crash = getattr(report.longrepr, "reprcrash", None)
+                if line is not None and crash is not None:
+                    crash.message = line
+        try:
+            return (yield)
+        finally:
+            for (report, _), representation in zip(self.reports, whole, strict=True):
+                report.longrepr = representation
+
+
+def _shown(representation: Any, result: CaseResult, shown: list[MarkedLine] | str) -> Any:
+    """What pytest shows of a failure, with other lines in place of the whole diff."""
+    if not hasattr(representation, "reprtraceback"):
+        return representation
+    new = copy.deepcopy(representation)
+    entry = new.reprtraceback.reprentries[-1]
+    path = "" if result.snapshot is None else result.snapshot.path
+    if getattr(entry, "style", "") == "value":
+        return _ShownCase(new, path, shown)
+    if isinstance(shown, str):
+        entry.lines = _replaced(list(entry.lines), f"{_EXPLANATION}{path}", [f"{_EXPLANATION}{shown}"])
+        new.sections = [
+            (name, "\n".join(_replaced(text.split("\n"), path, [shown])) if name == "eval_snapshot" else text, *rest)
+            for name, text, *rest in new.sections
+        ]
+    return new
+
+
+def _replaced(lines: list[str], first: str, others: list[str]) -> list[str]:
+    """Lines in which those from the name of a snapshot to its command are replaced."""
+    start = next((index for index, line in enumerate(lines) if line.rstrip() == first), None)
+    end = next((index for index, line in enumerate(lines) if _ACCEPTING in line), None)
+    return lines if start is None or end is None else [*lines[:start], *others, *lines[end + 1 :]]
+
+
+class _ShownCase:
+    """A failed case of an eval file, as pytest shows an error."""
+
+    def __init__(self, representation: Any, path: str, shown: list[MarkedLine] | str) -> None:
+        self.reprcrash = representation.reprcrash
+        self.reprtraceback = representation.reprtraceback
+        self.sections = representation.sections
+        self._path = path
+        self._shown = shown
+
+    def _lines(self) -> Iterator[MarkedLine]:
+        lines = "\n".join(self.reprtraceback.reprentries[-1].lines).split("\n")
+        head = lines[0].partition(": what is sent to ")[0]
+        if isinstance(self._shown, str):
+            yield ((f"{head}: {self._shown}", ""),)
+        elif not self._shown:
+            yield from (((line, ""),) for line in lines)
+        else:
+            start = lines.index(self._path) + 1
+            yield from (((line, ""),) for line in lines[:start])
+            yield from self._shown
+            yield from (((line, ""),) for line in lines[-2:])
+
+    def toterminal(self, writer: Any) -> None:
+        """Write it, as pytest's own representations do."""
+        for line in self._lines():
+            write_line(writer, line)
+        for name, content, separator in self.sections:
+            writer.sep(separator, name)
+            writer.line(content)
+
+
+@dataclass(eq=False)
+class _Changes:
+    """Lists all distinct changes after the failures."""
+
+    review: Review
+    config: pytest.Config
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the list."""
+        if getattr(terminalreporter, "no_summary", False):
+            return
+        terminalreporter.write_sep("=", self.review.title())
+        writer = self.config.get_terminal_writer()
+        for line in self.review.end_lines(self._accept_all(), self._accept):
+            write_line(writer, line)
+
+    def _accept_all(self) -> str:
+        """The command that repeats this run and accepts what it found; if it ended early, just what it found."""
+        session: Any = self.config.pluginmanager.get_plugin("session")
+        if session is not None and (session.shouldfail or session.shouldstop):
+            return self._accept(self.review.results)
+        words = [str(word) for word in self.config.invocation_params.args]
+        if all(result.case_id is not None for result in self.review.results):
+            words = [word for word in words if word not in _SENDING_OPTIONS]
+        return shlex.join(["pytest", *words, "--snapshot-update"])
+
+    def _accept(self, results: Sequence[CaseResult]) -> str:
+        """The command that accepts some cases."""
+        options = self.config.stash[options_key]
+        overrides = [value for value in self.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
+        words = ["pytest", *map(self._name, results)]
+        words += [word for override in overrides for word in ("-o", override)]
+        words += ["--chatprompt-provider", options.provider] if options.provider else []
+        if any(result.case_id is None for result in results):
+            modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
+            words += [name for name, is_on in modes if is_on]
+        return shlex.join([*words, "--snapshot-update"])
+
+    def _name(self, result: CaseResult) -> str:
+        """A test by its node id, for the folder where pytest was started."""
+        path = os.path.relpath(self.config.rootpath / result.path, self.config.invocation_params.dir)
+        return f"{path}::{result.node_id.partition('::')[2]}"
+
+
+def write_line(writer: Any, line: MarkedLine) -> None:
+    """Write a line of pieces, each with its colour."""
+    for text, style in line:
+        writer.write(text, **_MARKUP[style])
+    writer.write("\n")

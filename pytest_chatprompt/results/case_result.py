@@ -1,0 +1,127 @@
+"""`CaseResult`: what one test did, whatever report tells it.
+
+Data of a test comes in; JSON goes out with its report, and is read back. Pure; `items.case_results` makes results,
+`reports` read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_chatprompt.snapshots.changes import Difference
+
+Outcome = Literal["passed", "failed", "error", "skipped"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SnapshotResult(_Record):
+    """How a comparison with a snapshot ended.
+
+    Args:
+        path: its file, relative to pytest's root folder.
+        state: whether it shows what is sent, differs from it, or does not exist.
+        difference: what changed, where it differs.
+        stored_sha256: of its data; `None` if there is none.
+        sent_sha256: of the data of what is sent; `None` where it is the same.
+        renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
+        stored: its data; kept only if a report asks for it.
+        sent: the data of what is sent, with its requests; kept only if a report asks for it.
+    """
+
+    path: str
+    state: Literal["same", "different", "new"]
+    difference: Difference = Difference((), ())
+    stored_sha256: str | None = None
+    sent_sha256: str | None = None
+    renamed_from: str | None = None
+    stored: Any = None
+    sent: Any = None
+
+
+class ResponseResult(_Record):
+    """The answer that a test got in a live or replayed run.
+
+    Args:
+        text: of the answer.
+        tool_calls: in the shape of OpenAI's chat completions.
+        finish_reason: in the API's words.
+        input_tokens: `None` where the API does not say.
+        output_tokens: likewise.
+        latency_seconds: `None` where it is not known.
+        retries: how often the request was sent again.
+        is_replayed: whether it was recorded earlier.
+    """
+
+    text: str
+    tool_calls: tuple[Any, ...] = ()
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_seconds: float | None = None
+    retries: int = 0
+    is_replayed: bool = False
+
+
+class ErrorResult(_Record):
+    """Why a test failed.
+
+    Args:
+        message: in one line.
+        path: the file that it is about, as pytest shows it; `""` if it is about none.
+        line: 1-based; 0 if it is about none.
+    """
+
+    message: str
+    path: str = ""
+    line: int = 0
+
+
+class CaseResult(_Record):
+    """What one test did.
+
+    Args:
+        node_id: pytest's.
+        path: of the eval file or the module, relative to pytest's root folder.
+        line: of the case or the test, 1-based.
+        case_id: the id of the case; `None` for an ordinary test.
+        provider: the name by which its provider was asked for; `None` for an ordinary test.
+        outcome: as pytest counts it; `error` where not the test itself failed.
+        requests: what an ordinary test sent, each with its `endpoint` and `request`; kept only if a report asks for it.
+        snapshot: what it compared with; `None` if it did not come to that.
+        findings: what preflight found.
+        adjustments: what the conversion and the provider changed on the way.
+        response: the answer; `None` offline.
+        error: why it failed; `None` if it did not.
+    """
+
+    node_id: str
+    path: str
+    line: int
+    case_id: str | None = None
+    provider: str | None = None
+    outcome: Outcome
+    requests: tuple[Any, ...] = ()
+    snapshot: SnapshotResult | None = None
+    findings: tuple[str, ...] = ()
+    adjustments: tuple[str, ...] = ()
+    response: ResponseResult | None = None
+    error: ErrorResult | None = None
+
+    @property
+    def difference(self) -> Difference:
+        """What changed; empty if nothing did, or nothing was compared."""
+        return Difference((), ()) if self.snapshot is None else self.snapshot.difference
+
+    def as_data(self) -> dict[str, Any]:
+        """The result as JSON data, without what is not set."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:
+        """Read what `as_data` gave."""
+        return cls.model_validate(data)

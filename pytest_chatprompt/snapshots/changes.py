@@ -1,0 +1,217 @@
+"""Changes: how what is sent now differs from a snapshot, by place.
+
+Two texts come in, the stored one and one written by `serializer`; a `Difference` comes out: its `Change`s, each with
+what was removed and added apart from YAML, so that equal changes in other places are equal, and its `Hunk`s, the lines
+that people read. Pure; `diff` writes it as text, `results` keeps it, `reports` groups it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.line_places import Line, lines_of
+from pytest_chatprompt.snapshots.reordering import Move, in_sent_order
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_text import read_data
+
+_CONTEXT_LINES: Final = 1
+# A shorter diff is not worth comparing a second time with all blocks escaped.
+_SHORT_DIFF_LINES: Final = 6
+_NO_LINE_BREAK: Final = "(no line break at the end)"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: lines that were removed, added or moved, in one place.
+
+    Args:
+        place: the path in the data: `request.messages[0].content`.
+        removed: the lines that were removed, as text without YAML; key and value where it is a setting.
+        added: those that were added.
+        moved: the lines of what only changed its place; then nothing was removed or added.
+    """
+
+    place: str
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> tuple[tuple[str, ...], ...]:
+        """What changed, wherever it stands: equal for changes that are told as one."""
+        return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines of a diff that stand together.
+
+    Args:
+        place: of its first change.
+        lines: removed ones begin with `- `, added ones with `+ `, moved ones with `> `, others with two blanks.
+        changes: the numbers of its changes in the `Difference`.
+    """
+
+    place: str
+    lines: tuple[str, ...]
+    changes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two snapshots differ; both are empty if they hold the same.
+
+    Args:
+        changes: in the order of the file.
+        hunks: what people read.
+    """
+
+    changes: tuple[Change, ...]
+    hunks: tuple[Hunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two texts: its lines, and where each of them stands."""
+
+    text: list[str]
+    lines: Sequence[Line]
+
+
+class _Unit(NamedTuple):
+    """The changed lines of one value: of both sides, each as it is written and what it says."""
+
+    place: str
+    sides: tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]
+
+    def texts(self) -> Iterator[str | None]:
+        """What its lines say, of both sides."""
+        return (text for lines in self.sides for _, text in lines)
+
+
+def compare_snapshots(stored: str, sent: str) -> Difference:
+    """Compare two snapshots line by line.
+
+    Args:
+        stored: the text of the snapshot's file; it need not be valid YAML. In which form it was written does not count,
+            as long as its data can be read.
+        sent: the text of what is sent now, written by `serializer`.
+    """
+    data = _readable_data(stored)
+    difference = None if data is None else _compare_data(data, read_data(sent))
+    if difference is not None and (difference.hunks or stored == sent):
+        return difference
+    # It cannot be read, or as something else than what it shows: then the text says why it is not the same.
+    before, after = _Side(_split_lines(stored), ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
+    return _difference(before, after, _opcodes(before.text, after.text), ())
+
+
+def _compare_data(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> Difference:
+    ordered, moves = in_sent_order(stored, sent)
+    sides = [_Side(_split_lines(dump(data)), lines_of(data)) for data in (ordered, sent)]
+    opcodes = _opcodes(sides[0].text, sides[1].text)
+    if _length(opcodes) > _SHORT_DIFF_LINES:
+        # The first invisible character in a block switches all of its lines to escapes. With every block escaped in
+        # both texts, a change of one line is a diff of one line again.
+        escaped = [
+            _Side(_split_lines(dump(data, escape_blocks=True)), side.lines)
+            for data, side in zip((ordered, sent), sides, strict=True)
+        ]
+        shorter = _opcodes(escaped[0].text, escaped[1].text)
+        if _length(shorter) < _length(opcodes):
+            sides, opcodes = escaped, shorter
+    return _difference(sides[0], sides[1], opcodes, moves)
+
+
+def _readable_data(stored: str) -> Mapping[str, Any] | None:
+    """The data of a stored text; `None` if it is none that a snapshot can hold."""
+    try:
+        data = read_data(stored)
+        return data if isinstance(data, Mapping) and data and dump(data) else None
+    except (SnapshotFileError, TypeError, RecursionError):
+        return None
+
+
+def _split_lines(text: str) -> list[str]:
+    """The lines of a text, with a note if the last line break is missing, which an editor may have removed."""
+    lines = text.split("\n")
+    return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
+
+
+def _opcodes(before: list[str], after: list[str]) -> list[list[tuple[str, int, int, int, int]]]:
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return list(matcher.get_grouped_opcodes(_CONTEXT_LINES))
+
+
+def _length(groups: list[list[tuple[str, int, int, int, int]]]) -> int:
+    """How many lines a diff has."""
+    return sum(
+        1 + sum(i2 - i1 if tag == "equal" else i2 - i1 + j2 - j1 for tag, i1, i2, j1, j2 in group) for group in groups
+    )
+
+
+def _difference(
+    before: _Side, after: _Side, groups: list[list[tuple[str, int, int, int, int]]], moves: Sequence[Move]
+) -> Difference:
+    changes = [Change(move.place, moved=move.texts or move.description) for move in moves]
+    hunks = [
+        Hunk(move.place, tuple(f"> {line}" for line in move.description), (number,))
+        for number, move in enumerate(moves)
+    ]
+    for group in groups:
+        lines: list[str] = []
+        first = len(changes)
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                lines += [f"  {line}" for line in before.text[i1:i2]]
+            else:
+                lines += [f"- {line}" for line in before.text[i1:i2]]
+                lines += [f"+ {line}" for line in after.text[j1:j2]]
+                changes += _changes(before, after, (i1, i2), (j1, j2))
+        hunks.append(Hunk(changes[first].place, tuple(lines), tuple(range(first, len(changes)))))
+    return Difference(tuple(changes), tuple(hunks))
+
+
+def _changes(before: _Side, after: _Side, removed: tuple[int, int], added: tuple[int, int]) -> Iterator[Change]:
+    """The changes in one range of lines, one for each value that they belong to."""
+    units: dict[str, _Unit] = {}
+    for number, (side, (start, end)) in enumerate(((before, removed), (after, added))):
+        for index in range(start, end):
+            if before.lines:
+                line = side.lines[index]
+            else:
+                # A stored text that cannot be read has no places: one of what is sent now stands for them.
+                line = after.lines[min(added[0], len(after.lines) - 1)]._replace(text=None)
+            unit = units.setdefault(line.unit, _Unit(line.place, ([], [])))
+            unit.sides[number].append((side.text[index], line.text))
+    # What only gives the form of something new, such as its role, is no change beside it.
+    telling = [unit for unit in units.values() if all(unit.sides) or any(text is not None for text in unit.texts())]
+    for unit in telling or units.values():
+        yield _change(unit)
+
+
+def _change(unit: _Unit) -> Change:
+    """A change of one value, without the lines at both ends that are the same."""
+    removed, added = ([text for _, text in lines if text is not None] for lines in unit.sides)
+    if removed == added:
+        # Only the form changed, such as a role, or the line break at the end of a text.
+        removed, added = ([line.strip().removeprefix("- ") for line, _ in lines] for lines in unit.sides)
+    while removed and added and removed[0] == added[0]:
+        del removed[0], added[0]
+    while removed and added and removed[-1] == added[-1]:
+        del removed[-1], added[-1]
+    return Change(unit.place, tuple(removed), tuple(added))
+
+
+def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines without the empty ones around them: which of these a diff shows is chance."""
+    start, end = 0, len(lines)
+    while start < end and not lines[start].strip():
+        start += 1
+    while start < end and not lines[end - 1].strip():
+        end -= 1
+    return lines[start:end] or lines

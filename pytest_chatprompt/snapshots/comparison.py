@@ -1,0 +1,48 @@
+"""A comparison that failed: the snapshot, what is sent, and how they differ.
+
+The path and both texts come in; the difference and the text of the failure come out, each made once. Pure; `items` and
+`assertion` make one where a test fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_text import read_data
+
+
+class Comparison:
+    """What a test compared with a snapshot that is not the same, or does not exist.
+
+    Args:
+        path: the snapshot's file.
+        stored: its text; `None` if there is none.
+        sent: the text of what is sent, written by `serializer`.
+    """
+
+    def __init__(self, path: Path, stored: str | None, sent: str) -> None:
+        self.path = path
+        self.stored = stored
+        self.sent = sent
+
+    @cached_property
+    def difference(self) -> Difference:
+        """What changed; empty where there is no snapshot."""
+        return Difference((), ()) if self.stored is None else compare_snapshots(self.stored, self.sent)
+
+
+def data_sha256(text: str) -> str:
+    """The hash of the data of a snapshot, in whatever form it is written.
+
+    Args:
+        text: of its file; one that cannot be read is hashed as it is.
+    """
+    with suppress(SnapshotFileError, TypeError, AttributeError, RecursionError):
+        text = dump(read_data(text))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,109 @@
+"""Stored text: the text of a snapshot on disk, read back as data.
+
+The text of a file comes in; its data comes out, or whether it holds the data of another text. Pure; `extension` and
+`live` ask whether a snapshot that was formatted anew is still the same, `changes` and `stored_requests` read it.
+
+Two texts hold the same data if this reader reads the same values of the same types in the same order, keys included.
+Comments, quotes, indentation, anchors and how a number is written do not count. A repeated key does: readers disagree
+on which of its values holds, and the file shows both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
+
+_FastLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _StrictConstructor:
+    """What makes a loader refuse a repeated key; later bases construct everything else."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if len(set(keys)) < len(keys):
+            raise yaml.constructor.ConstructorError(None, None, "a key is repeated", node.start_mark)
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)  # type: ignore[misc]
+        return mapping
+
+
+class _FastStrictLoader(_StrictConstructor, _FastLoader):  # type: ignore[misc]
+    pass
+
+
+class _PythonStrictLoader(_StrictConstructor, yaml.SafeLoader):
+    pass
+
+
+def read_data(text: str) -> Any:
+    """Read the data that the text of a snapshot shows.
+
+    Args:
+        text: of the whole file.
+
+    Returns:
+        The data; `None` for an empty text.
+
+    Raises:
+        SnapshotFileError: it is not valid YAML, repeats a key, or is nested too deeply.
+    """
+    try:
+        try:
+            return yaml.load(text, _FastStrictLoader)  # noqa: S506 - a safe loader
+        except (yaml.YAMLError, UnicodeEncodeError):
+            # The fast one refuses half characters, which a snapshot may hold escaped.
+            return yaml.load(text, _PythonStrictLoader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SnapshotFileError("is not valid YAML") from error
+
+
+def shows_the_same(stored: str, sent: str) -> bool:
+    """Whether two texts of snapshots hold the same data.
+
+    Args:
+        stored: the text of a file, which somebody may have formatted anew.
+        sent: a text that `serializer` wrote.
+    """
+    if stored == sent:
+        return True
+    try:
+        return _is_same(read_data(stored), read_data(sent))
+    except (SnapshotFileError, RecursionError):
+        return False
+
+
+def file_shows(path: Path, sent: str) -> bool:
+    """Whether the file of a snapshot holds the data of what is sent.
+
+    Args:
+        path: the file; need not exist.
+        sent: a text that `serializer` wrote.
+
+    Raises:
+        SnapshotFileError: it cannot be opened.
+    """
+    stored = read_snapshot(path)
+    if stored is None or stored == sent:
+        return stored is not None
+    return not is_damaged(path, stored) and shows_the_same(stored, sent)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, their types and the order of their keys included."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Mapping):
+        return (
+            len(one) == len(other)
+            and all(map(_is_same, one, other))
+            and all(map(_is_same, one.values(), other.values()))
+        )
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    # As text: NaN is the same as itself, and 0.0 is not -0.0.
+    return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)

@@ -1,0 +1,108 @@
+"""`--chatprompt-report`: which files a run writes, what is in them, and what is said where one cannot be written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.items.conftest import HELLO, Run
+
+OWN = """
+import httpx
+import pytest
+
+def test_asks(eval_api, eval_snapshot):
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "one", "messages": []})
+    assert eval_api.sent == eval_snapshot
+
+@pytest.fixture
+def broken():
+    yield
+    raise RuntimeError("broken")
+
+def test_ends_badly(eval_api, eval_snapshot, broken):
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "one", "messages": []})
+    assert eval_api.sent == eval_snapshot
+
+def test_of_somebody_else():
+    pass
+"""
+INVALID = "\n  - id: invalid\n    input_messages: []\n"
+
+
+@pytest.fixture
+def project(run: Run) -> Run:
+    """A project with a case that differs, one that does not and one that is invalid, and with tests of own code."""
+    run.write(
+        {
+            "a.eval.yaml": f"{HELLO}\n  - id: same\n    input_messages: [{{role: user, content: x}}]\n",
+            "test_own.py": OWN,
+        }
+    )
+    run("--snapshot-update")
+    run.write(
+        {"a.eval.yaml": (run.path / "a.eval.yaml").read_text().replace("content: hello", "content: bye") + INVALID}
+    )
+    return run
+
+
+def results(run: Run, name: str) -> dict[str, Any]:
+    data = json.loads((run.path / name).read_text(encoding="utf-8"))
+    assert next(iter(data)) == "version"
+    return {result["node_id"]: result for result in data["results"]}
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n2"]])
+def test_the_report_tells_what_each_test_did(project: Run, arguments: list[str]) -> None:
+    result = project("--chatprompt-report", "out/review.json", *arguments)
+    result.assert_outcomes(passed=4, failed=1, errors=2)
+    result.stdout.fnmatch_lines(["*- wrote the report out/review.json -*"])
+    found = results(project, "out/review.json")
+    assert {name: each["outcome"] for name, each in found.items()} == {
+        "a.eval.yaml::hello": "failed",
+        "a.eval.yaml::same": "passed",
+        "a.eval.yaml::invalid": "error",
+        "test_own.py::test_asks": "passed",
+        "test_own.py::test_ends_badly": "error",
+    }
+    assert found["a.eval.yaml::same"]["snapshot"]["sent"]["request"]["messages"][-1]["content"] == "x"
+    differing = found["a.eval.yaml::hello"]["snapshot"]
+    assert (differing["state"], differing["stored"]["question"], differing["sent"]["question"]) == (
+        "different",
+        "hello",
+        "bye",
+    )
+    assert found["test_own.py::test_ends_badly"]["snapshot"]["state"] == "same"
+    assert "broken" in found["test_own.py::test_ends_badly"]["error"]["message"]
+
+
+def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:
+    run.write({"test_it.py": "def test_it(): pass\n"})
+    run("--chatprompt-report", "a.json", "--chatprompt-report", "b.json").assert_outcomes(passed=1)
+    assert results(run, "a.json") == results(run, "b.json") == {}
+
+
+def test_a_report_that_cannot_be_written_fails_the_run_and_says_why(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO, "file": ""})
+    run.update()
+    result = run("--chatprompt-report", "file/a.json", "--chatprompt-report", "b.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["cannot write the report file/a.json: *"])
+    assert "a.eval.yaml::hello" in results(run, "b.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a.xml", "'a.xml' has the suffix of no report; end it with *.html* or *"),
+        ("a", "'a' has the suffix of no report; *"),
+        ("folder.json", "'folder.json' is a folder; name a file"),
+    ],
+)
+def test_what_is_no_report_is_a_usage_error(run: Run, path: str, message: str) -> None:
+    run.write({"folder.json/x": ""})
+    result = run("--chatprompt-report", path)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --chatprompt-report: {message}"])

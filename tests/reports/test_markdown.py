@@ -1,0 +1,144 @@
+"""The review as Markdown: what it tells, in which order, and that nothing in it is markup or too long."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from pytest_chatprompt.reports.markdown import LIMIT, render_markdown
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.snapshots.changes import compare_snapshots
+from pytest_chatprompt.snapshots.serializer import dump
+
+
+def case(name: str, before: str | None, after: str, provider: str = "openai") -> CaseResult:
+    """A case whose system prompt changed; a new one if there was none."""
+    sent = dump({"provider": provider, "request": {"system": after, "model": "m"}})
+    stored = None if before is None else dump({"provider": provider, "request": {"system": before, "model": "m"}})
+    snapshot = (
+        SnapshotResult(path="s.yaml", state="new")
+        if stored is None
+        else SnapshotResult(path="s.yaml", state="different", difference=compare_snapshots(stored, sent))
+    )
+    return CaseResult(
+        node_id=f"evals/{name[0]}.eval.yaml::{name}",
+        path=f"evals/{name[0]}.eval.yaml",
+        line=1,
+        case_id=name,
+        provider=provider,
+        outcome="failed",
+        snapshot=snapshot,
+        error=ErrorResult(message="request.system: changed"),
+    )
+
+
+def passed(name: str, response: ResponseResult | None = None, provider: str = "openai") -> CaseResult:
+    path = "evals/a.eval.yaml"
+    return CaseResult(
+        node_id=f"{path}::{name}", path=path, line=1, provider=provider, outcome="passed", response=response
+    )
+
+
+def run_of(*results: CaseResult, command: tuple[str, ...] = (), against: str | None = None) -> RunResults:
+    return RunResults(results=results, command=command, against=against)
+
+
+def test_a_run_without_changes_says_so() -> None:
+    assert render_markdown(run_of(passed("x"))) == "## No snapshot differs\n\n1 test of prompts: 1 passed.\n\n"
+    assert render_markdown(run_of()) == "## No snapshot differs\n\n0 tests of prompts: none ran.\n\n"
+
+
+def test_the_change_of_the_most_snapshots_comes_first_and_open() -> None:
+    results = [case("one", "keep 14 days", "keep 30 days"), case("two", "x", "y")]
+    results += [case(f"b{number}", "keep 14 days", "keep 30 days", "azure") for number in range(2)]
+    text = render_markdown(
+        run_of(*results, command=("evals", "--chatprompt-report", "a.md", "--chatprompt-report=b.md", "-q"))
+    )
+    assert text.startswith(
+        "## 2 distinct changes in 4 snapshots\n\n4 tests of prompts: 4 failed.\n\n<details open><summary>1. 3 snapshots, 2 providers, 2 files: <code>request.system: "
+    )
+    assert "```diff\n- keep 14 days\n+ keep 30 days\n```\n\nIn `request.system` (3).\n" in text
+    assert (
+        "Snapshots: `evals/o.eval.yaml::one`, `evals/b.eval.yaml::b0`, `evals/b.eval.yaml::b1`.\n\n</details>\n" in text
+    )
+    assert (
+        "<details><summary>2. 1 snapshot: <code>request.system: &quot;x&quot; → &quot;y&quot;</code></summary>" in text
+    )
+    assert text.endswith("\nTo accept all: `pytest evals -q --snapshot-update`\n")
+
+
+def test_new_renamed_and_otherwise_failed_tests_are_listed() -> None:
+    failed = passed("bad").model_copy(update={"outcome": "error", "error": ErrorResult(message="no key\nmore")})
+    text = render_markdown(run_of(case("new", None, "x"), failed))
+    assert "**New** (1)\n\n- `evals/n.eval.yaml::new`\n" in text
+    assert "**Failed otherwise** (1)\n\n- `evals/a.eval.yaml::bad`: `no key\\nmore`\n" in text.replace(
+        '"no key', "no key"
+    ).replace('more"', "more")
+    assert "1 failed, 1 with errors." in text
+
+
+def test_providers_of_a_live_run_are_a_table() -> None:
+    answers = [
+        passed("a", ResponseResult(text="x", input_tokens=5, output_tokens=1, latency_seconds=0.5)),
+        passed("b", ResponseResult(text="x", input_tokens=6, latency_seconds=1.5)).model_copy(
+            update={"outcome": "failed"}
+        ),
+        passed("a", ResponseResult(text="x"), "a|b"),
+    ]
+    lines = render_markdown(run_of(*answers)).splitlines()
+    assert "| `a\\|b` | 1 | 1 (100%) | unknown | unknown | unknown |" in lines
+    assert "| `openai` | 2 | 1 (50%) | 1.00 s | 11 | 1 |" in lines
+
+
+def test_against_a_revision_there_is_nothing_to_accept() -> None:
+    text = render_markdown(run_of(case("one", "x", "y"), against="main"))
+    assert text.startswith("## 1 distinct change in 1 snapshot against `main`\n")
+    assert "To accept" not in text
+
+
+ATTACKS = [
+    "```\n</details><script>alert(1)</script> @octocat #1 **bold**",
+    "</summary></details>",
+    "`" * 30,
+    "[x](javascript:alert(1)) | cell <!-- ",
+    "a\x00b\x1b[31m\u202ertl",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_nothing_of_a_prompt_is_markup(text: str) -> None:
+    result = case("one", "x", text)
+    result = result.model_copy(update={"node_id": f"evals/o.eval.yaml::{text}"})
+    shown = render_markdown(run_of(result, passed(text)))
+    assert "\x00" not in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    # Without code of both kinds and the tags of this report, nothing is left that could be markup.
+    rest = re.sub(r"^(`{3,})diff\n.*?^\1$", "", shown, flags=re.DOTALL | re.MULTILINE)
+    rest = re.sub(r"<code>([^<]*)</code>", "", rest)
+    rest = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", rest)
+    for tag in ("<details open>", "<details>", "</details>", "<summary>", "</summary>"):
+        rest = rest.replace(tag, "")
+    assert not re.search(r"[<>`@\[\]]", rest), rest
+    (summary,) = re.findall(r"<code>([^<]*)</code>", shown)
+    assert html.unescape(summary).startswith("request.system: ")
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [case(f"c{number}", "x " * 300 + str(number), "y " * 300 + str(number)) for number in range(400)],
+        [case("one", "\n".join(map(str, range(5000))), "\n".join(map(chr, range(200, 5200))))],
+        [case("n" * 5000, "x", "y" * 100_000), *[case(f"new{number}" * 5000, None, "x") for number in range(20)]],
+    ],
+    ids=["many changes", "many lines", "long lines and names"],
+)
+def test_it_is_never_longer_than_github_takes(results: list[CaseResult]) -> None:
+    text = render_markdown(run_of(*results, command=("x" * 100_000,)))
+    assert 2_000 < len(text) <= LIMIT
+    assert len(text.encode()) <= 1024**2
+    assert text.count("<details") == text.count("</details>") > 0
+    assert "more" in text

@@ -1,0 +1,120 @@
+"""Stored texts: which of them hold the same data, whatever a formatter made of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_text import file_shows, read_data, shows_the_same
+
+DATA: dict[str, Any] = {
+    "provider": "openai",
+    "question": "one\ntwo",
+    "request": {
+        "model": "m",
+        "temperature": 0.5,
+        "seed": 16,
+        "stream": True,
+        "stop": None,
+        "date": "2026-11-22",
+        "word": "yes",
+        "texts": ["a", {"b": "c \t"}],
+        "empty": {},
+    },
+}
+SENT = dump(DATA)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(SENT, id="the same text"),
+        pytest.param("---\n# yamllint wants this\n" + SENT + "...\n", id="a comment and marks of the document"),
+        pytest.param(json.dumps(DATA, indent=4), id="JSON"),
+        pytest.param(SENT.replace("seed: 16", "seed: 0x10"), id="a number in another notation"),
+        pytest.param(SENT.replace("0.5", "0.50"), id="a float with another digit"),
+        pytest.param(SENT.replace("model: m", "'model':    'm'   # the cheap one"), id="quotes, blanks and a comment"),
+        pytest.param(SENT.replace("question: |-\n  one\n  two", 'question: "one\\ntwo"'), id="a block as one line"),
+        pytest.param(SENT.replace("seed: 16", "seed: &n 16").replace('"2026', '&d "2026'), id="anchors"),
+        pytest.param(SENT.rstrip("\n"), id="no line break at the end"),
+    ],
+)
+def test_a_text_in_another_form_holds_the_same_data(stored: str) -> None:
+    assert shows_the_same(stored, SENT)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(SENT.replace("16", "17"), id="another number"),
+        pytest.param(SENT.replace("seed: 16", "seed: 16.0"), id="a float for an integer"),
+        pytest.param(SENT.replace("seed: 16", 'seed: "16"'), id="a text for an integer"),
+        pytest.param(SENT.replace("stream: true", "stream: 1"), id="an integer for a truth value"),
+        pytest.param(SENT.replace('"2026-11-22"', "2026-11-22"), id="a date for a text"),
+        pytest.param(SENT.replace('"yes"', "yes"), id="a word that YAML 1.1 reads as true"),
+        pytest.param(SENT.replace("model: m", "model: x\n  model: m"), id="a repeated key"),
+        pytest.param(SENT.replace("seed: 16", "seed: 16\n  temperature: 0.5", 1), id="a repeated key further down"),
+        pytest.param(
+            SENT.replace("  seed: 16\n", "").replace("  stop: null\n", "  stop: null\n  seed: 16\n"),
+            id="another order of keys",
+        ),
+        pytest.param(SENT.replace("empty: {}", "empty: []"), id="a list for a mapping"),
+        pytest.param(SENT.replace("  - a\n", "  - a\n  - a\n"), id="one item more"),
+        pytest.param(SENT + "---\n" + SENT, id="two documents"),
+        pytest.param("{broken", id="no YAML"),
+        pytest.param("[" * 2000 + "]" * 2000, id="nested too deeply"),
+        pytest.param("question: !!python/none\n", id="a tag"),
+        pytest.param("&a [*a]", id="a list that holds itself"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_a_text_with_other_data_is_told_apart(stored: str) -> None:
+    assert not shows_the_same(stored, SENT)
+
+
+@pytest.mark.parametrize(("one", "other", "is_same"), [(".nan", ".NaN", True), ("0.0", "-0.0", False)])
+def test_numbers_are_the_same_if_they_are_written_the_same(one: str, other: str, is_same: bool) -> None:
+    assert shows_the_same(f"a: {one}\n", f"a: {other}\n") is is_same
+
+
+def test_an_alias_is_read_as_what_it_stands_for() -> None:
+    assert shows_the_same("a: &x {b: [1, 2]}\nc: *x\n", "a:\n  b:\n  - 1\n  - 2\nc:\n  b:\n  - 1\n  - 2\n")
+
+
+def test_aliases_that_expand_without_end_are_not_expanded() -> None:
+    bomb = "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    assert not shows_the_same(bomb, SENT)
+
+
+def test_half_a_character_is_read_as_it_was_sent() -> None:
+    sent = dump({"a": "x\ud800", "b": 1})
+    assert shows_the_same(f"# formatted\n{sent}", sent)
+    assert read_data(sent) == {"a": "x\ud800", "b": 1}
+
+
+@pytest.mark.parametrize("text", ["{broken", "a: 1\na: 2\n", "a: 2026-99-99", "\ud800: 1"])
+def test_a_text_that_cannot_be_read_is_an_error(text: str) -> None:
+    with pytest.raises(SnapshotFileError, match="is not valid YAML"):
+        read_data(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_shown"),
+    [
+        pytest.param(b'a: "x\\xAD"\n', True, id="as it was written"),
+        pytest.param(b'"a":   "x\\xad"\r\n', True, id="formatted"),
+        pytest.param(b'a: "x\xad"\n', False, id="with a byte in place of the character"),
+        pytest.param(b"a: x\n", False, id="with other data"),
+        pytest.param(None, False, id="not there"),
+    ],
+)
+def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_shown: bool) -> None:
+    path = tmp_path / "a.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    assert file_shows(path, dump({"a": "x\xad"})) is is_shown
