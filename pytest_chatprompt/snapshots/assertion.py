@@ -46,6 +46,7 @@ class AssertionContext:
         masks: what to show in place of what differs from run to run.
         prepare: makes the data of the snapshot from the value that the test compares; may raise.
         describe_command: gives the command that writes the snapshots of the test.
+        note_created: called with the path of each snapshot that was not there before.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
     """
@@ -53,6 +54,7 @@ class AssertionContext:
     root: Path
     prepare: Callable[[Any], Any] = _unchanged
     describe_command: Callable[[], str] = str
+    note_created: Callable[[Path], Any] = _unchanged
     note_asserted: Callable[[Path], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
 
@@ -133,6 +135,8 @@ class EvalSnapshot(SnapshotAssertion):
         self._is_filtered = False
         is_equal = super().__eq__(data)
         self.context.note_asserted(Path(self.last_result.snapshot_location))
+        if self.last_result.created:
+            self.context.note_created(Path(self.last_result.snapshot_location))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             self.last_result.asserted_data = self.last_result.recalled_data = None
