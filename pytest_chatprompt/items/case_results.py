@@ -93,7 +93,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     result = _case_result(item, report)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
-        _set_message(report, _message(item, snapshot))
+        _set_message(report, redactor.redact(_message(item, snapshot)))
         result = result.model_copy(update={"error": _error(report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
