@@ -14,7 +14,7 @@ from typing import Final
 
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
 # Comparing is quadratic; beyond this the words between the first and the last change count as one change.
-_MOST_PAIRS: Final = 4_000_000
+_MOST_PAIRS: Final = 1_000_000
 _ELLIPSIS: Final = "…"
 
 
