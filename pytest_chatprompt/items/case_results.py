@@ -93,7 +93,9 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     result = _case_result(item, report)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
-        _set_message(report, redactor.redact(_message(item, snapshot)))
+        # Pytest's short summary shows it, and JUnit's XML.
+        representation: Any = report.longrepr
+        representation.reprcrash.message = redactor.redact(_message(item, snapshot))
         result = result.model_copy(update={"error": _error(report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
@@ -126,10 +128,10 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
     """Whether a test failed because a snapshot differs, rather than after that."""
-    if snapshot.state == "same" or isinstance(item, EvalItem):
-        return snapshot.state != "same"
     crash: Any = getattr(report.longrepr, "reprcrash", None)
-    return crash is not None and (snapshot.path in crash.message or _REPR in crash.message)
+    if snapshot.state == "same" or crash is None:
+        return False
+    return isinstance(item, EvalItem) or snapshot.path in crash.message or _REPR in crash.message
 
 
 def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
@@ -207,10 +209,3 @@ def _error(report: pytest.TestReport) -> ErrorResult:
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
     return ErrorResult(message=crash.message.partition("\n")[0], path=crash.path, line=crash.lineno)
-
-
-def _set_message(report: pytest.TestReport, message: str) -> None:
-    """Say in pytest's short summary, and in JUnit's message, what changed."""
-    crash: Any = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:
-        crash.message = message

@@ -144,10 +144,11 @@ class _ShownCase:
 
     def _lines(self) -> Iterator[MarkedLine]:
         lines = "\n".join(self.reprtraceback.reprentries[-1].lines).split("\n")
-        head = lines[0].partition(": what is sent to ")[0]
-        if isinstance(self._shown, str):
+        head, separator, _ = lines[0].partition(": what is sent to ")
+        if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
-        elif self._path not in lines:
+        elif isinstance(self._shown, str) or self._path not in lines:
+            # It failed for something else.
             yield from (((line, ""),) for line in lines)
         else:
             start = lines.index(self._path) + 1

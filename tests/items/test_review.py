@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, MakeLiveProject, Run
 
 EVALS = """
 guideline_patterns: ["*.md"]
@@ -137,6 +137,16 @@ def test_a_run_that_ended_early_gives_the_command_for_what_it_showed(shop: Run) 
     assert lines[-1] == (
         "To accept all: pytest 'a.eval.yaml::first[openai]' 'a.eval.yaml::first[anthropic]' --snapshot-update"
     )
+
+
+def test_the_command_for_ordinary_tests_replays_as_the_run_does(run: Run) -> None:
+    test = "def test_it(eval_snapshot):\n    assert {'question': 'x'} == eval_snapshot\n"
+    run.write({"test_it.py": test})
+    run.update()
+    run.write({"test_it.py": test.replace("'x'", "'y'")})
+    result = run("-x", "--tb=no", "--chatprompt-replay")
+    assert "To accept all: pytest test_it.py::test_it --chatprompt-replay --snapshot-update" in result.outlines
+    assert "To accept all" not in run("--tb=no", "--no-summary").stdout.str()
 
 
 def test_the_command_repeats_what_the_run_chose_but_sends_nothing(shop: Run) -> None:
@@ -295,3 +305,48 @@ def test_a_case_that_cannot_be_sent_has_a_record_with_the_place_of_its_error(run
     assert (result["outcome"], result["error"]["line"]) == ("error", 2)
     assert result["error"]["message"].startswith("unknown provider 'nobody'")
     assert "snapshot" not in result
+
+
+@pytest.mark.parametrize("is_wanted", [False, True])
+def test_the_record_of_a_live_run_has_the_answer(live_project: MakeLiveProject, is_wanted: bool) -> None:
+    wanted = "config.stash[all_results_key] = True" if is_wanted else "pass"
+    run = live_project(1, conftest=RECORDS.replace("WANTED", wanted))
+    records(run)
+    run("--chatprompt-live").assert_outcomes(passed=1)
+    responses = [result["response"] for result in records(run).values()]
+    assert [(response["text"], response["input_tokens"] > 0) for response in responses] == [
+        ("a real answer", True)
+    ] * is_wanted
+
+
+UNCOMPARED = """
+import httpx
+import pytest
+
+def test_fails_before(eval_snapshot):
+    raise ValueError("before")
+
+def test_fails_after(eval_snapshot):
+    assert {"question": "x"} == eval_snapshot
+    raise ValueError("after")
+
+def test_skips(eval_api):
+    with pytest.raises(Exception):
+        httpx.get("https://nobody.example/")
+    pytest.skip("no answer")
+"""
+
+
+def test_tests_that_fail_for_something_else_have_records_without_changes(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_it.py": UNCOMPARED})
+    run("--snapshot-update")
+    (run.path / "__snapshots__/a.eval/hello[azure].yaml").write_text("{broken")
+    run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
+    run().assert_outcomes(failed=4)
+    found = records(run)
+    broken = found.pop("a.eval.yaml::hello")
+    assert broken["snapshot"]["stored"] == "{broken"
+    assert [result.get("snapshot") for result in found.values()] == [None] * 3
+    messages = [result["error"]["message"] for result in found.values()]
+    assert messages[:2] == ["ValueError: before", "ValueError: after"]
+    assert "https://nobody.example/" in messages[2]
