@@ -148,14 +148,13 @@ def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(exa
         "FAILED evals/code_review/review.eval.yaml::whole-module",
     ]
     changed = [f"{line[0]} {line[1:].strip()}" for line in result.outlines if re.match(r"[-+]  ", line)]
-    assert (
-        changed
-        == [
-            "- - No comment repeats what the code says.",
-            "+ - No comment ever repeats what the code says.",
-        ]
-        * 3
-    )
+    assert changed == [
+        "- - No comment repeats what the code says.",
+        "+ - No comment ever repeats what the code says.",
+    ]
+    # It is shown with the first of them, and told for all.
+    assert any("= 1 distinct change in 3 snapshots =" in line for line in result.outlines)
+    assert "   request.system (2), argv[5] (1)" in result.outlines
 
 
 # --- what the README shows first

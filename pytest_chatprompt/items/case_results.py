@@ -30,6 +30,9 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_text import read_data
 from pytest_chatprompt.wording import shown_path
 
+# How pytest shows the fixture `eval_snapshot` in a failed comparison.
+_REPR: Final = "<eval_snapshot>"
+
 
 @dataclass(slots=True)
 class _Notes:
@@ -59,10 +62,10 @@ def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchang
     notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
 
 
-def note_exchange(item: pytest.Item, exchange: Exchange, data: Any) -> None:
+def note_exchange(item: pytest.Item, exchange: Exchange, data: Any = None) -> None:
     """Note what a case sends, and what its snapshot shows of that."""
     notes = _notes(item)
-    notes.exchange, notes.data = exchange, data
+    notes.exchange, notes.data = exchange, notes.data if data is None else data
 
 
 def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed: bool) -> None:
@@ -83,9 +86,16 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         report: of a phase that failed, or of the call.
         redactor: removes secrets.
     """
+    if not report.failed and not item.config.stash.get(all_results_key, False):
+        # What a test that is over has compared, sent and got would add up.
+        item.stash[_notes_key] = _Notes()
+        return
     result = _case_result(item, report)
-    if result.snapshot is not None and result.difference.changes:
-        _set_message(report, summary_line(result.difference.changes))
+    snapshot = result.snapshot
+    if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
+        # Pytest's short summary shows it, and JUnit's XML.
+        representation: Any = report.longrepr
+        representation.reprcrash.message = redactor.redact(_message(item, snapshot))
         result = result.model_copy(update={"error": _error(report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
@@ -93,7 +103,6 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
     notes = item.stash.get(_notes_key, None) or _Notes()
-    # What a test that is over has compared and sent would add up.
     item.stash[_notes_key] = _Notes()
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
@@ -115,6 +124,24 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=None if response is None else _response_result(response, notes.is_replayed),
     )
+
+
+def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
+    """Whether a test failed because a snapshot differs, rather than after that."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if snapshot.state == "same" or crash is None:
+        return False
+    return isinstance(item, EvalItem) or snapshot.path in crash.message or _REPR in crash.message
+
+
+def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
+    """Why a test failed, in one short line."""
+    if snapshot.state == "different":
+        return summary_line(snapshot.difference.changes)
+    if snapshot.renamed_from is not None:
+        return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
+    sent = f"what is sent to {item.provider_name}" if isinstance(item, EvalItem) else "what is sent"
+    return f"{sent} has no snapshot yet"
 
 
 def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
@@ -139,10 +166,11 @@ def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotR
     if assertion is None or report.when != "call":
         return None
     path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
+    comparison = assertion.failed_comparison()
+    if comparison is not None:
+        return _failed_snapshot(item, comparison, None)
     if report.failed:
-        comparison = assertion.failed_comparison()
-        is_reason = comparison is not None and path in report.longreprtext
-        return _failed_snapshot(item, comparison, None) if comparison is not None and is_reason else None
+        return None
     capture = OwnCodeCapture.of(item)
     sent = None if capture is None else asserted_data(capture.api.sent, item.config.rootpath)
     return SnapshotResult(path=path, state="same", sent=sent)
@@ -188,10 +216,3 @@ def _error(report: pytest.TestReport) -> ErrorResult:
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
     return ErrorResult(message=crash.message.partition("\n")[0], path=crash.path, line=crash.lineno)
-
-
-def _set_message(report: pytest.TestReport, message: str) -> None:
-    """Say in pytest's short summary, and in JUnit's message, what changed."""
-    crash: Any = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:
-        crash.message = message

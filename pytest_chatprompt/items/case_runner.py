@@ -164,7 +164,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     """
     __tracebackhide__ = True
     # Offline runs, which most are, need none of it.
-    from pytest_chatprompt.items.case_results import note_response  # noqa: PLC0415
+    from pytest_chatprompt.items.case_results import note_exchange, note_response  # noqa: PLC0415
     from pytest_chatprompt.items.recordings import (  # noqa: PLC0415
         raise_if_unusable,
         record_answer,
@@ -180,6 +180,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
             "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
             "or an autouse fixture that takes eval_response"
         )
+    note_exchange(item, compared)
     place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
     try:
         if config.stash[options_key].live:

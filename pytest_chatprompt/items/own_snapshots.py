@@ -42,15 +42,18 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     root = item.config.rootpath
     revision = revision_of(item.config)
     parsed = Masks.from_mapping(masks)
+    session = EvalSession.get(item.config)
     if isinstance(item, EvalItem):
-        return EvalSnapshot.wrap(snapshot, AssertionContext(root, revision=revision))
+        return EvalSnapshot.wrap(
+            snapshot, AssertionContext(root, revision=revision, note_created=session.renames.note_created)
+        )
     # The names that the extension asks the item of an assertion for.
     names: Any = item
     names.snapshot_folder = snapshot_folder(item)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
-    session = EvalSession.get(item.config)
     context = AssertionContext(
         root,
+        note_created=session.renames.note_created,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
         revision=revision,
         compares=not item.config.stash[options_key].show,

@@ -1,7 +1,7 @@
 """Renames: which case had another id when its snapshot was written.
 
 A case without a snapshot comes in; the id of a case that is gone, and whose snapshot shows the same, comes out.
-`case_runner` asks for it.
+`case_runner` asks for it, and `snapshot_renames` for snapshots by their data.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
-from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.options import all_results_key, options_key
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -84,7 +84,9 @@ class ReportHooks:
         return report
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        if report.failed or (report.when == "call" and self.config.stash.get(all_results_key, False)):
+        options = self.config.stash[options_key]
+        has_notes = options.live or options.replay or self.config.stash.get(all_results_key, False)
+        if report.failed or (report.when == "call" and has_notes):
             # Most tests pass, and nobody asks what they sent.
             from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
 

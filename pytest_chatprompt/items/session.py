@@ -25,6 +25,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_snapshot_uses import OwnSnapshotUses
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
@@ -52,6 +53,7 @@ class EvalSession:
         unused: snapshots whose case or provider is no longer defined.
         unused_of_tests: snapshots of ordinary tests that no test compares with.
         is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
+        renames: which unused snapshots show what new ones do.
     """
 
     config: pytest.Config
@@ -60,6 +62,7 @@ class EvalSession:
     unused: set[Path] = field(default_factory=set)
     unused_of_tests: set[Path] = field(default_factory=set)
     is_incomplete: bool = False
+    renames: SnapshotRenames = field(default_factory=SnapshotRenames)
     _reader: FileReader | None = None
     _router: PassThroughRouter | None = None
     _api: EvalAPI | None = None
@@ -174,6 +177,7 @@ class EvalSession:
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["chatprompt"] = {
                 "unused": [str(path) for path in self.unused],
+                "created": [str(path) for path in self.renames.created],
                 "test_snapshots": self._own_snapshots.as_data(),
                 "is_incomplete": self.is_incomplete,
                 "late": self.network.collect_late(),
@@ -191,6 +195,7 @@ class EvalSession:
         unused = self.unused | self.unused_of_tests
         if self._removes_unused:
             self._take_along_recordings()
+            self.renames.find_written(self.unused | self.unused_of_tests, self.config.rootpath)
             for path in self.unused | self.unused_of_tests:
                 remove_snapshot(path)
         elif not option.update_snapshots and not option.warn_unused_snapshots and not all(map(is_recording, unused)):
@@ -224,6 +229,7 @@ class EvalSession:
             output: what `pytest_sessionfinish` put into the worker's output.
         """
         self.unused.update(map(Path, output["unused"]))
+        self.renames.created.update(map(Path, output["created"]))
         self._own_snapshots.merge(output["test_snapshots"])
         self.is_incomplete = self.is_incomplete or output["is_incomplete"]
         self.network.late += map(tuple, output["late"])
@@ -240,6 +246,8 @@ class EvalSession:
         )
         if not self._moved and not any(paths for paths, _, _ in unused):
             return
+        if not self._removes_unused:
+            self.renames.find_sent(self.unused | self.unused_of_tests, terminalreporter)
         terminalreporter.write_sep("-", "eval snapshots")
         state = "removed" if self._removes_unused else "unused"
         for paths, noun, reason in unused:
@@ -247,7 +255,8 @@ class EvalSession:
                 nouns = noun if len(paths) == 1 else f"{noun}s"
                 terminalreporter.write_line(f"{len(paths)} {nouns} {state}: {reason}.")
             for path in sorted(paths):
-                terminalreporter.write_line(f"  {shown_path(path, self.config.rootpath)}")
+                name = shown_path(path, self.config.rootpath)
+                terminalreporter.write_line(f"  {name}{self.renames.describe(path)}")
         for old, new in self._moved:
             names = (shown_path(path, self.config.rootpath) for path in (old, new))
             terminalreporter.write_line(f"Its requests are sent by another test now: moved {' to '.join(names)}")

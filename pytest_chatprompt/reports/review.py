@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from pytest_chatprompt.reports.distinct_changes import Content, DistinctChange, distinct_changes, renamed_cases
 from pytest_chatprompt.reports.marked_lines import MarkedLine, marked_lines
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.changes import Change
 from pytest_chatprompt.snapshots.serializer import visible_line
 
@@ -20,7 +21,7 @@ _SHOWN_CASES: Final = 3
 _SHOWN_PLACES: Final = 4
 _SHOWN_LINES: Final = 20
 _SHOWN_CHANGES: Final = 20
-_MOST_NAMED: Final = 20
+_MOST_NAMED: Final = 10
 
 T = TypeVar("T")
 
@@ -31,11 +32,13 @@ class Review:
 
     Args:
         results: of the cases that failed, in the order of the run.
-        is_whole: whether all changes, places and cases are listed, and long lines are whole.
+        lists_all: whether all places and cases are listed, and long lines are whole.
+        lists_all_changes: whether all changes are listed, with all of their lines.
     """
 
     results: Sequence[CaseResult]
-    is_whole: bool = False
+    lists_all: bool = False
+    lists_all_changes: bool = False
     changes: list[DistinctChange] = field(init=False)
     renamed: dict[str, str] = field(init=False)
     new: list[CaseResult] = field(init=False)
@@ -59,25 +62,25 @@ class Review:
 
     # --- one case
 
-    def short_line(self, result: CaseResult) -> str | None:
-        """What pytest's short summary says of a case; `None` to leave it as it is."""
+    def short_line(self, result: CaseResult) -> str:
+        """What pytest's short summary says of a case that was shown: what is new in it, and numbers."""
         if result.node_id in self.renamed:
             return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
-        if not result.difference.changes:
-            return None
-        first = {change.content: self._told.get(change.content) for change in result.difference.changes}
-        if result.node_id in first.values():
-            return None
-        return _listed("change", self._numbers_of(result.difference.changes))
+        changes = result.difference.changes
+        new = [change for change in changes if self._told.get(change.content) == result.node_id]
+        told = _listed("change", self._numbers_of(set(changes) - set(new))) if len(new) < len(changes) else ""
+        return " and ".join(filter(None, (summary_line(new), told)))
 
     def case_lines(self, result: CaseResult) -> list[MarkedLine] | str:
-        """What to show in place of the diff of a case; a text if one line says it all.
+        """What to show in place of the diff of a case; a text if one line says it all, empty if there is no diff.
 
         The cases have to be asked for in the order in which they are shown.
         """
         if result.node_id in self.renamed:
             return f"renamed, it sends what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
+        if not changes:
+            return []
         first = {change.content: self._told.setdefault(change.content, result.node_id) for change in changes}
         if all(node_id != result.node_id for node_id in first.values()):
             numbers = _listed("change", self._numbers_of(changes))
@@ -92,7 +95,7 @@ class Review:
                 lines.append(((f"@@ {hunk.place} @@ {numbers}, shown above", "place"),))
             else:
                 lines.append(((f"@@ {hunk.place} @@", "place"),))
-                lines += marked_lines(hunk.lines, whole=self.is_whole)
+                lines += marked_lines(hunk.lines, whole=self.lists_all)
         return lines
 
     def _numbers_of(self, changes: Iterable[Change]) -> list[int]:
@@ -119,14 +122,15 @@ class Review:
             accept_all: the command that accepts everything.
             accept: gives the command that accepts some cases.
         """
-        for number, distinct in enumerate(self._some(self.changes, _SHOWN_CHANGES), start=1):
+        for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
             if len(distinct.results) < self.snapshot_count and self._names_all(distinct.results):
                 has_others = any(self._has_others(result) for result in distinct.results)
-                what = "these snapshots, with their other changes" if has_others else "it"
+                these = "this snapshot, with its" if len(distinct.results) == 1 else "these snapshots, with their"
+                what = f"{these} other changes" if has_others else "it"
                 yield ((f"   To accept {what}: {accept(distinct.results)}", ""),)
             yield (("", ""),)
-        hidden = 0 if self.is_whole else len(self.changes) - _SHOWN_CHANGES
+        hidden = 0 if self.lists_all_changes else len(self.changes) - _SHOWN_CHANGES
         if hidden > 0:
             yield ((f"... and {hidden} more {'change' if hidden == 1 else 'changes'} (-v shows them)", ""),)
         for node_id, holder in self._some(list(self.renamed.items())):
@@ -148,21 +152,24 @@ class Review:
             f"+ {visible_line(line)}" for line in change.added
         ]
         lines += [f"> {visible_line(line)}" for line in change.moved]
-        marked = list(marked_lines(lines, whole=self.is_whole))
-        for line in self._some(marked, _SHOWN_LINES):
+        marked = list(marked_lines(lines, whole=self.lists_all))
+        for line in self._first(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
-        if not self.is_whole and len(marked) > _SHOWN_LINES:
+        if not self.lists_all_changes and len(marked) > _SHOWN_LINES:
             yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
 
     def _new_lines(self) -> Iterator[MarkedLine]:
         for result in self._some(self.new):
             old = None if result.snapshot is None else result.snapshot.renamed_from
             yield ((f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}", ""),)
-        if not self.is_whole and len(self.new) > _SHOWN_CASES:
+        if not self.lists_all and len(self.new) > _SHOWN_CASES:
             yield ((f"new: {len(self.new) - _SHOWN_CASES} more", ""),)
 
     def _some(self, values: list[T], count: int = _SHOWN_CASES) -> list[T]:
-        return values if self.is_whole else values[:count]
+        return values if self.lists_all else values[:count]
+
+    def _first(self, values: list[T], count: int) -> list[T]:
+        return values if self.lists_all_changes else values[:count]
 
     def _shown_cases(self, results: Sequence[CaseResult]) -> str:
         shown = self._some([result.node_id for result in results])
@@ -170,7 +177,7 @@ class Review:
         return ", ".join(shown) + (f" and {hidden} more" if hidden else "")
 
     def _names_all(self, results: Sequence[CaseResult]) -> bool:
-        return self.is_whole or len(results) <= _MOST_NAMED
+        return self.lists_all or len(results) <= _MOST_NAMED
 
     @staticmethod
     def _has_others(result: CaseResult) -> bool:

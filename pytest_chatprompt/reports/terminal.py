@@ -22,6 +22,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.marked_lines import MarkedLine, Style
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.summary_line import summary_line
 
 _MARKUP: Final[dict[Style, dict[str, bool]]] = {
     "": {},
@@ -32,6 +33,7 @@ _MARKUP: Final[dict[Style, dict[str, bool]]] = {
 }
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
+_VERBOSE: Final = 1
 _ACCEPTING: Final = "To accept it: "
 _EXPLANATION: Final = "E         "
 
@@ -43,21 +45,30 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
         config: the run's configuration.
         reporter: pytest's terminal reporter, which has the reports of all tests.
     """
-    reports = [
+    differing = [(report, result) for report, result in failed_results(reporter) if _differs(result)]
+    if not differing:
+        return
+    verbosity = config.get_verbosity()
+    shows_failures = config.option.tbstyle not in ("no", "line")
+    review = Review(
+        [result for _, result in differing],
+        lists_all=verbosity >= _VERBOSE,
+        lists_all_changes=verbosity >= _VERBOSE or not shows_failures,
+    )
+    failures = _Failures(review, differing, shows_all=verbosity > _VERBOSE)
+    config.pluginmanager.register(failures, "chatprompt-review-failures")
+    if len(differing) > 1 or not shows_failures:
+        config.pluginmanager.register(_Changes(review, config), "chatprompt-review")
+
+
+def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
+    """The reports of the tests that failed, each with its result, in the order in which pytest shows them."""
+    return [
         (report, CaseResult.from_data(json.loads(report.chatprompt_result)))
         for name in ("error", "failed")
         for report in reporter.stats.get(name, ())
         if hasattr(report, "chatprompt_result")
     ]
-    differing = [(report, result) for report, result in reports if _differs(result)]
-    if not differing:
-        return
-    verbosity = config.get_verbosity()
-    shows_failures = config.option.tbstyle not in ("no", "line")
-    review = Review([result for _, result in differing], is_whole=verbosity > 0 or not shows_failures)
-    config.pluginmanager.register(_Failures(review, differing, verbosity), "chatprompt-review-failures")
-    if len(differing) > 1 or not shows_failures:
-        config.pluginmanager.register(_Changes(review, config), "chatprompt-review")
 
 
 def _differs(result: CaseResult) -> bool:
@@ -70,7 +81,7 @@ class _Failures:
 
     review: Review
     reports: Sequence[tuple[Any, CaseResult]]
-    verbosity: int
+    shows_all: bool
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self) -> Generator[None, Any, Any]:
@@ -78,14 +89,12 @@ class _Failures:
         whole = [report.longrepr for report, _ in self.reports]
         for report, result in self.reports:
             shown = self.review.case_lines(result)
-            if self.verbosity < 2 and len(self.reports) > 1:  # noqa: PLR2004 - as often as -v is given
+            if not self.shows_all:
                 report.longrepr = _shown(report.longrepr, result, shown)
-        if self.verbosity < 2 and len(self.reports) > 1:  # noqa: PLR2004
-            for report, result in self.reports:
-                line = self.review.short_line(result)
                 crash = getattr(report.longrepr, "reprcrash", None)
-                if line is not None and crash is not None:
-                    crash.message = line
+                if crash is not None and crash.message == summary_line(result.difference.changes):
+                    # It fails for nothing else.
+                    crash.message = self.review.short_line(result)
         try:
             return (yield)
         finally:
@@ -95,7 +104,7 @@ class _Failures:
 
 def _shown(representation: Any, result: CaseResult, shown: list[MarkedLine] | str) -> Any:
     """What pytest shows of a failure, with other lines in place of the whole diff."""
-    if not hasattr(representation, "reprtraceback"):
+    if not shown or not hasattr(representation, "reprtraceback"):
         return representation
     new = copy.deepcopy(representation)
     entry = new.reprtraceback.reprentries[-1]
@@ -104,18 +113,23 @@ def _shown(representation: Any, result: CaseResult, shown: list[MarkedLine] | st
         return _ShownCase(new, path, shown)
     if isinstance(shown, str):
         entry.lines = _replaced(list(entry.lines), f"{_EXPLANATION}{path}", [f"{_EXPLANATION}{shown}"])
-        new.sections = [
-            (name, "\n".join(_replaced(text.split("\n"), path, [shown])) if name == "eval_snapshot" else text, *rest)
-            for name, text, *rest in new.sections
-        ]
+    section = [shown] if isinstance(shown, str) else ["".join(text for text, _ in line) for line in shown]
+    new.sections = [
+        (name, "\n".join(_replaced(text.split("\n"), path, section)) if name == "eval_snapshot" else text, *rest)
+        for name, text, *rest in new.sections
+    ]
     return new
 
 
 def _replaced(lines: list[str], first: str, others: list[str]) -> list[str]:
-    """Lines in which those from the name of a snapshot to its command are replaced."""
+    """Lines in which those of a diff are replaced; one line stands for the command that accepts it too."""
     start = next((index for index, line in enumerate(lines) if line.rstrip() == first), None)
     end = next((index for index, line in enumerate(lines) if _ACCEPTING in line), None)
-    return lines if start is None or end is None else [*lines[:start], *others, *lines[end + 1 :]]
+    if start is None or end is None:
+        return lines
+    if len(others) == 1:
+        return [*lines[:start], *others, *lines[end + 1 :]]
+    return [*lines[: start + 1], *others, *lines[end - 1 :]]
 
 
 class _ShownCase:
@@ -130,10 +144,11 @@ class _ShownCase:
 
     def _lines(self) -> Iterator[MarkedLine]:
         lines = "\n".join(self.reprtraceback.reprentries[-1].lines).split("\n")
-        head = lines[0].partition(": what is sent to ")[0]
-        if isinstance(self._shown, str):
+        head, separator, _ = lines[0].partition(": what is sent to ")
+        if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
-        elif not self._shown:
+        elif isinstance(self._shown, str) or self._path not in lines:
+            # It failed for something else.
             yield from (((line, ""),) for line in lines)
         else:
             start = lines.index(self._path) + 1

@@ -22,8 +22,13 @@ def summary_line(changes: Sequence[Change]) -> str:
     """What changed, in one line.
 
     Args:
-        changes: of one case, at least one. Equal ones in several places count once.
+        changes: of one case. Equal ones in several places count once.
+
+    Returns:
+        The line; `""` for no changes.
     """
+    if not changes:
+        return ""
     distinct: dict[object, Change] = {}
     for change in changes:
         known = distinct.get(change.content)

@@ -48,6 +48,7 @@ class AssertionContext:
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
+        note_created: called with the path of each snapshot that was not there before.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
@@ -58,6 +59,7 @@ class AssertionContext:
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
+    note_created: Callable[[Path], Any] = _unchanged
     note_asserted: Callable[[Path], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
@@ -143,6 +145,8 @@ class EvalSnapshot(SnapshotAssertion):
         self._is_filtered = False
         is_equal = super().__eq__(data)
         self.context.note_asserted(Path(self.last_result.snapshot_location))
+        if self.last_result.created:
+            self.context.note_created(Path(self.last_result.snapshot_location))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             self.last_result.asserted_data = self.last_result.recalled_data = None

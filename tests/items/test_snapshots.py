@@ -111,7 +111,7 @@ def test_an_edited_guideline_fails_the_cases_that_use_it_with_a_diff_of_one_line
         "To accept it: pytest evals/review.eval.yaml::review-loop --snapshot-update",
     ]
     assert "pytest_chatprompt" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["FAILED evals/review.eval.yaml::review-loop - what is sent to anthropic is not*"])
+    assert 'FAILED evals/review.eval.yaml::review-loop - request.system: "Be" → "Be very"' in result.outlines
 
 
 @pytest.mark.parametrize("style", ["auto", "long", "short", "native", "no"])

@@ -17,6 +17,7 @@ def changed(place: str, removed: str, added: str) -> Change:
     [
         (changed("a", "Send it back within 14 days.", "Send it back within 30 days."), 'a: "14 days" → "30 days"'),
         (changed("a", "Be kind.", "Be very kind."), 'a: "Be" → "Be very"'),
+        (changed("a", "before something after", "before anything after"), 'a: "something" → "anything"'),
         (changed("a", "one", "two"), 'a: "one" → "two"'),
         (changed("request.n[0].top_p", "top_p: 1", "top_p: 0.5"), "request.n[0].top_p: 1 → 0.5"),
         (Change("a", ("x 1", "y"), ("x 2", "z")), 'a: "x 1…" → "x 2…"'),
@@ -40,4 +41,5 @@ def test_the_first_is_shown_and_others_are_counted_once() -> None:
     first = [changed(place, "in 14 days", "in 30 days") for place in ("question", "request.system")]
     others = [changed(place, "a", "b") for place in ("question", "request.messages[0].content")]
     assert summary_line(first) == 'request.system: "14 days" → "30 days"'
+    assert summary_line(first[::-1]) == summary_line(first)
     assert summary_line([*first, *others]) == 'request.system: "14 days" → "30 days" and 1 more'

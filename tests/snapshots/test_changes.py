@@ -38,6 +38,7 @@ def gemini(system: str, user: str) -> dict[str, Any]:
         pytest.param("a\nb\nc", "a\nB\nc", (("b",), ("B",), ()), id="a line"),
         pytest.param("a", "b", (("a",), ("b",), ()), id="a text of one line"),
         pytest.param("a", "a\nb", ((), ("b",), ()), id="a second line"),
+        pytest.param("b", "a\nb", ((), ("a",), ()), id="a line before the only one"),
         pytest.param("a\nb", "a", (("b",), (), ()), id="all but one line removed"),
         pytest.param("a\nb", "a\nb ", (("b",), ("b ",), ()), id="a blank at the end of a line"),
         pytest.param("a\n\nb", "a\n\nx\n\nb", ((), ("x",), ()), id="a paragraph between others"),

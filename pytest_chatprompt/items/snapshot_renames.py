@@ -1,0 +1,72 @@
+"""Snapshot renames: which unused snapshots show what new ones do, since their case or test has another name now.
+
+The snapshots that a run wrote, or what its failed tests sent without having one, come in; what to say of an unused
+snapshot comes out. `session` keeps one for the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.wording import shown_path
+
+
+@dataclass(eq=False)
+class SnapshotRenames:
+    """What became of unused snapshots.
+
+    Args:
+        created: the snapshots that this run wrote and that were not there before.
+    """
+
+    created: set[Path] = field(default_factory=set)
+    _names: dict[Path, str] = field(default_factory=dict)
+
+    def note_created(self, path: Path) -> None:
+        """Note that a snapshot was written that was not there before."""
+        self.created.add(path)
+
+    def find_written(self, unused: Iterable[Path], root: Path) -> None:
+        """Find the unused snapshots that show what one shows that this run wrote; those of recordings do not count.
+
+        Args:
+            unused: they still exist.
+            root: pytest's root folder.
+        """
+        if self.created:
+            from pytest_chatprompt.items.renames import snapshots_by_data  # noqa: PLC0415
+
+            written = snapshots_by_data(sorted(self.created))
+            self._find(unused, {sha256: shown_path(path, root) for sha256, path in written.items()})
+
+    def find_sent(self, unused: Iterable[Path], reporter: pytest.TerminalReporter) -> None:
+        """Find the unused snapshots that show what a test sends that has none.
+
+        Args:
+            unused: they still exist.
+            reporter: has the results of the run.
+        """
+        from pytest_chatprompt.reports.terminal import failed_results  # noqa: PLC0415
+
+        snapshots = [(result.node_id, result.snapshot) for _, result in failed_results(reporter)]
+        sent = {
+            snapshot.sent_sha256: node_id
+            for node_id, snapshot in snapshots
+            if snapshot is not None and snapshot.state == "new" and snapshot.sent_sha256 is not None
+        }
+        self._find(unused, sent)
+
+    def _find(self, unused: Iterable[Path], names: dict[str, str]) -> None:
+        if names:
+            from pytest_chatprompt.items.renames import snapshots_by_data  # noqa: PLC0415
+
+            old = snapshots_by_data(sorted(unused))
+            self._names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
+
+    def describe(self, path: Path) -> str:
+        """What to add to the name of an unused snapshot; `""` if nothing is known of it."""
+        return f", renamed to {self._names[path]}" if path in self._names else ""
