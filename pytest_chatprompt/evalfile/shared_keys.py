@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.check import EvalCheck, read_checks
 from pytest_chatprompt.evalfile.data_file import check_data_path
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.response_format import read_response_format
@@ -106,6 +107,7 @@ class SharedKeys(StrictModel):
         tool_choice: which of the tools the model has to call; `None` if it is not set.
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.
+        checks: what the answer, or what is sent, is graded by: those of the file, then the case's own.
     """
 
     description: str | None = None
@@ -123,6 +125,7 @@ class SharedKeys(StrictModel):
     tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
     tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
     response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
+    checks: Annotated[tuple[EvalCheck, ...], PlainValidator(read_checks)] = ()
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
     parametrize: Annotated[
         Annotated[NonEmptyString, Tag("string")]
