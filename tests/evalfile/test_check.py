@@ -93,5 +93,5 @@ def test_a_template_that_fails_is_told_at_the_check_that_has_it(project: Project
 
 def test_a_fixture_may_add_checks() -> None:
     added = EvalCheck("contains", {"value": "x"})
-    case = EvalCase(id="a", input_messages=[EvalMessage(role="user", content="hi")], checks=[added, {"type": "b"}])  # type: ignore[arg-type, list-item]
+    case = EvalCase(id="a", input_messages=[EvalMessage(role="user", content="hi")], checks=[added, {"type": "b"}])  # type: ignore[arg-type]
     assert case.checks == (added, EvalCheck("b"))
