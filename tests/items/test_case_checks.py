@@ -179,11 +179,11 @@ def test_failures_are_told_beside_an_api_that_fails(graded_project: Run, server:
 
 
 def test_a_check_cannot_skip_its_test(graded_project: Run) -> None:
-    text = (graded_project.path / "a.eval.yaml").read_text(encoding="utf-8")
-    graded_project.write({"a.eval.yaml": text.replace("own_checks:crash", "own_checks:skip")})
+    of_case = FILE.partition("value: '\\w+@\\w+'}\n")[2].replace("own_checks:crash", "own_checks:skip")
+    graded_project.write({"a.eval.yaml": f"provider: openai\n{of_case}"})
     result = graded_project("--chatprompt-live", "-k", "breaks")
     result.assert_outcomes(errors=1)
-    assert "a.eval.yaml:19:9: python 'own_checks:skip': a check cannot skip a test: not today" in result.outlines
+    assert "a.eval.yaml:16:9: python 'own_checks:skip': a check cannot skip a test: not today" in result.outlines
 
 
 AGENT = """
@@ -197,11 +197,12 @@ def own_provider():
 
 
 def test_where_there_is_no_answer_a_warning_says_that_nothing_was_graded(graded_project: Run) -> None:
-    text = FILE.replace("provider: openai", "provider: own")
+    silent = "  - id: silent\n    input_messages: [{role: user, content: hi}]\n"
+    text = FILE.replace("provider: openai", "provider: own") + silent
     graded_project.write({"b.eval.yaml": text, "conftest.py": AGENT, "pytest.ini": "[pytest]\n"})
     graded_project.update("b.eval.yaml")
     result = graded_project("--chatprompt-live", "b.eval.yaml", "-W", "always")
-    result.assert_outcomes(passed=3, warnings=3)
+    result.assert_outcomes(passed=4, warnings=3)
     result.stdout.fnmatch_lines(["*EvalFileWarning: 1 check was not graded: own does not wait for an answer"])
     result = graded_project("--chatprompt-live", "b.eval.yaml", "-k", "fails")
     result.assert_outcomes(failed=1)
