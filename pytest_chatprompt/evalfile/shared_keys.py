@@ -125,7 +125,7 @@ class SharedKeys(StrictModel):
     tools: Annotated[str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path)] = None
     tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
     response_format: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path)] = None
-    checks: Annotated[tuple[EvalCheck, ...], PlainValidator(read_checks)] = ()
+    checks: Annotated[tuple[EvalCheck, ...], BeforeValidator(read_checks)] = ()
     vars: Annotated[Mapping[str, Any] | None, AfterValidator(_check_variables)] = None
     parametrize: Annotated[
         Annotated[NonEmptyString, Tag("string")]

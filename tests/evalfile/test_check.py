@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_chatprompt import EvalCase, EvalCheck, EvalFileError, EvalMessage
@@ -95,3 +97,13 @@ def test_a_fixture_may_add_checks() -> None:
     added = EvalCheck("contains", {"value": "x"})
     case = EvalCase(id="a", input_messages=[EvalMessage(role="user", content="hi")], checks=[added, {"type": "b"}])  # type: ignore[arg-type]
     assert case.checks == (added, EvalCheck("b"))
+
+
+def test_checks_can_be_serialized(project: Project) -> None:
+    case = project.case(f"checks: [{{type: contains_any, value: [a, b]}}]\n{MESSAGES}")
+    data = json.loads(case.model_dump_json())
+    arguments = {"value": ["a", "b"]}
+    assert data["checks"] == [
+        {"type": "contains_any", "arguments": arguments, "location": ["evalcases", 0, "checks", 0]}
+    ]
+    assert case.model_dump()["checks"][0]["type"] == "contains_any"
