@@ -165,6 +165,18 @@ def test_fixtures_and_the_hook_run_after_checks_that_fail_and_every_failure_is_t
     assert line is None or line in result.outlines
 
 
+@pytest.mark.parametrize("code", ["pass", "assert 'goodbye' in response.text"])
+def test_a_secret_in_an_answer_is_not_told(graded_project: Run, server: Server, code: str) -> None:
+    server.reply = Reply({**CHAT_REPLY, "choices": [{"message": {"content": "HELLO sk-live-0123456789"}}]})
+    conftest = (graded_project.path / "conftest.py").read_text(encoding="utf-8")
+    graded_project.write({"conftest.py": conftest + HOOKS.format(code=code)})
+    result = graded_project("--chatprompt-live", "-k", "fails", "--junitxml=junit.xml")
+    result.assert_outcomes(failed=1)
+    assert "  answer: 'HELLO [secret]'" in told(result)
+    for text in (result.stdout.str(), (graded_project.path / "junit.xml").read_text(encoding="utf-8")):
+        assert "sk-live" not in text
+
+
 def test_failures_are_told_beside_an_api_that_fails(graded_project: Run, server: Server) -> None:
     text = (graded_project.path / "a.eval.yaml").read_text(encoding="utf-8")
     text = text.replace(", of: request, value: '\\w+@\\w+'", ", of: request, value: 'h.'")
