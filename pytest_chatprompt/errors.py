@@ -27,6 +27,8 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     ├── CaptureError              what a provider sent could not be captured, or nothing answers it offline
     │   └── BlockedConnectionError     code tried to reach beyond this machine in an offline run
     ├── ReplayError               nothing is recorded for a request, or the recording is unreadable
+    ├── CheckFailedError          an answer, or what is sent, does not pass the checks of its case
+    ├── CheckError                a check cannot be graded: it crashed, or what it looks at is missing
     ├── SnapshotError             what was sent differs from the snapshot, or there is no snapshot
     └── MaskError                 `eval_masks` gives something other than masks
 
@@ -232,6 +234,14 @@ class BlockedConnectionError(CaptureError, OSError):
 
 class ReplayError(ChatPromptError):
     """Nothing is recorded for a request, or the recording is unreadable."""
+
+
+class CheckFailedError(ChatPromptError):
+    """An answer, or what is sent, does not pass the checks of its case."""
+
+
+class CheckError(ChatPromptError):
+    """A check cannot be graded: it crashed, or what it looks at is missing; so it neither passes nor fails."""
 
 
 class SnapshotError(ChatPromptError):

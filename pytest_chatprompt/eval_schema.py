@@ -1,6 +1,6 @@
 """The JSON Schema of eval files, as the package ships it.
 
-In: the models of an eval file, and the names of the built-in providers. Out: the text of `eval.schema.json`, which
+In: the models of an eval file, and the names of the built-in providers and checks. Out: the text of `eval.schema.json`, which
 `pytest --chatprompt-schema` prints and a test compares. `make schema` writes it.
 """
 
@@ -12,6 +12,7 @@ from typing import Final
 
 from pytest_chatprompt.evalfile.json_schema import make_json_schema
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
+from pytest_chatprompt.grading.table import CHECKS
 from pytest_chatprompt.options import SCHEMA_NAME
 from pytest_chatprompt.providers.registry import PROVIDERS
 
@@ -25,7 +26,9 @@ def make_schema_text() -> str:
         "$id": "urn:pytest-chatprompt:eval-file",
         "title": "Eval file of pytest-chatprompt",
     }
-    schema = make_json_schema(EvalFileKeys, {"provider": tuple(PROVIDERS)})
+    schema = make_json_schema(
+        EvalFileKeys, {"provider": tuple(PROVIDERS), "check": (*CHECKS, *(f"not_{name}" for name in CHECKS))}
+    )
     return json.dumps(head | schema, indent=2) + "\n"
 
 

@@ -24,6 +24,8 @@ from pytest_chatprompt.errors import (
     CaptureError as CaptureError,
     CaptureWarning as CaptureWarning,
     ChatPromptError as ChatPromptError,
+    CheckError as CheckError,
+    CheckFailedError as CheckFailedError,
     ContentFilterError as ContentFilterError,
     Diagnostic as Diagnostic,
     EmptyResponseError as EmptyResponseError,
@@ -50,6 +52,7 @@ from pytest_chatprompt.evalfile.case import (
     EvalCase as EvalCase,
     Origin as Origin,
 )
+from pytest_chatprompt.evalfile.check import EvalCheck as EvalCheck
 from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
 from pytest_chatprompt.evalfile.message import (
     AudioPart as AudioPart,
@@ -72,6 +75,11 @@ from pytest_chatprompt.evalfile.yaml_source import (
 from pytest_chatprompt.evalfile.yaml_tree import (
     Position as Position,
 )
+from pytest_chatprompt.grading.check import (
+    Check as Check,
+    Verdict as Verdict,
+)
+from pytest_chatprompt.grading.sent_data import SentData as SentData
 from pytest_chatprompt.prompt.attachments import (
     Attachment as Attachment,
 )

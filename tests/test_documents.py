@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -17,7 +18,7 @@ import pytest
 import yaml
 
 import pytest_chatprompt
-from pytest_chatprompt import AgentError, ProcessResult
+from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdict
 from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -31,6 +32,7 @@ from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.evalfile.target_fields import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
+from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
@@ -39,10 +41,10 @@ from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.capture.clients.table import CLIENTS
-from tests.items.conftest import HELLO, Run, run
+from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG
 from tests.providers.agents.fake_agents import write_executable
-from tests.server import CHAT_REPLY, Server
+from tests.server import CHAT_REPLY, Reply, Server
 
 __all__ = ["run"]
 
@@ -332,6 +334,34 @@ def own_code(run: Run) -> str:
     return application
 
 
+def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> None:
+    eval_file, of_request = blocks("docs/grading.md", "yaml")
+    (failure,) = blocks("docs/grading.md", "")
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
+    run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
+    run.update().assert_outcomes(passed=1)
+    server.reply = Reply({**CHAT_REPLY, "choices": [{"message": {"content": "As soon as we have your parcel."}}]})
+    result = run("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    assert failure in result.stdout.str()
+    run.write({"evals/refund.eval.yaml": eval_file[: eval_file.index("checks:")] + of_request + HELLO})
+    result = run("--snapshot-update")
+    result.assert_outcomes(failed=1)
+    assert "the request does not fit the schema at $: 'temperature' is a required property" in result.stdout.str()
+
+
+def test_the_types_of_checks_are_the_table_of_types() -> None:
+    documented = [name for row in table("docs/grading.md", after="## Types") for name in quoted(row[0])]
+    assert sorted(documented) == sorted(CHECKS)
+    (_, snippet), (toml,) = blocks("docs/grading.md", "python"), blocks("docs/grading.md", "toml")
+    ((group, types),) = tomllib.loads(toml)["project"]["entry-points"].items()
+    assert group == ENTRY_POINT_GROUP
+    namespace: dict[str, Any] = {"__name__": "word_checks"}
+    exec(snippet, namespace)
+    check = namespace[types["max_words"].partition(":")[2]].model_validate({"value": 1})
+    assert check.grade(None, ProviderResponse(text="two words")) == Verdict(False, "has 2 words")
+
+
 def test_the_snapshot_and_the_diff_of_own_code_are_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (snapshot,) = blocks("docs/own-code.md", "yaml")
     (diff,) = blocks("docs/own-code.md", "")
@@ -516,6 +546,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "README.md": 2,
         "docs/agents.md": 2,
         "docs/eval-files.md": 3,
+        "docs/grading.md": 2,
         "docs/live.md": 1,
         "docs/own-code.md": 8,
         "docs/providers.md": 7,
@@ -530,6 +561,8 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
+        ("docs/grading.md", "yaml"): 2,
+        ("docs/grading.md", "toml"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/recordings.md", "yaml"): 1,
@@ -642,7 +675,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 33
+    assert len(keys) == 34
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 

@@ -82,7 +82,7 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
         test: the test that it is made in.
 
     Raises:
-        EvalFileError: it has variables or rows, which only eval files have.
+        EvalFileError: it has variables, rows or checks, which only eval files have.
     """
     if case.has_origin:
         return case
@@ -93,4 +93,7 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
     if unused:
         text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
         raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)
+    if case.checks:
+        text = "are not graded in a case made in code; assert on eval_response"
+        raise EvalFileError([case_diagnostic(copy, text, "checks")])
     return copy

@@ -1,6 +1,7 @@
 """A dict that cannot be changed, for data of a case that has no model, such as `metadata`.
 
-In: plain JSON data. Out: the same data, read-only. `defaults` makes them, because the items of a case share it.
+In: plain JSON data. Out: the same data, read-only; `thaw` gives plain data again. The models of this room make them,
+because the items of a case share what is in it.
 They are real dicts, not views, so that `json`, `copy`, `pickle` and pydantic accept them.
 """
 
@@ -32,3 +33,10 @@ def freeze(value: Any) -> Any:
     if isinstance(value, Mapping):
         return FrozenDict({key: freeze(inner) for key, inner in value.items()})
     return tuple(map(freeze, value)) if isinstance(value, list | tuple) else value
+
+
+def thaw(value: Any) -> Any:
+    """Frozen JSON data as plain data, which is how templates and validators know it: a tuple is a list again."""
+    if isinstance(value, Mapping):
+        return {key: thaw(inner) for key, inner in value.items()}
+    return [thaw(inner) for inner in value] if isinstance(value, tuple) else value

@@ -21,6 +21,7 @@ from pytest_chatprompt.evalfile import agentv
 from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
+from pytest_chatprompt.evalfile.check import merge_checks
 from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
@@ -195,6 +196,8 @@ class _EvalFileLoader:
         merged = merge_with_file(case, file_keys)
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
+        if case.checks or file_keys.checks:
+            merged["checks"] = merge_checks(file_keys.checks, case.checks, origin.case_index)
         # `model_copy` would do the same, but a copy costs half as much as validation, and nobody else has the case yet.
         vars(case).update(merged)
         case.model_fields_set.update(merged)

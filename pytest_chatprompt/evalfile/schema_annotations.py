@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-NameKind = Literal["provider"]
+NameKind = Literal["provider", "check"]
 
 
 @dataclass(frozen=True, slots=True)

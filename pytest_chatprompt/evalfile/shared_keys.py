@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_chatprompt.evalfile.check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.data_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
@@ -144,6 +145,7 @@ class SharedKeys(StrictModel):
         tool_choice: which of the tools the model has to call; `None` if it is not set.
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.
+        checks: what the answer, or what is sent, is graded by: those of the file, then the case's own.
         vars: the variables by name, for texts that are templates then; `None` for none.
         parametrize: the rows, of which each gives an item, or the path of their dataset; `None` for none.
         expected_outcome: AgentV's word for `outcome`.
@@ -199,6 +201,12 @@ class SharedKeys(StrictModel):
         WrittenAs(lambda: DataPath | ResponseFormat | None),
         Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
     ] = None
+    checks: Annotated[
+        tuple[EvalCheck, ...],
+        BeforeValidator(read_checks),
+        WrittenAs(lambda: TupleOf[WrittenCheck]),
+        Field(examples=[[{"type": "icontains", "value": "off-by-one"}]]),
+    ] = ()
     vars: Annotated[
         Mapping[str, Any] | None,
         AfterValidator(_check_variables),

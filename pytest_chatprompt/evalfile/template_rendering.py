@@ -3,19 +3,20 @@
 In: a case and a row. Out: the case as if its author had written the rendered texts, or `EvalFileError` with the place
 of each problem: that of the template, and that of the row. `case_template` calls it when the case runs.
 
-Which texts are templates stands in `_RENDERERS`, by key of the case. A new one, such as the values of checks, has its
-function and its line there; a part that names its text otherwise than `value` or `file` belongs into `_part`.
+Which texts are templates stands in `_RENDERERS`, by key of the case. A new one has its function and its line there; a
+part that names its text otherwise than `value` or `file` belongs into `_part`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
+from pytest_chatprompt.evalfile.check import EvalCheck
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze, thaw
 from pytest_chatprompt.evalfile.message import EvalMessage, Part, TextPart
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.scalar_position import position_in_scalar
@@ -37,7 +38,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     Raises:
         EvalFileError: a text is not a valid template, uses an unknown name, or fails; one problem for each text.
     """
-    variables = {**_thaw(case.vars or {}), **(row.values if row else {})}
+    variables = {**thaw(case.vars or {}), **(row.values if row else {})}
     rendered = case.model_copy(update={"vars": freeze(variables)})
     rendered._origin = case.origin._replace(row=row)
     renderer = _Renderer(rendered, variables)
@@ -47,13 +48,6 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     # The copy is ours alone so far.
     vars(rendered).update(texts)
     return rendered
-
-
-def _thaw(value: Any) -> Any:
-    """Frozen JSON data as templates see it: a tuple is a list again."""
-    if isinstance(value, dict):
-        return {key: _thaw(inner) for key, inner in value.items()}
-    return [_thaw(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 @dataclass(slots=True)
@@ -95,7 +89,10 @@ class _Renderer:
 
 def _find_text(root: Node, case_location: _Location, location: _Location, text: str) -> Node:
     """The node of a text: in the case, or among the keys of the file, where the case takes it over."""
-    if location == ("outcome",):
+    if "checks" in location:
+        # A check knows its place in the file.
+        candidates: list[_Location] = [location]
+    elif location == ("outcome",):
         candidates = [(*case_location, key) for key in ("outcome", "expected_outcome")]
     else:
         candidates = [(*case_location, *location), location]
@@ -154,9 +151,24 @@ def _part(renderer: _Renderer, part: Part, location: _Location) -> Part:
     return part.model_copy(update={key: value})
 
 
+def _checks(renderer: _Renderer, checks: tuple[EvalCheck, ...], _: _Location) -> tuple[EvalCheck, ...]:
+    return tuple(replace(check, arguments=_arguments(renderer, check)) for check in checks)
+
+
+def _arguments(renderer: _Renderer, check: EvalCheck) -> FrozenDict:
+    """The values of a check with all of their texts rendered; `of` is a word and no text."""
+    return FrozenDict(
+        {
+            key: value if key == "of" else _data(renderer, value, (*check.location, key))
+            for key, value in check.arguments.items()
+        }
+    )
+
+
 _RENDERERS: Final[dict[str, Callable[[_Renderer, Any, _Location], Any]]] = {
     "outcome": _text,
     "metadata": _metadata,
     "input_messages": _messages,
     "expected_messages": _messages,
+    "checks": _checks,
 }

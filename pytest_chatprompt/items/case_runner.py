@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
@@ -63,16 +64,19 @@ class CaseRunner:
     snapshot: SnapshotAssertion
 
     def run(self) -> None:
-        """Send and compare; in live and replayed runs, get the response and let hooks and fixtures check it.
+        """Send and compare; in live and replayed runs, get the response and let checks, fixtures and hooks look at it.
 
         Raises:
             SnapshotError: what was sent differs from the snapshot, there is none, or it would hold a secret.
             ProviderError: the provider failed.
             CaptureError: what it sent could not be captured.
+            EvalFileError: a check of the case is not valid.
+            CheckFailedError, CheckError: a check does not pass, or could not be graded.
         """
         __tracebackhide__ = True
         item: EvalItem = self.request.node
         options = item.config.stash[options_key]
+        checks = self._checks()
         with self._no_requests_in_flight():
             send = preview if options.live else capture_offline
             exchange = send(self.provider, self.provider_request, self.api)
@@ -82,11 +86,28 @@ class CaseRunner:
         self._compare(exchange)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
-        if not options.live and not options.replay:
+        if checks is not None:
+            checks.grade_request(exchange)
+        with nullcontext() if checks is None else checks.told_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
-            return
-        item.stash[_compared_key] = exchange
+            if options.live or options.replay:
+                item.stash[_compared_key] = exchange
+                self._check_answer(item, checks)
+
+    def _checks(self) -> CaseChecks | None:
+        """The checks that the case was written with; `None` for none, which costs nothing."""
+        if not self.case.checks:
+            return None
+        from pytest_chatprompt.items.case_checks import CaseChecks  # noqa: PLC0415
+
+        return CaseChecks.parse(self.request.node, self.case)
+
+    def _check_answer(self, item: EvalItem, checks: CaseChecks | None) -> None:
+        """Get the response, and let the checks, the fixtures and the hook look at it."""
+        __tracebackhide__ = True
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
+        if checks is not None:
+            checks.grade_answer(response)
         if not response.is_awaited:
             # There is no answer to check.
             return

@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, PayloadWarning
+from pytest_chatprompt.errors import ChatPromptError, EvalFileError, EvalFileWarning, PayloadWarning
 
-OWN_ERRORS: Final = (ChatPromptError, PayloadWarning)
+OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
 ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 

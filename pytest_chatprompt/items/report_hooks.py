@@ -26,12 +26,14 @@ from pytest_chatprompt.errors import (
     APIStatusError,
     BadRequestError,
     CaptureError,
+    CheckError,
     ContentFilterError,
+    EvalFileError,
     MissingSettingError,
     ReplayError,
 )
 from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.item import EvalItem, failed_checks_key
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
@@ -77,6 +79,7 @@ class ReportHooks:
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
         report = yield from self._report(item, call)
+        _add_checks(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
             # It is not the case that failed. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
@@ -154,6 +157,13 @@ def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
             _add_section(report, "eval_snapshot", text)
 
 
+def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
+    """Show the checks that do not pass below a failure that came after them: all failures of a case are told."""
+    text = item.stash.get(failed_checks_key, "") if report.when == "call" else ""
+    if text and report.failed:
+        _add_section(report, "checks", text)
+
+
 def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
     """Show a text below a failure, in JUnit's XML too."""
     representation: Any = report.longrepr
@@ -164,9 +174,9 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Whether an error says nothing about the case: the API, the key or the recording is missing."""
+    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
     of_the_case = (BadRequestError, ContentFilterError)
-    outages = (APIStatusError, APIConnectionError, MissingSettingError, ReplayError)
+    outages = (APIStatusError, APIConnectionError, MissingSettingError, ReplayError, CheckError, EvalFileError)
     return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 

@@ -25,6 +25,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_snapshot_uses import OwnSnapshotUses
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.run_reader import run_reader
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.warning_hooks import WarningHooks
@@ -63,7 +64,6 @@ class EvalSession:
     unused_of_tests: set[Path] = field(default_factory=set)
     is_incomplete: bool = False
     renames: SnapshotRenames = field(default_factory=SnapshotRenames)
-    _reader: FileReader | None = None
     _router: PassThroughRouter | None = None
     _api: EvalAPI | None = None
     _moved: list[tuple[Path, Path]] = field(default_factory=list)
@@ -102,11 +102,7 @@ class EvalSession:
 
     def reader(self) -> FileReader:
         """The reader of attached files; it reads each file once in a run."""
-        from pytest_chatprompt.prompt.file_reader import FileReader  # noqa: PLC0415
-
-        if self._reader is None:
-            self._reader = FileReader(self.config.rootpath)
-        return self._reader
+        return run_reader(self.config)
 
     def router(self) -> PassThroughRouter:
         """The router that captures requests of a live run."""

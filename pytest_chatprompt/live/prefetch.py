@@ -114,8 +114,14 @@ class SnapshotMatcher:
             capture: shows what its provider sends for a request.
         """
         try:
+            loaded = case.load()
+            if loaded.checks:
+                # Most files have none.
+                from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
+
+                parse_checks(loaded, self.reader)
             request = build_request(
-                case.load(),
+                loaded,
                 self.reader,
                 project_system_prompt=self.system_prompt,
                 provider_name=case.provider_name,

@@ -1,0 +1,70 @@
+"""Grading one check: a check, a case and what it looks at come in, a `GradedCheck` comes out.
+
+Every check is graded by itself, so that all failures of a case can be told. `items` calls it and reports the result.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.grading.check import Verdict
+from pytest_chatprompt.grading.parsing import CaseCheck
+from pytest_chatprompt.grading.sent_data import SentData
+from pytest_chatprompt.providers.response import ProviderResponse
+
+
+@dataclass(frozen=True, slots=True)
+class GradedCheck:
+    """A check, and what came of it.
+
+    Args:
+        check: the check.
+        subject: what it looked at.
+        verdict: its verdict, the opposite where it is negated; `None` if there is none.
+        error: why there is no verdict; `""` if there is one.
+    """
+
+    check: CaseCheck
+    subject: ProviderResponse | SentData
+    verdict: Verdict | None
+    error: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check passes; one without a verdict does not."""
+        return self.verdict is not None and self.verdict.passed
+
+
+def grade(check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData) -> GradedCheck:
+    """Grade a check.
+
+    Args:
+        check: the check.
+        case: its case, with its variables filled in.
+        subject: the answer, or what is sent, as the check's `of` says.
+
+    Returns:
+        What came of it; an exception in the check too.
+    """
+    try:
+        verdict = check.check.grade(case, subject)
+        if not isinstance(verdict, Verdict):
+            raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is no Verdict")
+    except CheckError as error:
+        return GradedCheck(check, subject, None, str(error))
+    except Exception as error:
+        return GradedCheck(check, subject, None, f"crashed with {_described(error)}")
+    if check.is_negated:
+        verdict = Verdict(not verdict.passed, verdict.reason, verdict.offset)
+    return GradedCheck(check, subject, verdict)
+
+
+def _described(error: Exception) -> str:
+    """An exception, and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{text} ({Path(frame.filename).name}, line {frame.lineno})"

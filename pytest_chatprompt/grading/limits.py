@@ -1,0 +1,46 @@
+"""Checks of what an answer took: its time, and its tokens.
+
+In: the most that it may take. Out: a verdict with what it took. `table` lists them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.json_data import checked
+from pytest_chatprompt.grading.check import Check, Verdict
+from pytest_chatprompt.providers.response import ProviderResponse
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+class MaxLatencySeconds(Check):
+    """Passes where the answer took no longer; a replayed one took what it took when it was recorded."""
+
+    value: Annotated[float, checked("a number above 0", _is_positive)]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        if response.latency_seconds is None:
+            raise CheckError("it is not known how long the answer took: its provider does not say")
+        return Verdict(response.latency_seconds <= self.value, f"took {response.latency_seconds:.2f} seconds")
+
+
+class MaxOutputTokens(Check):
+    """Passes where the answer has no more tokens, those of thinking included where the API counts them."""
+
+    value: Annotated[
+        int, checked("a whole number, 1 or more", lambda value: _is_positive(value) and isinstance(value, int))
+    ]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        tokens = response.usage.output_tokens
+        if tokens is None:
+            raise CheckError("it is not known how many tokens the answer has: its provider does not say")
+        return Verdict(tokens <= self.value, f"has {tokens} tokens")

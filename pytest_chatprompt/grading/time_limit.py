@@ -1,0 +1,48 @@
+"""A limit of computing time, for patterns whose search could take longer than anybody waits.
+
+In: what is about to be done. Out: `CheckError` if it takes longer than `MAX_SECONDS`. A search for a regular expression
+cannot be stopped from another thread, but it handles signals, as it does for Ctrl-C: so a timer of the process ends it.
+That works in the main thread, where pytest runs tests, on systems that have such a timer: all but Windows.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn
+
+from pytest_chatprompt.errors import CheckError
+
+# Of computing time of this process, however busy the machine is.
+MAX_SECONDS: Final = 10.0
+
+
+@contextmanager
+def limited_time(what: str) -> Iterator[None]:
+    """End what is done in this context after some computing time, as far as this thread and system can.
+
+    Args:
+        what: what takes the time, such as `the regular expression`, for the error.
+
+    Raises:
+        CheckError: the time is over.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: Any) -> NoReturn:
+        raise CheckError(
+            f"{what} takes more than {MAX_SECONDS:g} seconds on this text; write it so that it backtracks less"
+        )
+
+    # The timer of computing time: nobody else's timeout is touched, since those run by the clock.
+    previous = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)

@@ -1,0 +1,113 @@
+"""The checks of one eval item: parsed, graded, and told together.
+
+`case_runner` makes a `CaseChecks` for a case that has checks, hands it what was sent and the answer, and runs fixtures
+and hooks within `told_at_the_end`. `report_hooks` shows what is left in the item's stash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
+from pytest_chatprompt.grading.failure_text import describe_failures
+from pytest_chatprompt.grading.grade import GradedCheck, grade
+from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
+from pytest_chatprompt.grading.sent_data import SentData, sent_data
+from pytest_chatprompt.items.failures import ENDED_EARLY
+from pytest_chatprompt.items.item import EvalItem, failed_checks_key
+from pytest_chatprompt.items.run_reader import run_reader
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+
+
+@dataclass(slots=True)
+class CaseChecks:
+    """The checks of an eval item.
+
+    Args:
+        item: the item.
+        case: the fixture `eval_case`.
+        checks: its checks.
+        graded: those that were graded so far, in order.
+    """
+
+    item: EvalItem
+    case: EvalCase
+    checks: tuple[CaseCheck, ...]
+    graded: list[GradedCheck] = field(default_factory=list)
+
+    @classmethod
+    def parse(cls, item: EvalItem, case: EvalCase) -> CaseChecks:
+        """Parse the checks of a case.
+
+        Raises:
+            EvalFileError: some are not valid.
+        """
+        __tracebackhide__ = True
+        # An item may run again.
+        item.stash[failed_checks_key] = ""
+        # A case made in code has no checks, and is refused here if it does.
+        case = case_in_test(case, find_running_test())
+        return cls(item, case, parse_checks(case, run_reader(item.config)))
+
+    def grade_request(self, exchange: Exchange) -> None:
+        """Grade the checks that look at what is sent."""
+        checks = [check for check in self.checks if check.of == "request"]
+        if checks:
+            self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
+
+    def grade_answer(self, response: ProviderResponse) -> None:
+        """Grade the checks that look at the answer; if there is none, warn that nothing was graded."""
+        checks = [check for check in self.checks if check.of == "answer"]
+        if response.is_awaited:
+            self._grade(checks, response)
+        elif checks:
+            nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
+            self.item.warn(
+                EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
+            )
+
+    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData) -> None:
+        for check in checks:
+            try:
+                graded = grade(check, self.case, subject)
+            except ENDED_EARLY as error:
+                # It would hide what the other checks say.
+                graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")
+            self.graded.append(graded)
+
+    @contextmanager
+    def told_at_the_end(self) -> Iterator[None]:
+        """Raise what the checks say when all else was done; if that fails, add it to the report.
+
+        Raises:
+            CheckFailedError: some do not pass.
+            CheckError: some could not be graded.
+        """
+        __tracebackhide__ = True
+        try:
+            yield
+        except ENDED_EARLY:
+            # Nobody skips a case that has failed already.
+            self._raise_failures()
+            raise
+        except BaseException:
+            self.item.stash[failed_checks_key] = self._text()
+            raise
+        self._raise_failures()
+
+    def _raise_failures(self) -> None:
+        __tracebackhide__ = True
+        text = self._text()
+        if text:
+            is_broken = any(graded.verdict is None for graded in self.graded)
+            raise (CheckError if is_broken else CheckFailedError)(text)
+
+    def _text(self) -> str:
+        """All that does not pass; `""` for nothing."""
+        return "" if all(graded.passed for graded in self.graded) else describe_failures(self.graded, self.case)

@@ -1,0 +1,168 @@
+"""Parsing checks: each mistake at its line and column, offline too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt import EvalCheck, EvalFileError
+from pytest_chatprompt.grading.parsing import parse_checks
+from pytest_chatprompt.grading.table import CHECKS
+from pytest_chatprompt.prompt.file_reader import FileReader
+from tests.conftest import Project
+from tests.grading.conftest import case_with
+
+ALL_TYPES = f"{', '.join(CHECKS)}, and not_... of each"
+MESSAGES = "input_messages: [{role: user, content: hi}]"
+
+
+def parse(project: Project, body: str, head: str = "") -> list[str]:
+    """The errors of the checks of a case."""
+    case = project.case(f"{body}\n{MESSAGES}", head)
+    try:
+        parse_checks(case, FileReader(project.root))
+    except EvalFileError as error:
+        return str(error).splitlines()
+    return []
+
+
+@pytest.mark.parametrize(
+    ("check", "column", "text"),
+    [
+        ("type: contain, value: x", 14, "unknown check type: 'contain'; did you mean 'contains'?"),
+        ("type: not-contain, value: x", 14, "unknown check type: 'not-contain'; did you mean 'contains'?"),
+        ("type: zzz", 14, f"unknown check type: 'zzz'; the types are {ALL_TYPES}"),
+        ("type: latency, value: 2", 14, "unknown check type: 'latency'; here this is 'max_latency_seconds'"),
+        (
+            "type: llm-rubric, value: polite",
+            14,
+            "the check type 'llm-rubric' is not available in this version; "
+            "write a 'python' check, or a hook pytest_chatprompt_response",
+        ),
+        ("type: contains", 7, "missing key 'value'"),
+        ("type: contains, valeu: x, value: y", 24, "unknown key 'valeu'; did you mean 'value'?"),
+        ("type: contains, value: 3", 31, "'value' must be a text, but is the number 3"),
+        ("type: contains, value: [a]", 31, "'value' must be a text, but is a list"),
+        ("type: contains, value: ''", 31, "'value' is empty, and every text contains it"),
+        (
+            "type: equals, value: 3",
+            29,
+            "'value' must be a string, but is the number 3; put it in quotes if you mean text",
+        ),
+        ("type: contains_any, value: a", 35, "'value' must be a list of texts, at least one, but is 'a'"),
+        ("type: contains_any, value: []", 35, "'value' must be a list of texts, at least one, but is a list"),
+        ("type: contains_any, value: [a, 3]", 39, "'value[1]' must be a text that is not empty, but is the number 3"),
+        (
+            "type: regex, value: '(a'",
+            28,
+            "not a valid regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        ("type: regex, value: ''", 28, "'value' is empty, and matches every text"),
+        ("type: regex, value: 3", 28, "'value' must be a regular expression, as a text, but is the number 3"),
+        ("type: is_json, value: 3", 30, "'value' must be a JSON Schema, as a mapping, but is the number 3"),
+        (
+            "type: is_json, value: schema.txt",
+            30,
+            "'value' must be a JSON Schema, or the path of a .json, .yaml or .yml file, but is 'schema.txt'",
+        ),
+        ("type: is_json, value: no.json", 30, "file no.json not found; tried evals/no.json, no.json"),
+        (
+            "type: is_json, value: {properties: {a: {type: txt}}}",
+            54,
+            "not a valid JSON Schema: 'txt' is not valid under any of the given schemas",
+        ),
+        ("type: is_json, value: {pattern: '(a'}", 40, "not a valid JSON Schema: '(a' is not a 'regex'"),
+        ("type: tool_called, value: ''", 34, "'value' is empty"),
+        ("type: tool_called, value: f, arguments: [a]", 48, "'arguments' must be a mapping, but is a list"),
+        ("type: tool_called, value: f, of: request", 41, "'tool_called' looks at answers only; remove 'of'"),
+        (
+            "type: contains, value: a, of: requst",
+            38,
+            "'of' must be answer or request, but is 'requst'; did you mean 'request'?",
+        ),
+        ("type: contains, value: a, of: 3", 38, "'of' must be answer or request, but is 3"),
+        ("type: contains, value: a, of: [request]", 38, "'of' must be answer or request, but is ('request',)"),
+        ("type: max_latency_seconds, value: 0", 42, "'value' must be a number above 0, but is the number 0"),
+        (
+            "type: max_latency_seconds, value: true",
+            42,
+            "'value' must be a number above 0, but is the boolean true (true)",
+        ),
+        ("type: max_output_tokens, value: 2.5", 40, "'value' must be a whole number, 1 or more, but is the number 2.5"),
+        (
+            "type: python, value: os.path",
+            29,
+            "'value' must be a function as 'package.module:function', but is 'os.path'",
+        ),
+        ("type: python, value: 'a:b()'", 29, "'value' must be a function as 'package.module:function', but is 'a:b()'"),
+    ],
+)
+def test_a_mistake_is_told_at_its_place(project: Project, check: str, column: int, text: str) -> None:
+    errors = parse(project, f"checks:\n- {{{check}}}")
+    assert errors == [f"evals/a.eval.yaml:5:{column}: case 'a': {text}"]
+
+
+def test_the_mistakes_of_all_checks_are_told_those_of_the_file_too(project: Project) -> None:
+    assert parse(project, "checks: [{type: b}]", "checks: [{type: a}, {type: regex, value: '*'}]") == [
+        f"evals/a.eval.yaml:1:17: case 'a': unknown check type: 'a'; the types are {ALL_TYPES}",
+        "evals/a.eval.yaml:1:42: case 'a': not a valid regular expression: nothing to repeat at position 0",
+        f"evals/a.eval.yaml:4:21: case 'a': unknown check type: 'b'; the types are {ALL_TYPES}",
+    ]
+
+
+def test_words_of_other_tools_are_the_same_words(project: Project) -> None:
+    body = "checks: [{type: not-icontains-any, value: [a]}, {type: not_is-json}, {type: contains, value: a, x-why: b}]"
+    case = project.case(f"{body}\n{MESSAGES}")
+    negated, plain, third = parse_checks(case, FileReader(project.root))
+    assert (type(negated.check), negated.is_negated, negated.of) == (CHECKS["icontains_any"], True, "answer")
+    assert (type(plain.check), plain.is_negated) == (CHECKS["is_json"], True)
+    assert not third.is_negated
+
+
+def test_a_rendered_value_that_is_wrong_is_told_with_its_row(project: Project) -> None:
+    body = "parametrize: [{id: one, word: ok}, {id: two, word: '('}]\nchecks: [{type: regex, value: '{{ word }}'}]"
+    first, second = project.cases(f"evalcases:\n- id: a\n  {MESSAGES}\n  " + body.replace("\n", "\n  ") + "\n")
+    assert len(parse_checks(first, FileReader(project.root))) == 1
+    with pytest.raises(EvalFileError) as raised:
+        parse_checks(second, FileReader(project.root))
+    assert str(raised.value) == (
+        "evals/a.eval.yaml:5:33: case 'a[two]': not a valid regular expression: missing ), unterminated subpattern at "
+        "position 0 (row at evals/a.eval.yaml:4:38)"
+    )
+
+
+@pytest.mark.parametrize("name", ["schema.json", "schema.yaml"])
+def test_a_schema_in_a_file_is_read_once(project: Project, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(f"evals/{name}", '{"type": "object"}')
+    case = project.case(f"checks: [{{type: is_json, value: ./{name}}}]\n{MESSAGES}")
+    reader = FileReader(project.root)
+    (check,) = parse_checks(case, reader)
+    assert check.check.value == {"type": "object"}  # type: ignore[attr-defined]
+    monkeypatch.setattr("pytest_chatprompt.grading.parsing.parse_data_file", None)
+    assert parse_checks(case, reader) == (check,)
+
+
+def test_a_mistake_in_the_file_of_a_schema_is_told_there(project: Project) -> None:
+    project.write("evals/schema.json", '{\n  "type": "objct"\n}')
+    project.write("evals/list.yaml", "- a\n")
+    assert parse(project, "checks: [{type: is_json, value: schema.json}, {type: is_json, value: list.yaml}]") == [
+        "evals/list.yaml:1:1: 'value' must be a JSON Schema, as a mapping, but is a list",
+        "evals/schema.json:2:11: not a valid JSON Schema: 'objct' is not valid under any of the given schemas",
+    ]
+
+
+def test_a_mistake_in_a_check_made_in_code_is_told_at_the_case() -> None:
+    case = case_with(EvalCheck("contains", {"value": 3}), EvalCheck("contains_any", {"value": ["a", None]}))
+    with pytest.raises(EvalFileError) as raised:
+        parse_checks(case, FileReader(Path("/nowhere")))
+    assert str(raised.value).splitlines() == [
+        "a.eval.yaml:2:5: case 'a': 'value' must be a text, but is the number 3",
+        "a.eval.yaml:2:5: case 'a': 'value[1]' must be a text that is not empty, but is null (None)",
+    ]
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_expression_that_python_warns_of_is_wrong_where_warnings_are_errors(project: Project) -> None:
+    (error,) = parse(project, "checks: [{type: regex, value: '[[a]'}]")
+    assert "not a valid regular expression: Possible nested set at position 1" in error
