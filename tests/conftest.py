@@ -29,6 +29,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 pytest_plugins = [
     "pytester",
+    "tests.installed",
     "tests.server",
     "tests.raw_server",
     "tests.capture.clients.echo_server",
@@ -91,7 +92,12 @@ def _imported_package() -> None:
 
 
 @pytest.fixture
-def pytester(_imported_package: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def pytester(
+    _imported_package: None,
+    _remembered_distributions: None,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> pytest.Pytester:
     """Runs pytest in projects, with no more plugins than the tests need, which each process of a run has to import."""
     # Files of a project may change between two runs of one second: bytecode of them would be taken for the new one.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
