@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import certifi
 import pytest
+from _pytest.config import _prepareconfig
 from hypothesis import settings
 
 import pytest_chatprompt
@@ -36,9 +40,26 @@ pytest_plugins = [
     "tests.providers.agents.fake_agents",
 ]
 
+# What pytest would register in each run within a test; a test that needs one asks for the fixture `use_plugin`.
+UNUSED_PLUGINS = (
+    "hypothesispytest",
+    "anyio",
+    "timeout",
+    "repeat",
+    "xdist.looponfail",
+    "doctest",
+    "faulthandler",
+    "legacypath",
+    "pastebin",
+)
+
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -89,6 +110,24 @@ def _imported_package() -> None:
     """Imports every module of the package: pytester drops after each run in this process what that run imported first."""
     for module in pkgutil.walk_packages(pytest_chatprompt.__path__, "pytest_chatprompt."):
         import_module(module.name)
+    # A full collection of garbage would go through all that is imported, every few runs.
+    gc.collect()
+    gc.freeze()
+
+
+def unmeasured(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, whose coverage is not measured, since measuring doubles its time."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        trace = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.settrace(trace)
+
+    return call
 
 
 @pytest.fixture
@@ -101,8 +140,21 @@ def pytester(
     """Runs pytest in projects, with no more plugins than the tests need, which each process of a run has to import."""
     # Files of a project may change between two runs of one second: bytecode of them would be taken for the new one.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in UNUSED_PLUGINS))
+    # It looks at each attribute of each plugin, in each run; the run that these tests are in warns as well.
+    monkeypatch.setattr("_pytest.fixtures.FixtureManager._check_for_wrapped_fixture", lambda *_: None, raising=False)
+    monkeypatch.setattr("_pytest.config._prepareconfig", unmeasured(_prepareconfig))
     return pytester
+
+
+@pytest.fixture
+def use_plugin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets runs of pytest in the test have one of the plugins that the others do without, such as `timeout`."""
+
+    def use(name: str) -> None:
+        monkeypatch.setenv("PYTEST_ADDOPTS", f"{os.environ['PYTEST_ADDOPTS']} -p {name}")
+
+    return use
 
 
 @pytest.fixture(scope="session", autouse=True)

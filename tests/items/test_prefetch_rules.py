@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.items.conftest import MakeLiveProject, case_ids, eval_file
@@ -195,7 +197,10 @@ def test_a_request_of_a_case_that_an_installed_plugin_skips_is_ended(
 # --- parameters and fixtures of single items
 
 
-def test_the_runs_of_pytest_repeat_are_sent_together(live_project: MakeLiveProject, server: Server) -> None:
+def test_the_runs_of_pytest_repeat_are_sent_together(
+    live_project: MakeLiveProject, server: Server, use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("repeat")
     server.gather(6)
     result = live_project(2)("--chatprompt-live", "--count", "3")
     result.assert_outcomes(passed=6)
