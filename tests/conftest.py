@@ -18,6 +18,8 @@ import certifi
 import pytest
 from _pytest.config import _prepareconfig
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 import pytest_chatprompt
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -55,7 +57,12 @@ UNUSED_PLUGINS = (
 
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+profile = os.environ.get("HYPOTHESIS_PROFILE", "fast")
+settings.load_profile(profile)
+if profile == "fast":
+    # Else hypothesis tries what literals stand in the modules that are imported so far. To read them takes seconds on
+    # a fresh clone, and the examples change with each literal and with the order of the tests; `make fuzz` does it.
+    providers._get_local_constants = Constants
 
 
 P = ParamSpec("P")

@@ -312,6 +312,27 @@ class TestUnit(unittest.TestCase):
     result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"])
 
 
+def test_a_refusal_is_shown_beside_a_failure_that_is_only_a_text(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import httpx, pytest
+
+def test_it(eval_api):
+    try:
+        httpx.get("https://elsewhere.example/")
+    finally:
+        pytest.fail("no answer", pytrace=False)
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["no answer", "*- eval_api -*", "nothing answers GET https://elsewhere.example/ offline; *"]
+    )
+
+
 def test_an_error_of_a_child_process_after_the_test_is_an_error_of_its_tear_down(own: Run) -> None:
     own.write(
         {
