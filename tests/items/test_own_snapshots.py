@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,9 +124,8 @@ def anyio_backend():
 """
 
 
-def test_each_test_has_files_of_its_own(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    # With the plugin anyio, which runs of pytest within tests do without.
-    monkeypatch.delenv("PYTEST_ADDOPTS")
+def test_each_test_has_files_of_its_own(own: Run, use_plugin: Callable[[str], None]) -> None:
+    use_plugin("anyio")
     own.write({"test_it.py": NAMES})
     own.update().assert_outcomes(passed=7)
     names = [Path(name).name for name in own.snapshots()]
