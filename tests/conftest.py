@@ -18,6 +18,7 @@ import certifi
 import pytest
 from _pytest.config import _prepareconfig
 from hypothesis import settings
+from hypothesis.internal.charmap import intervals_from_codec
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
@@ -135,6 +136,11 @@ def unmeasured(function: Callable[P, T]) -> Callable[P, T]:
             sys.settrace(trace)
 
     return call
+
+
+def pytest_collection_finish() -> None:
+    """Hypothesis looks at each character of Unicode once for each fresh clone; that takes long where it is measured."""
+    unmeasured(intervals_from_codec)("utf-8")
 
 
 @pytest.fixture
