@@ -165,7 +165,9 @@ def use_plugin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Lets runs of pytest in the test have one of the plugins that the others do without, such as `timeout`."""
 
     def use(name: str) -> None:
-        monkeypatch.setenv("PYTEST_ADDOPTS", f"{os.environ['PYTEST_ADDOPTS']} -p {name}")
+        assert f"-p no:{name}" in os.environ["PYTEST_ADDOPTS"]
+        # With `-p doctest` behind `-p no:doctest` pytest adds the options of the plugin twice, and fails.
+        monkeypatch.setenv("PYTEST_ADDOPTS", os.environ["PYTEST_ADDOPTS"].replace(f"-p no:{name}", ""))
 
     return use
 
