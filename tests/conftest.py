@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import re
@@ -9,12 +10,18 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import certifi
 import pytest
+from _pytest.config import _prepareconfig
 from hypothesis import settings
+from hypothesis.internal.charmap import intervals_from_codec
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 import pytest_chatprompt
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -42,15 +49,38 @@ for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(
 pytest_plugins = [
     "pytester",
     "tests.git_repository",
+    "tests.installed",
     "tests.server",
     "tests.raw_server",
     "tests.capture.clients.echo_server",
     "tests.providers.agents.fake_agents",
 ]
 
+# What pytest would register in each run within a test; a test that needs one asks for the fixture `use_plugin`.
+UNUSED_PLUGINS = (
+    "hypothesispytest",
+    "anyio",
+    "timeout",
+    "repeat",
+    "xdist.looponfail",
+    "doctest",
+    "faulthandler",
+    "legacypath",
+    "pastebin",
+)
+
 settings.register_profile("fast", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=5000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+profile = os.environ.get("HYPOTHESIS_PROFILE", "fast")
+settings.load_profile(profile)
+if profile == "fast":
+    # Else hypothesis tries what literals stand in the modules that are imported so far. To read them takes seconds on
+    # a fresh clone, and the examples change with each literal and with the order of the tests; `make fuzz` does it.
+    providers._get_local_constants = Constants
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -126,15 +156,58 @@ def _imported_package() -> None:
     """Imports every module of the package: pytester drops after each run in this process what that run imported first."""
     for module in pkgutil.walk_packages(pytest_chatprompt.__path__, "pytest_chatprompt."):
         import_module(module.name)
+    # A full collection of garbage would go through all that is imported, every few runs.
+    gc.collect()
+    gc.freeze()
+
+
+def unmeasured(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, whose coverage is not measured, since measuring doubles its time."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        trace = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.settrace(trace)
+
+    return call
+
+
+def pytest_collection_finish() -> None:
+    """Hypothesis looks at each character of Unicode once for each fresh clone; that takes long where it is measured."""
+    unmeasured(intervals_from_codec)("utf-8")
 
 
 @pytest.fixture
-def pytester(_imported_package: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def pytester(
+    _imported_package: None,
+    _remembered_distributions: None,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> pytest.Pytester:
     """Runs pytest in projects, with no more plugins than the tests need, which each process of a run has to import."""
     # Files of a project may change between two runs of one second: bytecode of them would be taken for the new one.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in UNUSED_PLUGINS))
+    # It looks at each attribute of each plugin, in each run; the run that these tests are in warns as well.
+    monkeypatch.setattr("_pytest.fixtures.FixtureManager._check_for_wrapped_fixture", lambda *_: None, raising=False)
+    monkeypatch.setattr("_pytest.config._prepareconfig", unmeasured(_prepareconfig))
     return pytester
+
+
+@pytest.fixture
+def use_plugin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets runs of pytest in the test have one of the plugins that the others do without, such as `timeout`."""
+
+    def use(name: str) -> None:
+        assert f"-p no:{name}" in os.environ["PYTEST_ADDOPTS"]
+        # With `-p doctest` behind `-p no:doctest` pytest adds the options of the plugin twice, and fails.
+        monkeypatch.setenv("PYTEST_ADDOPTS", os.environ["PYTEST_ADDOPTS"].replace(f"-p no:{name}", ""))
+
+    return use
 
 
 @pytest.fixture(scope="session", autouse=True)

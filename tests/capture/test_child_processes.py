@@ -134,3 +134,9 @@ def test_errors_stay_when_it_is_closed() -> None:
         assert httpx.post(f"{children.url}/openai/v1/chat/completions", json=BODY).status_code == 404
     children.close()
     assert list(map(str, children.errors)) == ["'mine'"]
+
+
+def test_a_closed_server_sends_nothing_on() -> None:
+    children = ChildProcesses(lambda _: None, is_live=True)
+    with pytest.raises(CaptureError, match="the server that the child process sent to is closed"):
+        children.send(httpx.Request("GET", "https://api.openai.com/v1/models"))

@@ -312,6 +312,32 @@ class TestUnit(unittest.TestCase):
     result.stdout.fnmatch_lines(["nothing answers GET https://elsewhere.example/ offline; *"])
 
 
+def test_a_refusal_is_shown_beside_failures_without_a_traceback(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import httpx, pytest
+
+def test_text(eval_api):
+    try:
+        httpx.get("https://elsewhere.example/")
+    finally:
+        pytest.fail("no answer", pytrace=False)
+
+def test_fixture(eval_api, request):
+    try:
+        httpx.get("https://elsewhere.example/")
+    finally:
+        request.getfixturevalue("missing")
+"""
+        }
+    )
+    result = own()
+    result.assert_outcomes(failed=2)
+    shown = ["*- eval_api -*", "nothing answers GET https://elsewhere.example/ offline; *"]
+    result.stdout.fnmatch_lines(["no answer", *shown, "E       fixture 'missing' not found", *shown])
+
+
 def test_an_error_of_a_child_process_after_the_test_is_an_error_of_its_tear_down(own: Run) -> None:
     own.write(
         {

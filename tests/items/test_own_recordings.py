@@ -212,6 +212,30 @@ def test_a_request_after_the_first_real_reply_may_differ(own: Run, server: Serve
     result.stdout.fnmatch_lines(["-*content: one", "+*content: two"])
 
 
+TWO_REQUESTS = """
+import app
+
+def test_two(eval_api, eval_snapshot):
+    app.ask("one")
+    app.ask("two")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+def test_requests_after_the_first_real_reply_are_compared_with_the_snapshot_if_there_is_one(
+    own: Run, server: Server
+) -> None:
+    own.write({"test_it.py": TWO_REQUESTS})
+    result = own(*LIVE)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*There is no __snapshots__/test_it/test_two.yaml."])
+    own.update()
+    result = own(*LIVE)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("After the first real reply*")
+    assert server.last_contents == ["one", "two"] * 2
+
+
 def test_an_update_in_a_live_run_keeps_what_a_real_reply_may_have_changed(own: Run) -> None:
     own.write({"test_it.py": LOOP})
     own.update()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,10 +101,9 @@ def contents(run: Run, name: str) -> list[str]:
 
 
 def test_async_tests_classes_unittest_and_parameters_have_one_snapshot_each(
-    own: Run, monkeypatch: pytest.MonkeyPatch
+    own: Run, use_plugin: Callable[[str], None]
 ) -> None:
-    # With the plugin anyio, which runs of pytest within tests do without.
-    monkeypatch.delenv("PYTEST_ADDOPTS")
+    use_plugin("anyio")
     own.write({"test_it.py": KINDS})
     own.update().assert_outcomes(passed=7)
     names = [Path(name).stem for name in own.snapshots()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -122,9 +124,8 @@ def anyio_backend():
 """
 
 
-def test_each_test_has_files_of_its_own(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    # With the plugin anyio, which runs of pytest within tests do without.
-    monkeypatch.delenv("PYTEST_ADDOPTS")
+def test_each_test_has_files_of_its_own(own: Run, use_plugin: Callable[[str], None]) -> None:
+    use_plugin("anyio")
     own.write({"test_it.py": NAMES})
     own.update().assert_outcomes(passed=7)
     names = [Path(name).name for name in own.snapshots()]
@@ -266,6 +267,7 @@ def test_defaults_and_errors_of_an_assertion(own: Run) -> None:
     own.write(
         {
             "test_it.py": """
+from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.filters import props
 
 import app
@@ -281,6 +283,10 @@ def test_matcher(eval_snapshot):
 def test_extension(snapshot):
     assert {"a": 1} == snapshot.use_extension(ChatPromptSnapshotExtension)
 
+def test_other_extension(eval_api, eval_snapshot):
+    app.ask("hi")
+    assert eval_api.sent == eval_snapshot.with_defaults(extension_class=JSONSnapshotExtension)
+
 def test_folder(eval_snapshot):
     assert 1 == eval_snapshot
 
@@ -291,10 +297,12 @@ def test_value(eval_snapshot):
         }
     )
     result = own("--snapshot-update")
-    result.assert_outcomes(passed=3, failed=2)
+    result.assert_outcomes(passed=4, failed=2)
     result.stdout.fnmatch_lines(["*the snapshot __snapshots__/test_it/test_folder.yaml is a folder; remove it, *"])
     result.stdout.fnmatch_lines(["*a snapshot cannot hold object*"])
     assert "model" not in own.snapshot("__snapshots__/test_it/test_defaults.yaml")["requests"][0]["request"]
     assert own.snapshot("__snapshots__/test_it/test_matcher.yaml") == {"a": ["<n>", "x"]}
     assert own.snapshot("__snapshots__/test_it/test_extension.yaml") == {"a": 1}
-    own("-k", "not folder and not value").assert_outcomes(passed=3)
+    written = json.loads((own.path / "__snapshots__/test_it/test_other_extension.json").read_text())
+    assert [request["endpoint"] for request in written["requests"]] == ["POST /v1/chat/completions"]
+    own("-k", "not folder and not value").assert_outcomes(passed=4)

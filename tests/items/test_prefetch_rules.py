@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.items.conftest import MakeLiveProject, case_ids, eval_file
@@ -195,7 +197,10 @@ def test_a_request_of_a_case_that_an_installed_plugin_skips_is_ended(
 # --- parameters and fixtures of single items
 
 
-def test_the_runs_of_pytest_repeat_are_sent_together(live_project: MakeLiveProject, server: Server) -> None:
+def test_the_runs_of_pytest_repeat_are_sent_together(
+    live_project: MakeLiveProject, server: Server, use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("repeat")
     server.gather(6)
     result = live_project(2)("--chatprompt-live", "--count", "3")
     result.assert_outcomes(passed=6)
@@ -247,6 +252,18 @@ def test_a_case_is_not_sent_before_the_session_fixtures_of_its_folder_have_run(
     run.write(files)
     run("a.eval.yaml", "b", "c.eval.yaml", "--chatprompt-live").assert_outcomes(**outcomes)
     assert sorted(server.last_contents) == ["c0", "c1", "c2", "d0"]
+
+
+def test_a_case_is_not_sent_ahead_if_a_session_fixture_of_its_folder_has_failed(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    body = "raise OSError('no database')"
+    files = {"b/conftest.py": SESSION_FIXTURE.format(body=body), "b/b.eval.yaml": eval_file(["b0", "b1"])}
+    run = live_project(1)
+    run.write(files)
+    result = run("b/b.eval.yaml::b0", "a.eval.yaml", "b/b.eval.yaml::b1", "--chatprompt-live")
+    result.assert_outcomes(passed=1, errors=2)
+    assert server.last_contents == ["c0"]
 
 
 def test_after_the_session_fixtures_of_a_folder_its_cases_are_sent_together(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -132,8 +133,9 @@ def test_fails_in_teardown(leaking):
 
 
 @pytest.fixture
-def leaking(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def leaking(run: Run, use_plugin: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Run:
     """A project with an eval file, Python tests that leak a key in many ways, and the key in the environment."""
+    use_plugin("doctest")
     monkeypatch.setenv("APP_API_KEY", KEY)
     run.write(
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import yaml
 
@@ -391,7 +393,8 @@ def test_an_update_deletes_the_temporary_files_of_killed_runs(run: Run) -> None:
     assert not stale.exists()
 
 
-def test_repeated_runs_of_a_case_compare_with_one_snapshot(run: Run) -> None:
+def test_repeated_runs_of_a_case_compare_with_one_snapshot(run: Run, use_plugin: Callable[[str], None]) -> None:
+    use_plugin("repeat")
     run.write({"a.eval.yaml": HELLO.replace("id: hello", "id: Hello")})
     run.update()
     run("--count", "3").assert_outcomes(passed=3)
@@ -399,7 +402,10 @@ def test_repeated_runs_of_a_case_compare_with_one_snapshot(run: Run) -> None:
     assert run.snapshots() == ["__snapshots__/a.eval/Hello[openai].yaml"]
 
 
-def test_repeated_runs_of_a_parametrized_case_compare_with_the_snapshot_of_its_parameter(run: Run) -> None:
+def test_repeated_runs_of_a_parametrized_case_compare_with_the_snapshot_of_its_parameter(
+    run: Run, use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("repeat")
     conftest = """
 import pytest
 

@@ -301,8 +301,12 @@ def openai_provider():
 
 @pytest.mark.parametrize("conftest", ["", OWN_PROVIDER], ids=["a built-in provider", "a provider of your own"])
 def test_a_timeout_of_a_test_ends_its_request(
-    hanging_project: tuple[Run, threading.Event], raw_server: RawServer, conftest: str
+    hanging_project: tuple[Run, threading.Event],
+    raw_server: RawServer,
+    conftest: str,
+    use_plugin: Callable[[str], None],
 ) -> None:
+    use_plugin("timeout")
     run, closed = hanging_project
     run.append("conftest.py", conftest.format(url=raw_server.url))
     run.update()
@@ -312,7 +316,10 @@ def test_a_timeout_of_a_test_ends_its_request(
     assert closed.wait(40)
 
 
-def test_a_timeout_that_ends_the_process_ends_the_request(hanging_project: tuple[Run, threading.Event]) -> None:
+def test_a_timeout_that_ends_the_process_ends_the_request(
+    hanging_project: tuple[Run, threading.Event], use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("timeout")
     run, closed = hanging_project
     with pytest_process(run, "--timeout=3", "--timeout-method=thread") as process:
         process.communicate(timeout=50)
@@ -335,8 +342,13 @@ def test_a_timeout_that_ends_the_process_ends_the_request(hanging_project: tuple
     ],
 )
 def test_a_provider_of_your_own_is_not_sent_ahead_if_tests_have_a_timeout(
-    live_project: MakeLiveProject, server: Server, arguments: list[str], files: dict[str, str]
+    live_project: MakeLiveProject,
+    server: Server,
+    arguments: list[str],
+    files: dict[str, str],
+    use_plugin: Callable[[str], None],
 ) -> None:
+    use_plugin("timeout")
     run = live_project(3, conftest=OWN_PROVIDER.format(url=server.url) + files.get("conftest.py", ""))
     result = run("--chatprompt-live", *arguments)
     result.assert_outcomes(passed=3)

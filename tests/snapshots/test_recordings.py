@@ -208,7 +208,7 @@ def test_a_recording_that_python_cannot_load_for_its_depth_is_an_error(
     # The loader in C goes deeper.
     monkeypatch.setattr(recordings, "_Loader", yaml.SafeLoader)
     path.parent.mkdir()
-    path.write_text("[" * 2000 + "]" * 2000)
+    path.write_text("[" * 600 + "]" * 600)
     with pytest.raises(ReplayError, match="it is nested too deeply"):
         load_recording(path, path.parent)
 
