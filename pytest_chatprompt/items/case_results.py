@@ -149,12 +149,16 @@ def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotR
 
 
 def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
+    # What reads requests loads all APIs.
+    from pytest_chatprompt.items.change_costs import change_cost  # noqa: PLC0415
+
     stored, sent = comparison.stored, comparison.sent
     keeps = item.config.stash.get(all_results_key, False)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",
         difference=comparison.difference,
+        cost=None if stored is None else change_cost(_data(stored), _data(sent)),
         stored_sha256=None if stored is None else data_sha256(stored),
         sent_sha256=data_sha256(sent),
         renamed_from=renamed_from,
