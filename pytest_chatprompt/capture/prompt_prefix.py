@@ -97,7 +97,7 @@ def _target(sent: SentRequest) -> str:
 
 
 def prompt_keys(sent: SentRequest) -> Sequence[str]:
-    """The keys of a body that hold the prompt, in the order in which the model reads them; all if it is of no known API.
+    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API.
 
     Args:
         sent: the request.

@@ -86,7 +86,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     result = _case_result(item, report)
     if result.snapshot is not None and result.difference.changes:
         _set_message(report, summary_line(result.difference.changes))
-        result = result.model_copy(update={"error": _error(report)})
+        result = result.model_copy(update={"error": _error(item, report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
 
@@ -101,7 +101,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "path": shown_path(Path(path), item.config.rootpath),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
-        "error": _error(report) if report.failed else None,
+        "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
         return CaseResult(**common, requests=_requests_of_test(item), snapshot=_snapshot_of_test(item, report))
@@ -187,11 +187,12 @@ def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseR
     )
 
 
-def _error(report: pytest.TestReport) -> ErrorResult:
+def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
-    return ErrorResult(message=crash.message.partition("\n")[0], path=crash.path, line=crash.lineno)
+    path = shown_path(Path(crash.path), item.config.rootpath)
+    return ErrorResult(message=crash.message.partition("\n")[0], path=path, line=crash.lineno)
 
 
 def _set_message(report: pytest.TestReport, message: str) -> None:

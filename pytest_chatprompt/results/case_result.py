@@ -75,7 +75,7 @@ class ErrorResult(_Record):
 
     Args:
         message: in one line.
-        path: the file that it is about, as pytest shows it; `""` if it is about none.
+        path: the file that it is about, relative to pytest's root folder; `""` if it is about none.
         line: 1-based; 0 if it is about none.
     """
 
