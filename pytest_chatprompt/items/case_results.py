@@ -16,6 +16,7 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import MaskError
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import last_assertion
@@ -127,10 +128,20 @@ def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
 
 
 def _requests_of_test(item: pytest.Item) -> tuple[Any, ...]:
+    return tuple((_sent_by_test(item) or {"requests": ()})["requests"])
+
+
+def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
+    """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
     capture = OwnCodeCapture.of(item)
-    if capture is None or not item.config.stash.get(all_results_key, False):
-        return ()
-    return tuple(asserted_data(capture.api.sent, item.config.rootpath)["requests"])
+    if capture is None or capture.masks is None:
+        return None
+    try:
+        sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
+    except MaskError:
+        # A replacement that does not fit its match: a comparison with a snapshot says so.
+        return None
+    return sent
 
 
 def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:
@@ -143,9 +154,7 @@ def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotR
         comparison = assertion.failed_comparison()
         is_reason = comparison is not None and path in report.longreprtext
         return _failed_snapshot(item, comparison, None) if comparison is not None and is_reason else None
-    capture = OwnCodeCapture.of(item)
-    sent = None if capture is None else asserted_data(capture.api.sent, item.config.rootpath)
-    return SnapshotResult(path=path, state="same", sent=sent)
+    return SnapshotResult(path=path, state="same", sent=_sent_by_test(item))
 
 
 def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
