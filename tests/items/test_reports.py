@@ -80,7 +80,9 @@ def test_the_report_tells_what_each_test_did(project: Run, arguments: list[str])
 
 def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:
     run.write({"test_it.py": "def test_it(): pass\n"})
-    run("--chatprompt-report", "a.json", "--chatprompt-report", "b.json").assert_outcomes(passed=1)
+    reports = [word for name in ("a.json", "b.json", "c.md") for word in ("--chatprompt-report", name)]
+    run(*reports).assert_outcomes(passed=1)
+    assert (run.path / "c.md").read_text(encoding="utf-8").startswith("## No snapshot differs")
     assert results(run, "a.json") == results(run, "b.json") == {}
 
 
