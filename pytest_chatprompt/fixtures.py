@@ -231,6 +231,10 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
         note_sent = partial(session.own_snapshots().note_sent, place) if updates else None
     capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
+    if options.reports or options.show:
+        from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
+
+        capture.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()
     return capture.api

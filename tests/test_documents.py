@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -466,6 +468,24 @@ evalcases:
 """
 
 
+def test_the_review_of_a_change_is_what_happens(run: Run) -> None:
+    page = PAGES["docs/review.md"]
+    (eval_file,) = blocks("docs/review.md", "yaml")
+    failures, shown = blocks("docs/review.md", "")
+    comment = page.partition("\n~~~\n")[2].partition("~~~\n")[0]
+    run.write({"support.eval.yaml": eval_file})
+    run.update()
+    run.write({"support.eval.yaml": eval_file.replace("14 days", "30 days, and you pay no postage")})
+    output = run().stdout.str().replace("pytest -p no:cacheprovider", "pytest")
+    assert failures in output + "\n"
+    command, option = quoted(page[page.index("After the change above") :])[0], "--chatprompt-report"
+    assert shown in run(*shlex.split(command)[1:]).stdout.str() + "\n"
+    run("-q", option, "review.md", option, "review.json")
+    written = (run.path / "review.md").read_text(encoding="utf-8")
+    assert written.replace("pytest -p no:cacheprovider", "pytest") == comment
+    assert json.loads((run.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
+
+
 def test_the_table_of_adjustments_is_what_happens(run: Run) -> None:
     run.write({"a.eval.yaml": f"provider: [openai, anthropic]{ADJUSTED}", "a.md": "x"})
     run.update("-W", "ignore")
@@ -550,6 +570,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "docs/live.md": 1,
         "docs/own-code.md": 8,
         "docs/providers.md": 7,
+        "docs/review.md": 1,
         "docs/snapshots.md": 3,
     }
     # What else there is has a test of its own.
@@ -566,6 +587,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/recordings.md", "yaml"): 1,
+        ("docs/review.md", "yaml"): 1,
         ("docs/security.md", "ini"): 1,
         ("docs/snapshots.md", "yaml"): 1,
     }

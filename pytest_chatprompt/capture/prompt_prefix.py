@@ -15,8 +15,8 @@ from pytest_chatprompt.capture.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 # They tell the API what to keep, and the model nothing: of Anthropic within a block, of Bedrock a block of its own.
-_CACHE_KEY: Final = "cache_control"
-_CACHE_BLOCK: Final = "cachePoint"
+CACHE_KEY: Final = "cache_control"
+CACHE_BLOCK: Final = "cachePoint"
 # What the path of Gemini's and Bedrock's APIs does with the model.
 _METHOD: Final = re.compile(r":\w+$|/converse(-stream)?$")
 
@@ -77,7 +77,7 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
 def _part(one: SentRequest, other: SentRequest, *, must_go_on: bool) -> str | None:
     if _target(one) != _target(other):
         return "endpoint"
-    keys = _prompt_keys(one)
+    keys = prompt_keys(one)
     bodies = [sent.body if isinstance(sent.body, Mapping) else {} for sent in (one, other)]
     for key in keys:
         left, right = (body.get(key) for body in bodies)
@@ -96,12 +96,17 @@ def _target(sent: SentRequest) -> str:
     return _METHOD.sub("", sent.endpoint.partition("?")[0])
 
 
-def _prompt_keys(sent: SentRequest) -> Sequence[str]:
+def prompt_keys(sent: SentRequest) -> Sequence[str]:
+    """The keys of a body that hold the prompt, in the order in which the model reads them; all of an unknown API.
+
+    Args:
+        sent: the request.
+    """
     method, _, target = sent.endpoint.partition(" ")
     api = find_api(method, target.partition("?")[0])
     if api is not None:
         return api.prompt_keys
-    return sorted(sent.body) if isinstance(sent.body, Mapping) else ()
+    return sorted(sent.body, key=str) if isinstance(sent.body, Mapping) else ()
 
 
 def _differences(one: Any, other: Any, place: _Place) -> Iterator[_Place]:
@@ -145,7 +150,7 @@ def _goes_on(value: Any, longer: Any) -> bool:
 
 
 def _keys(mapping: Mapping[str, Any]) -> set[str]:
-    return {key for key in mapping if key != _CACHE_KEY}
+    return {key for key in mapping if key != CACHE_KEY}
 
 
 def _items(values: list[Any]) -> list[tuple[int, Any]]:
@@ -153,12 +158,13 @@ def _items(values: list[Any]) -> list[tuple[int, Any]]:
     return [
         (index, item)
         for index, item in enumerate(values)
-        if not (isinstance(item, Mapping) and item.keys() == {_CACHE_BLOCK})
+        if not (isinstance(item, Mapping) and item.keys() == {CACHE_BLOCK})
     ]
 
 
 def _reading_order(key: str) -> tuple[bool, str]:
-    return key not in _FIRST_KEYS, key
+    # A stored body may have been edited by hand, so that a key of it is read as a number.
+    return key not in _FIRST_KEYS, str(key)
 
 
 def _shown(place: _Place) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import MaskError
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import last_assertion
@@ -96,7 +97,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         # Pytest's short summary shows it, and JUnit's XML.
         representation: Any = report.longrepr
         representation.reprcrash.message = redactor.redact(_message(item, snapshot))
-        result = result.model_copy(update={"error": _error(report)})
+        result = result.model_copy(update={"error": _error(item, report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
 
@@ -110,7 +111,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "path": shown_path(Path(path), item.config.rootpath),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
-        "error": _error(report) if report.failed else None,
+        "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
         return CaseResult(**common, requests=_requests_of_test(item), snapshot=_snapshot_of_test(item, report))
@@ -154,10 +155,20 @@ def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
 
 
 def _requests_of_test(item: pytest.Item) -> tuple[Any, ...]:
+    return tuple((_sent_by_test(item) or {"requests": ()})["requests"])
+
+
+def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
+    """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
     capture = OwnCodeCapture.of(item)
-    if capture is None or not item.config.stash.get(all_results_key, False):
-        return ()
-    return tuple(asserted_data(capture.api.sent, item.config.rootpath)["requests"])
+    if capture is None or capture.masks is None:
+        return None
+    try:
+        sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
+    except MaskError:
+        # A replacement that does not fit its match: a comparison with a snapshot says so.
+        return None
+    return sent
 
 
 def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:
@@ -171,18 +182,20 @@ def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotR
         return _failed_snapshot(item, comparison, None)
     if report.failed:
         return None
-    capture = OwnCodeCapture.of(item)
-    sent = None if capture is None else asserted_data(capture.api.sent, item.config.rootpath)
-    return SnapshotResult(path=path, state="same", sent=sent)
+    return SnapshotResult(path=path, state="same", sent=_sent_by_test(item))
 
 
 def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
+    # What reads requests loads all APIs.
+    from pytest_chatprompt.items.change_costs import change_cost  # noqa: PLC0415
+
     stored, sent = comparison.stored, comparison.sent
     keeps = item.config.stash.get(all_results_key, False)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",
         difference=comparison.difference,
+        cost=None if stored is None else change_cost(_data(stored), _data(sent)),
         stored_sha256=None if stored is None else data_sha256(stored),
         sent_sha256=data_sha256(sent),
         renamed_from=renamed_from,
@@ -211,8 +224,9 @@ def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseR
     )
 
 
-def _error(report: pytest.TestReport) -> ErrorResult:
+def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
-    return ErrorResult(message=crash.message.partition("\n")[0], path=crash.path, line=crash.lineno)
+    path = shown_path(Path(crash.path), item.config.rootpath)
+    return ErrorResult(message=crash.message.partition("\n")[0], path=path, line=crash.lineno)

@@ -17,6 +17,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
+from pytest_chatprompt.wording import shown_path
 
 RESPONSE_FIXTURE: Final = "eval_response"
 MASKS_FIXTURE: Final = "eval_masks"
@@ -96,14 +97,23 @@ class EvalItem(pytest.Function):
         path = self.case.origin.shown_path
         return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.full_id))
 
+    def line_of(self, error: Exception) -> int:
+        """The 1-based line of the eval file that an error is about, else that of the case."""
+        if isinstance(error, EvalFileError):
+            first = error.diagnostics[0]
+            # A row or an attached file has lines of its own.
+            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.line
+        position = self._position_of(error)
+        return self.line if position is None else position.line
+
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
         error = excinfo.value
         if not isinstance(error, OWN_ERRORS) or self.config.getoption("fulltrace", False):
             return super().repr_failure(excinfo, *args, **kwargs)
         representation: Any = super().repr_failure(text_failure(self.with_position(error)))
-        # The position of the case, not of the `raise`: `--tb=line`, JUnit and CI annotations show it.
-        representation.reprcrash.path, representation.reprcrash.lineno = str(self.path), self.line
+        # The position in the eval file, not of the `raise`: `--tb=line` and reports show it.
+        representation.reprcrash.path, representation.reprcrash.lineno = str(self.path), self.line_of(error)
         representation.reprcrash.message = first_line(error)
         return representation
 

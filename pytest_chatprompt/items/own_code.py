@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.capture.sent_request import SentRequest
+    from pytest_chatprompt.snapshots.masks import Masks
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
@@ -43,6 +44,7 @@ class OwnCodeCapture:
 
     Attributes:
         has_passed: whether the call phase of the test has passed.
+        masks: for what reports show of its requests; `None` in a run without reports.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class OwnCodeCapture:
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
         self.api.recording = None if place is None else place.open()
         self.has_passed = False
+        self.masks: Masks | None = None
         self._place = place
         self._note_sent = note_sent
         self._item = item

@@ -44,6 +44,7 @@ _FRAMEWORK_FOLDERS: Final = tuple(
     f"{Path(file).parent}{os.sep}"
     for file in (inspect.getfile(pytest.Function), str(pluggy.__file__), str(pytest_chatprompt.__file__))
 )
+_PACKAGE_FOLDER: Final = _FRAMEWORK_FOLDERS[-1]
 # Between this package's code and its error there may be that of the HTTP client.
 _INSTALLED_FOLDERS: Final = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib"))
 
@@ -71,6 +72,7 @@ class ReportHooks:
             capture = OwnCodeCapture.of(item)
             report = (yield) if capture is None else (yield from _report_own_code(capture, call))
             self._show_text_only(item, call, report)
+            _place_at_test(item, report)
             _add_comparison(item, report)
             if capture is not None or has_assertions(item):
                 self._add_result(item, report)
@@ -80,6 +82,7 @@ class ReportHooks:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
         report = yield from self._report(item, call)
         _add_checks(item, report)
+        _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
             # It is not the case that failed. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
@@ -122,6 +125,10 @@ class ReportHooks:
         if report.failed and call.when != "call":
             # In the call phase pytest asks the item by itself.
             report.longrepr = item.repr_failure(call.excinfo)
+        if report.failed and isinstance(error, Exception):
+            # Plugins annotate this line of the file, and it is that of JUnit's XML.
+            path, _, name = report.location
+            report.location = path, item.line_of(error) - 1, name
         return report
 
 
@@ -147,6 +154,14 @@ def _report_own_code(
     if call.when == "call":
         capture.has_passed = report.passed
     return report
+
+
+def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Give a failure that was raised in this package the position of the test: `--tb=line` and reports show it."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and crash.path.startswith(_PACKAGE_FOLDER):
+        path, line, _ = item.reportinfo()
+        crash.path, crash.lineno = str(path), (line or 0) + 1
 
 
 def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange, distinct_changes, renamed_cases
 from pytest_chatprompt.results.case_result import CaseResult, Outcome
 from pytest_chatprompt.results.run_results import RunResults
@@ -148,6 +149,7 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
     places = ", ".join(f"{_code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
     names = [_code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
     hidden = len(distinct.results) - len(names)
+    cost = cost_line(distinct.results, _code)
     cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
@@ -159,6 +161,7 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
             "",
             f"In {places}.",
             "",
+            *([f"What is sent: {cost}.", ""] if cost else []),
             f"Snapshots: {cases}.",
             "",
             "</details>",

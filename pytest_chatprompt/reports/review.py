@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import Content, DistinctChange, distinct_changes, renamed_cases
 from pytest_chatprompt.reports.marked_lines import MarkedLine, marked_lines
 from pytest_chatprompt.results.case_result import CaseResult
@@ -147,6 +148,9 @@ class Review:
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
         yield ((f"   {shown}{f' and {hidden} more places' if hidden else ''}", ""),)
+        cost = cost_line(distinct.results)
+        if cost:
+            yield ((f"   {cost}", ""),)
         change = distinct.change
         lines = [f"- {visible_line(line)}" for line in change.removed] + [
             f"+ {visible_line(line)}" for line in change.added

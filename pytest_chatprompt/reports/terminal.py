@@ -19,6 +19,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.marked_lines import MarkedLine, Style
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.results.case_result import CaseResult
@@ -59,6 +60,8 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
     config.pluginmanager.register(failures, "chatprompt-review-failures")
     if len(differing) > 1 or not shows_failures:
         config.pluginmanager.register(_Changes(review, config), "chatprompt-review")
+    elif cost := cost_line(review.results):
+        config.pluginmanager.register(_Cost(cost), "chatprompt-review")
 
 
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
@@ -208,6 +211,19 @@ class _Changes:
         """A test by its node id, for the folder where pytest was started."""
         path = os.path.relpath(self.config.rootpath / result.path, self.config.invocation_params.dir)
         return f"{path}::{result.node_id.partition('::')[2]}"
+
+
+@dataclass(eq=False)
+class _Cost:
+    """Says what the changes of the one case that differs cost, below its failure."""
+
+    line: str
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the line."""
+        if not getattr(terminalreporter, "no_summary", False):
+            terminalreporter.write_line(f"This change: {self.line}")
 
 
 def write_line(writer: Any, line: MarkedLine) -> None:

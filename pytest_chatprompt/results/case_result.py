@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_chatprompt.results.change_cost import ChangeCost
 from pytest_chatprompt.snapshots.changes import Difference
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
@@ -26,6 +27,7 @@ class SnapshotResult(_Record):
         path: its file, relative to pytest's root folder.
         state: whether it shows what is sent, differs from it, or does not exist.
         difference: what changed, where it differs.
+        cost: what that costs; `None` where it does not differ, or its file cannot be read.
         stored_sha256: of its data; `None` if there is none.
         sent_sha256: of the data of what is sent; `None` where it is the same.
         renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
@@ -36,6 +38,7 @@ class SnapshotResult(_Record):
     path: str
     state: Literal["same", "different", "new"]
     difference: Difference = Difference((), ())
+    cost: ChangeCost | None = None
     stored_sha256: str | None = None
     sent_sha256: str | None = None
     renamed_from: str | None = None
@@ -72,7 +75,7 @@ class ErrorResult(_Record):
 
     Args:
         message: in one line.
-        path: the file that it is about, as pytest shows it; `""` if it is about none.
+        path: the file that it is about, relative to pytest's root folder; `""` if it is about none.
         line: 1-based; 0 if it is about none.
     """
 
@@ -116,6 +119,11 @@ class CaseResult(_Record):
     def difference(self) -> Difference:
         """What changed; empty if nothing did, or nothing was compared."""
         return Difference((), ()) if self.snapshot is None else self.snapshot.difference
+
+    @property
+    def cost(self) -> ChangeCost | None:
+        """What its changes cost; `None` if nothing changed, or it is not known."""
+        return None if self.snapshot is None else self.snapshot.cost
 
     def as_data(self) -> dict[str, Any]:
         """The result as JSON data, without what is not set."""

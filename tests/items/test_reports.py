@@ -80,7 +80,9 @@ def test_the_report_tells_what_each_test_did(project: Run, arguments: list[str])
 
 def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:
     run.write({"test_it.py": "def test_it(): pass\n"})
-    run("--chatprompt-report", "a.json", "--chatprompt-report", "b.json").assert_outcomes(passed=1)
+    reports = [word for name in ("a.json", "b.json", "c.md") for word in ("--chatprompt-report", name)]
+    run(*reports).assert_outcomes(passed=1)
+    assert (run.path / "c.md").read_text(encoding="utf-8").startswith("## No snapshot differs")
     assert results(run, "a.json") == results(run, "b.json") == {}
 
 
@@ -106,3 +108,44 @@ def test_what_is_no_report_is_a_usage_error(run: Run, path: str, message: str) -
     result = run("--chatprompt-report", path)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --chatprompt-report: {message}"])
+
+
+MASKED = """
+import httpx
+import pytest
+
+@pytest.fixture
+def eval_masks():
+    return {r"\\d{4}-\\d\\d": "<month>", r"(odd)": lambda match: 1}
+
+def ask(text):
+    body = {"model": "one", "messages": [{"role": "user", "content": text}]}
+    httpx.post("https://api.openai.com/v1/chat/completions", json=body)
+
+def test_asks(eval_api):
+    ask("in 2026-11")
+
+def test_compares(eval_api, eval_snapshot):
+    ask("in 2026-12")
+    assert eval_api.sent == eval_snapshot
+
+def test_odd(eval_api):
+    ask("odd")
+"""
+
+
+def test_what_tests_send_is_masked_as_their_snapshots_are(run: Run) -> None:
+    run.write({"test_own.py": MASKED})
+    run("--snapshot-update", "-k", "compares").assert_outcomes(passed=1)
+    run("--chatprompt-report=a.json").assert_outcomes(passed=3)
+    found = results(run, "a.json")
+    content = {
+        name.partition("::")[2]: [each["request"]["messages"][0]["content"] for each in result.get("requests", ())]
+        for name, result in found.items()
+    }
+    assert content == {"test_asks": ["in <month>"], "test_compares": ["in <month>"], "test_odd": []}
+    sent = found["test_own.py::test_compares"]["snapshot"]["sent"]["requests"]
+    assert sent[0]["request"]["messages"][0]["content"] == "in <month>"
+    shown = run("--chatprompt-show", "-k", "asks or compares").stdout.str()
+    assert "content: in <month>" in shown
+    assert "2026-1" not in shown

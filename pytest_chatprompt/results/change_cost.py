@@ -1,0 +1,26 @@
+"""Change cost: how much longer a request became, and up to where vendors can reuse what they have computed.
+
+Numbers and a place come in; a frozen record comes out, which is JSON within a `CaseResult`. Pure; `items.change_costs`
+makes it where a case differs from its snapshot, `reports` show it.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ChangeCost(BaseModel):
+    """What the changes of one case cost.
+
+    Args:
+        characters: how many more are sent than the snapshot shows; fewer if negative. Media do not count.
+        tokens: an estimate of the same in tokens, by the characters.
+        prefix_break: the first place at which the request does not begin as the snapshot does, such as
+            `request.tools[3].description`: from there on vendors compute the prompt anew. `None` if there is none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    characters: int = 0
+    tokens: int = 0
+    prefix_break: str | None = None

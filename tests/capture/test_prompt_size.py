@@ -1,0 +1,64 @@
+"""The size of a prompt: which characters of a request count, and how many tokens they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
+from pytest_chatprompt.capture.sent_request import SentRequest
+
+CHAT = "POST /v1/chat/completions"
+IMAGE = "iVBORw0KGgo" * 30
+
+
+def messages(*parts: Any) -> dict[str, Any]:
+    return {"model": "gpt", "temperature": 1, "messages": [{"role": "user", "content": part} for part in parts]}
+
+
+@pytest.mark.parametrize(
+    ("body", "characters"),
+    [
+        pytest.param(messages("hello", "you"), 8, id="the texts of messages"),
+        pytest.param(messages([{"type": "text", "text": "hello"}]), 5, id="parts, without their type"),
+        pytest.param({**messages("hello"), "user": "somebody", "stop": ["x"]}, 5, id="nothing beside the prompt"),
+        pytest.param(
+            messages([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{IMAGE}"}}]), 0, id="no media"
+        ),
+        pytest.param(messages([{"type": "input_audio", "input_audio": {"data": IMAGE}}]), 0, id="no base64"),
+        pytest.param(
+            messages([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]),
+            1,
+            id="no marks of caches",
+        ),
+        pytest.param(
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": "find",
+                            "parameters": {"type": "object", "properties": {"type": {"description": "Which."}}},
+                        },
+                    }
+                ]
+            },
+            14,
+            id="tools, with the names of their arguments",
+        ),
+        pytest.param(messages(None, 5, True), 0, id="no texts"),
+        pytest.param("a=1&b=2", 7, id="a body that is a text"),
+        pytest.param(None, 0, id="no body"),
+    ],
+)
+def test_what_a_model_reads_counts(body: Any, characters: int) -> None:
+    assert count_characters(SentRequest(CHAT, body)) == characters
+
+
+def test_of_an_unknown_api_all_texts_count_but_the_model() -> None:
+    assert count_characters(SentRequest("POST /own", {"model": "m", 1: "one", "prompt": "hello"})) == 8
+
+
+def test_four_characters_are_about_a_token() -> None:
+    assert [estimate_tokens(number) for number in (0, 1, 3, 400, -400)] == [0, 0, 1, 100, -100]

@@ -1,0 +1,71 @@
+"""The schema of reports: it stands in the package as the models say it, and reports fit it."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.report_schema import report_schema, schema_text
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.snapshots.changes import compare_snapshots
+
+WHOLE = RunResults(
+    command=("evals",),
+    is_live=True,
+    against="main",
+    results=(
+        CaseResult(
+            node_id="a.eval.yaml::x",
+            path="a.eval.yaml",
+            line=3,
+            outcome="failed",
+            snapshot=SnapshotResult(
+                path="x.yaml",
+                state="different",
+                difference=compare_snapshots("a: 1\nb: 2\nc: [x, y]\n", "a: 2\n"),
+                cost=ChangeCost(characters=-3, tokens=-1, prefix_break="request.system"),
+                stored={"a": 1},
+            ),
+            response=ResponseResult(text="hi", latency_seconds=0.5),
+            error=ErrorResult(message="m", path="a.eval.yaml", line=3),
+        ),
+        CaseResult(node_id="test_x.py::test_x", path="test_x.py", line=1, outcome="passed", requests=({"request": 1},)),
+    ),
+)
+
+
+def test_the_file_is_what_the_models_say() -> None:
+    shipped = files("pytest_chatprompt.results").joinpath("report.schema.json").read_text(encoding="utf-8")
+    assert shipped == schema_text(), "write report_schema.schema_text() into report.schema.json"
+
+
+@pytest.mark.parametrize("run", [WHOLE, RunResults()], ids=["a run", "an empty run"])
+def test_a_report_fits_it_and_is_read_back(run: RunResults) -> None:
+    data = json.loads(json.dumps(run.as_data()))
+    jsonschema.Draft202012Validator.check_schema(report_schema())
+    jsonschema.validate(data, report_schema(), jsonschema.Draft202012Validator)
+    assert RunResults.from_data(data) == run
+    assert next(iter(data)) == "version"
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"results": [{"node_id": "x"}]}, {"more": 1}, {"command": "x"}])
+def test_what_is_no_report_does_not_fit_and_is_not_read(change: dict[str, Any]) -> None:
+    data = {**RunResults().as_data(), **change}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, report_schema())
+    with pytest.raises(ValueError, match="validation error"):
+        RunResults.from_data(data)
+
+
+def test_every_field_has_a_description() -> None:
+    schema = report_schema()
+    for name, model in {"run": schema, **schema["$defs"]}.items():
+        assert "Args" not in model["description"], name
+        for field, value in model["properties"].items():
+            assert value["description"].endswith("."), f"{name}.{field}"
