@@ -29,7 +29,8 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
 
-test-browser: $(BROWSER)/.ready  ## open the page of reviews in Chromium, which this installs if there is none
+test-browser: $(BROWSER)/.ready $(BROWSER)/node/.ready  ## check the page's script, and open the page in Chromium, which this installs if there is none; needs npm
+	$(BROWSER)/node/node_modules/.bin/tsc --project tests/browser
 	$(BROWSER)/bin/python -m tests.browser.chromium
 	$(BROWSER)/bin/python -m pytest tests/browser $(ARGS)
 
@@ -94,6 +95,12 @@ $(BROWSER)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BROWSER)/bin/python -m pip install --quiet --editable . --group browser
+	touch $@
+
+$(BROWSER)/node/.ready: tests/browser/package.json tests/browser/package-lock.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	npm ci --prefix $(@D) --no-audit --no-fund --silent
 	touch $@
 
 $(CLIENTS)/node/.ready: tests/clients/node/package.json tests/clients/node/package-lock.json

@@ -14,14 +14,17 @@ import re
 from collections import Counter
 from importlib.resources import files
 from typing import Any, Final
+from urllib.parse import quote
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from pytest_chatprompt.reports.page_data import page_data
+from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.reports.shown_changes import shown_changes
+from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
 
 _FILES: Final = files("pytest_chatprompt.reports") / "page_files"
@@ -33,6 +36,8 @@ _NOT_IN_HTML: Final = re.compile(
 )
 # Each uses what those before it define.
 _SCRIPTS: Final = ("differences.js", "case_view.js", "page.js")
+# What `encodeURIComponent` leaves as it is, beside letters and digits.
+_UNESCAPED: Final = "-_.!~*'()"
 _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
 
 
@@ -57,6 +62,8 @@ def render_page(run: RunResults) -> str:
         changes=shown_changes(run, review, _MOST_CHANGES),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
+        totals=provider_totals(run.results),
+        failures=[result for result in run.results if _failed_otherwise(result)],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         data=page_data(run, review),
         style=Markup(style),  # noqa: S704 - files of this package, and nothing of a run
@@ -80,6 +87,7 @@ def _template() -> Template:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_in_html
     )
     environment.filters["count"] = _count
+    environment.filters["link"] = _link
     return environment.from_string(_read("page.html"))
 
 
@@ -92,3 +100,15 @@ def _in_html(value: Any) -> Any:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _link(node_id: str) -> str:
+    """The link to a case, as the page's script makes it."""
+    known = re.sub("[\ud800-\udfff]", "\ufffd", node_id)
+    return f"#case={quote(known, safe=_UNESCAPED)}"
+
+
+def _failed_otherwise(result: CaseResult) -> bool:
+    """Whether a test failed for anything but its snapshot."""
+    is_same = result.snapshot is None or result.snapshot.state == "same"
+    return is_same and result.outcome in ("failed", "error")

@@ -146,6 +146,24 @@ def test_the_cases_of_a_change_are_found(run: RunResults, open_page: OpenPage) -
     expect(page.locator("#change-1")).to_be_focused()
 
 
+def test_a_case_that_failed_otherwise_is_one_link_away(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    page.get_by_role("link", name="evals/d.eval.yaml::case-39[mistral]").click()
+    expect(page.get_by_role("heading", level=2, name="case-39", exact=True)).to_be_visible()
+    expect(page.locator("#detail")).to_contain_text("429: no quota")
+
+
+def test_a_changed_setting_is_marked_beside_the_conversation(open_page: OpenPage) -> None:
+    stored, sent = request_data("Hi"), request_data("Hi")
+    sent["request"] |= {"model": "n", "tools": [{"name": "find", "input_schema": {}}]}
+    page = open_page(RunResults(results=(case_result("one", stored, sent),)))
+    row(page, "one").click()
+    expect(page.locator(".conversation .facts")).to_have_text(
+        "POST /v1/messagesmodel before: m after: ntool after: find"
+    )
+    expect(page.locator(".conversation .turn small")).to_have_text(["unchanged", "unchanged"])
+
+
 def test_answers_of_providers_stand_in_columns(open_page: OpenPage) -> None:
     sent = request_data("Hi")
     call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"n":12345678901234567890}'}}

@@ -203,6 +203,40 @@ def test_a_run_without_tests_says_so() -> None:
     assert index_of(page) == []
 
 
+def test_a_test_that_failed_otherwise_is_listed_with_its_link() -> None:
+    sent = request_data("q")
+    failed = case_result("a", sent, sent, node_id="a b/\u00e9[\ud800]!", outcome="failed")
+    error = CaseResult(node_id="e", path="e", line=1, outcome="error", error=ErrorResult(message="429: no <quota>"))
+    page = page_of(failed, error, *(error.model_copy(update={"node_id": f"e{n}"}) for n in range(99)))
+    assert '<a href="#case=a%20b%2F%C3%A9%5B%EF%BF%BD%5D!"><bdi>a b/é[\\uD800]!</bdi></a></li>' in page
+    assert '<a href="#case=e"><bdi>e</bdi></a><br><bdi>429: no &lt;quota&gt;</bdi></li>' in page
+    assert "and 1 more: choose “failed” or “error” in the list of cases" in page
+
+
+def test_the_answers_of_each_provider_are_added_up() -> None:
+    sent = request_data("q")
+    counts = [
+        ("x", "passed", 1000, 1.0),
+        ("x", "failed", 500, 2.0),
+        ("x", "passed", None, None),
+        ("y", "passed", None, None),
+    ]
+    results = [
+        case_result(
+            f"c{number}",
+            sent,
+            sent,
+            provider,
+            outcome=outcome,
+            response=ResponseResult(text="", input_tokens=tokens, latency_seconds=latency),
+        )
+        for number, (provider, outcome, tokens, latency) in enumerate(counts)
+    ]
+    text = text_of(page_of(*results, is_live=True))
+    assert "x 3 2 1,500 - 1.50 s" in text
+    assert "y 1 1 - - -" in text
+
+
 def test_how_the_run_was_started_is_told() -> None:
     text = text_of(page_of(*CHANGED, command=("evals", "-m", "smoke"), is_live=True, against="origin/main"))
     assert "2 failed" in text

@@ -18,7 +18,7 @@
  * @property {boolean} is_replayed
  */
 /**
- * @typedef {object} Body
+ * @typedef {object} CaseBody
  * @property {string[]} [findings]
  * @property {string[]} [adjustments]
  * @property {Answer} [response]
@@ -272,18 +272,43 @@ function oneSide(turn, side) {
 
 // --- what is sent
 
-/** @param {SentRequest} request @param {number} number @param {number} total */
-function requestHead(request, number, total) {
-  const facts = make("ul", { class: "facts" });
-  if (request.endpoint) facts.append(make("li", {}, make("code", {}, isolated(request.endpoint))));
-  for (const [key, value] of request.settings || []) {
-    facts.append(make("li", {}, isolated(key), " ", make("b", {}, isolated(value))));
-  }
-  for (const tool of request.tools || []) facts.append(make("li", { class: "tool" }, "tool ", make("b", {}, isolated(tool))));
-  return [total > 1 && make("h4", {}, `Request ${number} of ${total}`), facts];
+/**
+ * A setting or a tool, and whether it is new, gone or changed.
+ * @param {string} name
+ * @param {string | undefined} before
+ * @param {string | undefined} after
+ */
+function factView(name, before, after) {
+  const value = before === after ? make("b", {}, isolated(after || "")) : null;
+  const old = before !== after && before !== undefined && make("del", {}, make("span", { class: "sr" }, "before: "), isolated(before));
+  const now = before !== after && after !== undefined && make("ins", {}, make("span", { class: "sr" }, "after: "), isolated(after));
+  return make("li", {}, isolated(name), " ", value, old, old && now && " ", now);
 }
 
-/** @param {Body} body */
+/**
+ * What a request says beside its turns.
+ * @param {SentRequest | undefined} before
+ * @param {SentRequest | undefined} after
+ */
+function factsView(before, after) {
+  const facts = make("ul", { class: "facts" });
+  const [old, now] = [before || after, after || before].map((request) => ({
+    settings: new Map((request?.settings || []).map(([key, value]) => [key, value])),
+    tools: new Set(request?.tools || []),
+    endpoint: request?.endpoint,
+  }));
+  if (old.endpoint !== now.endpoint) facts.append(factView("endpoint", old.endpoint, now.endpoint));
+  else if (now.endpoint) facts.append(make("li", {}, make("code", {}, isolated(now.endpoint))));
+  for (const key of new Set([...now.settings.keys(), ...old.settings.keys()])) {
+    facts.append(factView(key, old.settings.get(key), now.settings.get(key)));
+  }
+  for (const tool of new Set([...now.tools, ...old.tools])) {
+    facts.append(factView("tool", old.tools.has(tool) ? tool : undefined, now.tools.has(tool) ? tool : undefined));
+  }
+  return facts;
+}
+
+/** @param {CaseBody} body */
 function conversationView(body) {
   const section = make("section", { class: "conversation", "aria-label": "Conversation" }, make("h3", {}, "Conversation"));
   const [stored, sent] = [body.stored?.requests || [], body.sent?.requests || []];
@@ -292,17 +317,21 @@ function conversationView(body) {
     const [before, after] = [stored[number], sent[number]];
     const turns = before && after ? turnsCompared(before.turns, after.turns) : make("ol", { class: "turns" });
     if (!before || !after) for (const turn of (after || before).turns) turns.append(turnView(turn, before ? "no longer sent" : ""));
-    section.append(make("div", { class: "request" }, ...requestHead(after || before, number + 1, total), turns));
+    section.append(make("div", { class: "request" }, total > 1 && make("h4", {}, `Request ${number + 1} of ${total}`), factsView(before, after), turns));
   }
   if (!total) section.append(make("p", { class: "calm" }, "This is no request of a known API: see the payload."));
   return section;
 }
 
-/** @param {Body} body */
+/** @param {CaseBody} body */
 function payloadView(body) {
   const section = make("section", { class: "payload", "aria-label": "Payload" }, make("h3", {}, "Payload"));
-  if (body.stored && body.sent) section.append(sidesView(body.stored.payload, body.sent.payload));
-  else if (body.sent || body.stored) section.append(longText((body.sent || body.stored)?.payload || "", "text code"));
+  if (body.stored && body.sent) {
+    const [before, after] = [body.stored.payload, body.sent.payload];
+    // The line break at the end is no line; one that is missing is.
+    const end = before.endsWith("\n") && after.endsWith("\n") ? -1 : undefined;
+    section.append(sidesView(before.slice(0, end), after.slice(0, end)));
+  } else if (body.sent || body.stored) section.append(longText((body.sent || body.stored)?.payload || "", "text code"));
   for (const hunk of body.hunks || []) {
     const lines = hunk.lines.map((line) => {
       const side = line[0] === "-" ? "before" : "after";
@@ -315,14 +344,14 @@ function payloadView(body) {
 
 // --- answers
 
-/** @param {{entry: Entry, body: Body}[]} opened all providers of a case */
+/** @param {{entry: Entry, body: CaseBody}[]} opened all providers of a case */
 function answersView(opened) {
   const columns = opened.filter(({ body }) => body.response).map(answerView);
   if (!columns.length) return null;
   return make("section", { class: "answers", "aria-label": "Answers" }, make("h3", {}, columns.length > 1 ? "Answers" : "Answer"), make("div", { class: "columns" }, ...columns));
 }
 
-/** @param {{entry: Entry, body: Body}} opened */
+/** @param {{entry: Entry, body: CaseBody}} opened */
 function answerView({ entry, body }) {
   const answer = /** @type {Answer} */ (body.response);
   const facts = make("dl", { class: "usage" });

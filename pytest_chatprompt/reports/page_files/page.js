@@ -29,7 +29,7 @@ let cases = [];
 let shownCases = [];
 /** @type {Map<string, {entry: Entry, case: Case}>} */
 const byLink = new Map();
-/** @type {Promise<Body[]>[]} */
+/** @type {Promise<CaseBody[]>[]} */
 const blocks = [];
 /** @type {Map<string, string>} */
 const searched = new Map();
@@ -47,12 +47,12 @@ async function unpack(element) {
   return new Response(stream).json();
 }
 
-/** @param {number} number @returns {Promise<Body[]>} */
+/** @param {number} number @returns {Promise<CaseBody[]>} */
 function readBlock(number) {
   return (blocks[number] ??= unpack(document.getElementsByClassName("block")[number]));
 }
 
-/** @param {Entry} entry @returns {Promise<Body>} */
+/** @param {Entry} entry @returns {Promise<CaseBody>} */
 const readBody = async (entry) => (await readBlock(entry.block))[entry.at];
 
 /** @param {string} id */
@@ -265,8 +265,8 @@ async function showCase(link) {
 }
 
 /**
- * @param {{entry: Entry, body: Body}} current
- * @param {{entry: Entry, body: Body}[]} opened
+ * @param {{entry: Entry, body: CaseBody}} current
+ * @param {{entry: Entry, body: CaseBody}[]} opened
  */
 function caseParts({ entry, body }, opened) {
   const isUneven = entry.state === "different";
