@@ -9,14 +9,16 @@ PEERS := .venv-peers
 BENCH := .venv-bench
 # What `make test` does not have; two environments of Python, since some clients want older versions of others.
 CLIENTS := .venv-clients
+# With Playwright, to drive a real Chromium.
+BROWSER := .venv-browser
 WORKERS ?= 2
 
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test test-clients lock-clients fuzz soak check schema mutants bench peers clean
+.PHONY: ci example test test-browser test-clients lock-clients fuzz soak check schema mutants bench peers clean
 
-ci: example check test soak test-clients  ## the gate: what CI runs
+ci: example check test soak test-browser test-clients  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -26,6 +28,11 @@ test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
 	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(ARGS),--fail-under=0)
+
+test-browser: $(BROWSER)/.ready $(BROWSER)/node/.ready  ## check the page's script, and open the page in Chromium, which this installs if there is none; needs npm
+	$(BROWSER)/node/node_modules/.bin/tsc --project tests/browser
+	$(BROWSER)/bin/python -m tests.browser.chromium
+	$(BROWSER)/bin/python -m pytest tests/browser $(ARGS)
 
 test-clients: $(READY) $(CLIENTS)/current/.ready $(CLIENTS)/older/.ready $(CLIENTS)/node/.ready  ## try the clients that only this target installs; needs npm
 	$(CLIENTS)/current/bin/python -m pytest tests/clients/current $(ARGS)
@@ -73,7 +80,7 @@ peers:  ## install what `make bench` measures beside this plugin; needs npm
 	npm install --prefix $(PEERS) --no-audit --no-fund --silent promptfoo
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(PEERS) $(CLIENTS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf $(VENV) $(BENCH) $(BROWSER) $(PEERS) $(CLIENTS) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -85,6 +92,18 @@ $(BENCH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BENCH)/bin/python -m pip install --quiet --editable . --group test
+	touch $@
+
+$(BROWSER)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BROWSER)/bin/python -m pip install --quiet --editable . --group browser
+	touch $@
+
+$(BROWSER)/node/.ready: tests/browser/package.json tests/browser/package-lock.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	npm ci --prefix $(@D) --no-audit --no-fund --silent
 	touch $@
 
 $(CLIENTS)/node/.ready: tests/clients/node/package.json tests/clients/node/package-lock.json

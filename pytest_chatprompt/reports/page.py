@@ -1,0 +1,114 @@
+"""The page: a whole run as one HTML file that needs nothing else.
+
+A `RunResults` comes in; the text of the page comes out. The distinct changes stand in it as HTML; the cases are data,
+which its script unpacks. It opens from a file and loads nothing: its policy allows its own script and style alone, by
+their hashes. Whatever a prompt holds is text: the template escapes it, and the script sets text only. Pure; the report
+that ends in `.html` is this page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from pytest_chatprompt.reports.page_data import page_data
+from pytest_chatprompt.reports.provider_totals import provider_totals
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.reports.run_commands import accept_all
+from pytest_chatprompt.reports.shown_changes import shown_changes
+from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.run_results import RunResults
+
+_FILES: Final = files("pytest_chatprompt.reports") / "page_files"
+# More are found through their cases: a page of thousands would not open at once.
+_MOST_CHANGES: Final = 100
+# What HTML cannot hold, and what changes the order of the characters around it; a snapshot has escapes for them too.
+_NOT_IN_HTML: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+# Each uses what those before it define.
+_SCRIPTS: Final = ("differences.js", "case_view.js", "page.js")
+# What `encodeURIComponent` leaves as it is, beside letters and digits.
+_UNESCAPED: Final = "-_.!~*'()"
+_OUTCOMES: Final = ("failed", "error", "passed", "skipped")
+
+
+def render_page(run: RunResults) -> str:
+    """Render the page of a run.
+
+    Args:
+        run: what its tests did; a test that ran twice counts as it ran last.
+
+    Returns:
+        An HTML document, the same for the same run.
+    """
+    run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
+    differing = [result for result in run.results if result.snapshot is not None and result.snapshot.state != "same"]
+    review = Review(differing)
+    counts = Counter(result.outcome for result in run.results)
+    style, script = _read("page.css"), "".join(map(_read, _SCRIPTS))
+    return _template().render(
+        run=run,
+        review=review,
+        title=review.title(),
+        changes=shown_changes(run, review, _MOST_CHANGES),
+        hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
+        command=accept_all(run, differing),
+        totals=provider_totals(run.results),
+        failures=[result for result in run.results if _failed_otherwise(result)],
+        outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
+        data=page_data(run, review),
+        style=Markup(style),  # noqa: S704 - files of this package, and nothing of a run
+        script=Markup(script),  # noqa: S704
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+    )
+
+
+def _read(name: str) -> str:
+    return (_FILES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """The hash of a script or style, as a page's policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_in_html
+    )
+    environment.filters["count"] = _count
+    environment.filters["link"] = _link
+    return environment.from_string(_read("page.html"))
+
+
+def _in_html(value: Any) -> Any:
+    """A value with escapes for what cannot stand in a page."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _NOT_IN_HTML.sub(lambda match: f"\\u{ord(match[0]):04X}", value)
+    return value
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _link(node_id: str) -> str:
+    """The link to a case, as the page's script makes it."""
+    known = re.sub("[\ud800-\udfff]", "\ufffd", node_id)
+    return f"#case={quote(known, safe=_UNESCAPED)}"
+
+
+def _failed_otherwise(result: CaseResult) -> bool:
+    """Whether a test failed for anything but its snapshot."""
+    is_same = result.snapshot is None or result.snapshot.state == "same"
+    return is_same and result.outcome in ("failed", "error")

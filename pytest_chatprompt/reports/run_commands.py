@@ -1,0 +1,69 @@
+"""Run commands: what to type to accept what a run found, as far as its record says how it was started.
+
+A `RunResults` comes in; command lines come out, for the folder where pytest was started. Pure; the reports that are
+read after the run show them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.run_results import RunResults
+
+_ACCEPTING: Final = "--snapshot-update"
+_REPORT: Final = "--chatprompt-report"
+# Options that send for real; accepting what an eval file sends does not need them.
+_SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
+# Options that decide what a test sends, or where it is found.
+_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
+
+
+def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
+    """The command that repeats a run and accepts what it found.
+
+    Args:
+        run: the run.
+        results: of its cases that differ.
+    """
+    words = list(_without_report(run.command))
+    if all(result.case_id is not None for result in results):
+        words = [word for word in words if word not in _SENDING_OPTIONS]
+    if _ACCEPTING not in words:
+        words.append(_ACCEPTING)
+    return shlex.join(["pytest", *words])
+
+
+def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
+    """The command that accepts some cases of a run.
+
+    Args:
+        run: the run.
+        results: of these cases.
+    """
+    words = [result.node_id for result in results]
+    words += _kept_options(run.command)
+    if any(result.case_id is None for result in results):
+        words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
+    return shlex.join(["pytest", *words, _ACCEPTING])
+
+
+def _without_report(words: Iterable[str]) -> Iterator[str]:
+    """The words of a command without reports, which a run that accepts need not write."""
+    remaining = iter(words)
+    for word in remaining:
+        if word == _REPORT:
+            next(remaining, None)
+        elif not word.startswith(f"{_REPORT}="):
+            yield word
+
+
+def _kept_options(words: Iterable[str]) -> Iterator[str]:
+    remaining = iter(words)
+    for word in remaining:
+        if word in _OPTIONS_WITH_VALUE:
+            yield from (word, *(value for value in [next(remaining, None)] if value is not None))
+        elif word.startswith(tuple(f"{name}=" for name in _OPTIONS_WITH_VALUE if name.startswith("--"))):
+            yield word

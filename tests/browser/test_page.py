@@ -1,0 +1,286 @@
+"""The page in a real browser: what a reviewer sees and does, and what hostile prompts cannot do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult
+from pytest_chatprompt.results.run_results import RunResults
+from tests.browser.conftest import OpenPage
+from tests.reports.test_page import HOSTILE, case_result, request_data
+
+PROVIDERS = ("anthropic", "mistral", "bedrock")
+OLD, NEW = "Be kind.\nA return is free within 14 days.", "Be kind.\nA return is free within 30 days."
+
+
+@pytest.fixture(scope="module")
+def run() -> RunResults:
+    """40 cases with three providers: the first ten have changed, one has failed."""
+    return RunResults(results=tuple(result_of(n, provider) for n in range(40) for provider in PROVIDERS))
+
+
+def result_of(number: int, provider: str) -> CaseResult:
+    path = f"evals/{'abcd'[number % 4]}.eval.yaml"
+    more: dict[str, Any] = {"path": path, "node_id": f"{path}::case-{number}[{provider}]"}
+    if number == 39:
+        more |= {"outcome": "error", "error": ErrorResult(message="429: no quota")}
+    stored = request_data(f"Question {number}", OLD)
+    sent = request_data(f"Question {number}", NEW) if number < 10 else stored
+    return case_result(f"case-{number}", stored, sent, provider, **more)
+
+
+def link_to(number: int, provider: str = "anthropic") -> str:
+    node_id = f"evals/{'abcd'[number % 4]}.eval.yaml::case-{number}[{provider}]"
+    return f"#case={quote(node_id, safe='')}"
+
+
+def row(page: Page, case: str) -> Locator:
+    return page.locator("#rows").get_by_role("link", name=re.compile(f"^{case} "))
+
+
+def visible_names(page: Page) -> list[str]:
+    names: list[str] = page.locator("#rows .name").all_inner_texts()
+    return names
+
+
+def test_what_changed_stands_first_and_cases_follow(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 distinct change in 30 snapshots")
+    change = page.get_by_role("article")
+    expect(change.locator("del")).to_have_text("14")
+    expect(change.locator("ins")).to_have_text("30")
+    expect(page.get_by_role("status")).to_have_text("40 cases")
+    assert visible_names(page)[0] == "case-0"
+
+
+def test_a_case_is_a_conversation_before_and_after_beside_its_payload(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    row(page, "case-3").click()
+    expect(page.get_by_role("heading", level=2, name="case-3", exact=True)).to_be_focused()
+    turns = page.locator(".conversation .turn")
+    expect(turns).to_have_count(2)
+    expect(turns.nth(0).locator("del")).to_have_text("14")
+    expect(turns.nth(0).locator("ins")).to_have_text("30")
+    expect(turns.nth(1)).to_contain_text("Question 3")
+    expect(page.locator(".payload")).to_contain_text("POST /v1/messages")
+    expect(page.locator(".accept:visible code")).to_have_text(
+        "pytest 'evals/d.eval.yaml::case-3[anthropic]' --snapshot-update"
+    )
+
+
+def test_a_link_opens_a_case_and_the_back_button_returns(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run, link_to(20, "mistral"))
+    expect(page.get_by_role("heading", level=2, name="case-20", exact=True)).to_be_visible()
+    expect(page.get_by_role("navigation", name="Providers").locator("[aria-current]")).to_contain_text("mistral")
+    page.get_by_role("navigation", name="Providers").get_by_role("link", name="bedrock").click()
+    expect(page.get_by_role("navigation", name="Providers").locator("[aria-current]")).to_contain_text("bedrock")
+    page.go_back()
+    expect(page.get_by_role("navigation", name="Providers").locator("[aria-current]")).to_contain_text("mistral")
+    page.get_by_role("link", name="What changed").click()
+    expect(page.get_by_role("heading", name="What changed")).to_be_visible()
+
+
+@pytest.mark.parametrize("link", ["#case=gone", "#case=%E0%A4%A", "#case="])
+def test_a_link_to_no_case_says_so(run: RunResults, open_page: OpenPage, link: str) -> None:
+    expect(open_page(run, link).get_by_role("heading", name="There is no such case in this run")).to_be_visible()
+
+
+def test_keys_move_open_search_and_explain(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=2, name="case-1", exact=True)).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.get_by_role("heading", level=2, name="case-2", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="What changed")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("jk?")
+    expect(page.get_by_role("searchbox")).to_have_value("jk?")
+    page.keyboard.press("Escape")
+    page.get_by_role("searchbox").blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.get_by_role("checkbox").uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_cases_are_filtered_by_file_provider_outcome_and_text(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    status = page.get_by_role("status")
+    page.get_by_role("combobox", name="File").select_option("evals/b.eval.yaml")
+    expect(status).to_have_text("10 of 40 cases")
+    page.get_by_role("combobox", name="Outcome").select_option("changed")
+    expect(status).to_have_text("3 of 40 cases")
+    page.get_by_role("combobox", name="File").select_option("all")
+    page.get_by_role("combobox", name="Outcome").select_option("error")
+    expect(status).to_have_text("1 of 40 cases")
+    page.get_by_role("combobox", name="Outcome").select_option("all")
+    page.get_by_role("combobox", name="Provider").select_option("mistral")
+    expect(status).to_have_text("40 cases")
+    page.get_by_role("searchbox").fill("QUESTION 17")
+    expect(status).to_have_text("1 of 40 cases")
+    assert visible_names(page) == ["case-17"]
+    page.get_by_role("searchbox").fill("nowhere")
+    expect(status).to_have_text("0 of 40 cases")
+    assert visible_names(page) == []
+
+
+def test_the_cases_of_a_change_are_found(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    page.get_by_role("button", name="Show these cases").click()
+    expect(page.get_by_role("status")).to_have_text("10 of 40 cases")
+    page.get_by_role("button", name="Show all changes again, not only change 1").click()
+    expect(page.get_by_role("status")).to_have_text("40 cases")
+    row(page, "case-5").click()
+    page.locator("#detail").get_by_role("link", name="1", exact=True).click()
+    expect(page.locator("#change-1")).to_be_focused()
+
+
+def test_a_case_that_failed_otherwise_is_one_link_away(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    page.get_by_role("link", name="evals/d.eval.yaml::case-39[mistral]").click()
+    expect(page.get_by_role("heading", level=2, name="case-39", exact=True)).to_be_visible()
+    expect(page.locator("#detail")).to_contain_text("429: no quota")
+
+
+def test_a_changed_setting_is_marked_beside_the_conversation(open_page: OpenPage) -> None:
+    stored, sent = request_data("Hi"), request_data("Hi")
+    sent["request"] |= {"model": "n", "tools": [{"name": "find", "input_schema": {}}]}
+    page = open_page(RunResults(results=(case_result("one", stored, sent),)))
+    row(page, "one").click()
+    expect(page.locator(".conversation .facts")).to_have_text(
+        "POST /v1/messagesmodel before: m after: ntool after: find"
+    )
+    expect(page.locator(".conversation .turn small")).to_have_text(["unchanged", "unchanged"])
+
+
+def test_answers_of_providers_stand_in_columns(open_page: OpenPage) -> None:
+    sent = request_data("Hi")
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"n":12345678901234567890}'}}
+    results = [
+        case_result(
+            "one",
+            sent,
+            sent,
+            provider,
+            response=ResponseResult(
+                text=f"From {provider}.",
+                tool_calls=(call,),
+                input_tokens=1200,
+                output_tokens=7,
+                latency_seconds=1.5,
+                is_replayed=True,
+            ),
+        )
+        for provider in PROVIDERS
+    ]
+    link = f"#case={quote('a.eval.yaml::one[anthropic]', safe='')}"
+    page = open_page(RunResults(results=tuple(results), is_live=True), link)
+    answers = page.locator(".answers article")
+    expect(answers).to_have_count(3)
+    for number, provider in enumerate(PROVIDERS):
+        answer = answers.nth(number)
+        expect(answer).to_contain_text(f"From {provider}.")
+        expect(answer).to_contain_text("Latency1.50 s")
+        expect(answer).to_contain_text("Tokens in1,200")
+        expect(answer).to_contain_text("12345678901234567890")
+    tops = {round(box["y"]) for box in (answers.nth(n).bounding_box() for n in range(3)) if box}
+    assert len(tops) == 1
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+@pytest.mark.parametrize("link", ["", link_to(1), link_to(30)])
+def test_nothing_is_wider_than_the_screen(run: RunResults, open_page: OpenPage, width: int, link: str) -> None:
+    page = open_page(run, link, width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_narrow_screen_shows_one_thing_at_a_time(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run, width=360)
+    page.get_by_role("link", name="Cases ↓").click()
+    row(page, "case-2").click()
+    expect(page.get_by_role("heading", level=2, name="case-2", exact=True)).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    before, after = (page.locator(f".conversation .line.{side}.changed") for side in ("before", "after"))
+    boxes = [before.bounding_box(), after.bounding_box()]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] < boxes[1]["y"]
+
+
+def test_a_dark_screen_has_a_dark_page(run: RunResults, open_page: OpenPage) -> None:
+    colours = [
+        open_page(run, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours]
+    assert brightness[0] > 600
+    assert brightness[1] < 150
+
+
+def test_a_screen_reader_finds_its_way(run: RunResults, open_page: OpenPage) -> None:
+    page = open_page(run)
+    for role in ("banner", "main", "search"):
+        expect(page.get_by_role(role)).to_have_count(1)
+    for name in ("What changed", "Cases"):
+        expect(page.get_by_role("region", name=name)).to_be_visible()
+    expect(page.locator("#rows li").first).to_have_attribute("aria-setsize", "40")
+    expect(page.get_by_role("link", name="case-0 evals/a.eval.yaml anthropic changed")).to_be_visible()
+    assert (
+        page.locator("input:visible, select:visible").evaluate_all("all => all.filter((one) => !one.labels.length)")
+        == []
+    )
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the cases")).to_be_focused()
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "\0 \x1b[31m", "\u202egnp.exe", "\ud800 half", "שלום (1)"])
+def test_whatever_a_prompt_holds_is_shown_and_does_nothing(open_page: OpenPage, text: str) -> None:
+    old, new = request_data(text, f"S {text}"), request_data(text, f"T {text}")
+    shown = case_result("c", old, new, text.encode("ascii", "replace").decode(), node_id=f"a::{text}")
+    same = case_result("d", new, new, node_id="a::d")
+    page = open_page(RunResults(results=(shown, same), command=("a", "b")), "#case=a%3A%3Ad")
+    expected = re.sub("[\0\x1b\u202e\ud800]", lambda match: f"U+{ord(match[0]):04X}", text)
+    assert page.locator(".conversation .turn").nth(1).locator(".text").text_content() == expected
+    row(page, "c").click()
+    expect(page.get_by_role("heading", level=2, name="c", exact=True)).to_be_visible()
+    assert page.locator(".conversation .line.after").first.text_content() == f"after: T {expected}"
+    assert (
+        page.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href')[0])")
+        == ["#"] * page.locator("a").count()
+    )
+    assert page.locator("img, iframe, object, script[src]").count() == 0
+
+
+def test_ten_megabytes_open_in_parts(open_page: OpenPage) -> None:
+    sent = request_data("word " * 2_000_000)
+    page = open_page(RunResults(results=(case_result("big", sent, sent),)))
+    row(page, "big").click()
+    button = page.locator(".conversation").get_by_role("button", name="Show more (9,980,000 characters left)")
+    button.click()
+    expect(
+        page.locator(".conversation").get_by_role("button", name="Show more (9,780,000 characters left)")
+    ).to_be_visible()
+
+
+def test_thousands_of_cases_are_a_short_list_of_elements(open_page: OpenPage) -> None:
+    sent = request_data("Hi")
+    page = open_page(RunResults(results=tuple(case_result(f"case-{n}", sent, sent) for n in range(5000))))
+    expect(page.get_by_role("status")).to_have_text("5,000 cases")
+    assert page.locator("#rows li").count() < 100
+    page.locator("#list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+    expect(row(page, "case-4999")).to_be_visible()
+    assert page.locator("#rows li").count() < 100
+    page.get_by_role("searchbox").fill("case-2500")
+    expect(row(page, "case-2500")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("1 of 5,000 cases")

@@ -1,0 +1,415 @@
+"""The page: what stands in it, what its script reads, and that nothing of a run is markup."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.reports.page import render_page
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
+from pytest_chatprompt.snapshots.serializer import dump
+
+
+def request_data(text: str, system: str = "Be kind.") -> dict[str, Any]:
+    body = {"model": "m", "system": system, "messages": [{"role": "user", "content": text}]}
+    return {"provider": "anthropic", "endpoint": "POST /v1/messages", "question": text, "request": body}
+
+
+def case_result(case: str, stored: Any, sent: Any, provider: str = "anthropic", **more: Any) -> CaseResult:
+    common = {
+        "node_id": f"a.eval.yaml::{case}[{provider}]",
+        "path": "a.eval.yaml",
+        "line": 1,
+        "case_id": case,
+        "provider": provider,
+        "outcome": "passed" if stored == sent else "failed",
+        **more,
+    }
+    if stored == sent:
+        return CaseResult(**common, snapshot=SnapshotResult(path="s.yaml", state="same", sent=sent))
+    comparison = Comparison(Path("s.yaml"), None if stored is None else dump(stored), dump(sent))
+    snapshot = SnapshotResult(
+        path="s.yaml",
+        state="new" if stored is None else "different",
+        difference=comparison.difference,
+        stored_sha256=None if comparison.stored is None else data_sha256(comparison.stored),
+        sent_sha256=data_sha256(comparison.sent),
+        stored=stored,
+        sent=sent,
+    )
+    return CaseResult(**common, snapshot=snapshot)
+
+
+def page_of(*results: CaseResult, **more: Any) -> str:
+    return render_page(RunResults(results=results, **more))
+
+
+def unpacked(text: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def index_of(page: str) -> list[dict[str, Any]]:
+    (text,) = re.findall('<script type="text/plain" id="index">(.*?)</script>', page)
+    cases: list[dict[str, Any]] = unpacked(text)["cases"]
+    return cases
+
+
+def bodies_of(page: str) -> list[dict[str, Any]]:
+    blocks = re.findall('<script type="text/plain" class="block">(.*?)</script>', page)
+    return [body for block in blocks for body in unpacked(block)]
+
+
+def text_of(page: str) -> str:
+    """What the HTML of the page says, without its data, script and style."""
+    page = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
+
+
+CHANGED = [
+    case_result(case, request_data(case, "Within 14 days."), request_data(case, "Within 30 days."))
+    for case in ("one", "two")
+]
+
+
+def test_equal_changes_are_told_once_with_their_places_and_counts() -> None:
+    text = text_of(page_of(*CHANGED, command=("evals", "-q")))
+    assert "1 distinct change in 2 snapshots" in text
+    assert "request.system 2" in text
+    assert text.count("Within") == 2
+
+
+def test_changed_words_are_marked_on_both_sides() -> None:
+    page = page_of(*CHANGED)
+    assert "Within <del>14</del> days." in page
+    assert "Within <ins>30</ins> days." in page
+
+
+@pytest.mark.parametrize(
+    ("command", "accepting"),
+    [
+        ((), "pytest --snapshot-update"),
+        (("evals", "--chatprompt-live"), "pytest evals --snapshot-update"),
+        (("--chatprompt-report", "r.html", "-k", "a b"), "pytest -k &#39;a b&#39; --snapshot-update"),
+        (("--chatprompt-report=r.html", "--snapshot-update"), "pytest --snapshot-update"),
+    ],
+)
+def test_one_command_accepts_all(command: tuple[str, ...], accepting: str) -> None:
+    assert f"<bdi>{accepting}</bdi>" in page_of(*CHANGED, command=command)
+
+
+def test_one_command_accepts_some() -> None:
+    other = case_result("three", request_data("a"), request_data("b"))
+    command = ("--chatprompt-provider", "openai", "-o", "x=y", "--rootdir=here", "evals", "-c")
+    page = page_of(*CHANGED, other, command=command)
+    options = "--chatprompt-provider openai -o x=y --rootdir=here -c"
+    names = "&#39;a.eval.yaml::one[anthropic]&#39; &#39;a.eval.yaml::two[anthropic]&#39;"
+    assert f"<bdi>pytest {names} {options} --snapshot-update</bdi>" in page
+    assert f"<bdi>pytest &#39;a.eval.yaml::three[anthropic]&#39; {options} --snapshot-update</bdi>" in page
+
+
+def test_what_a_test_sends_for_real_is_accepted_so() -> None:
+    test = case_result("t", request_data("a"), request_data("b"), case_id=None, provider="x")
+    page = page_of(*CHANGED, test, command=("tests", "--chatprompt-live"))
+    assert "<bdi>pytest tests --chatprompt-live --snapshot-update</bdi>" in page
+    assert "<bdi>pytest &#39;a.eval.yaml::t[x]&#39; --chatprompt-live --snapshot-update</bdi>" in page
+
+
+def test_a_command_for_many_cases_is_left_out() -> None:
+    many = [case_result(f"c{n}", request_data("q", "a"), request_data("q", "b")) for n in range(21)]
+    page = page_of(*many, *CHANGED)
+    assert text_of(page).count("To accept it:") == 1
+
+
+def test_other_changes_that_a_command_accepts_are_told() -> None:
+    both = case_result("both", request_data("a", "Within 14 days."), request_data("b", "Within 30 days."))
+    text = text_of(page_of(*CHANGED, both))
+    assert "To accept these snapshots, with their other changes:" in text
+
+
+def test_new_and_renamed_cases_are_listed() -> None:
+    new = case_result("new", None, request_data("n"))
+    renamed = new.model_copy(
+        update={
+            "node_id": "r",
+            "snapshot": SnapshotResult(path="r.yaml", state="new", renamed_from="old", sent_sha256="1"),
+        }
+    )
+    swapped = [
+        case_result(case, request_data(old), request_data(now)) for case, old, now in (("x", "1", "2"), ("y", "2", "1"))
+    ]
+    page = page_of(new, renamed, *swapped)
+    text = text_of(page)
+    assert "2 renamed, 2 new snapshots" in text
+    assert "r , renamed from old" in text
+    assert "a.eval.yaml::x[anthropic] sends what the snapshot of a.eval.yaml::y[anthropic] shows" in text
+    assert [entry.get("renamed") for entry in index_of(page)] == [
+        None,
+        "old",
+        "a.eval.yaml::y[anthropic]",
+        "a.eval.yaml::x[anthropic]",
+    ]
+
+
+def test_many_changes_and_names_are_cut() -> None:
+    changes = [case_result(f"c{n}", request_data("q", "a"), request_data("q", f"b{n}")) for n in range(101)]
+    news = [case_result(f"n{n}", None, request_data(f"{n}")) for n in range(101)]
+    text = text_of(page_of(*changes, *news))
+    assert "and 1 more change: choose “changed” in the list of cases." in text
+    assert "and 1 more: choose “new” in the list of cases" in text
+
+
+def test_long_changes_are_cut() -> None:
+    lines = case_result("l", request_data("q", "a"), request_data("q", "\n".join(f"line {n}" for n in range(50))))
+    words = case_result("w", request_data("q", f"{'x ' * 900}14 days"), request_data("q", f"{'x ' * 900}30 days"))
+    whole = case_result("x", request_data("q", "y" * 900), request_data("q", "z" * 900))
+    moved = case_result(
+        "m",
+        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "abcd"]}},
+        {**request_data("q"), "request": {"messages": [{"role": "user", "content": text} for text in "dabc"]}},
+    )
+    page = page_of(lines, words, whole, moved)
+    assert "and 10 more lines, which each of its cases shows" in text_of(page)
+    assert re.search(r"…(x )+<del>14</del> days", page)
+    assert f"{'y' * 600}…" in page
+    assert "y" * 601 not in page
+    assert 'Moved</span><p class="line" dir="auto">d</p>' in page
+
+
+def test_lines_that_share_little_are_whole() -> None:
+    page = page_of(case_result("a", request_data("q", "first of all"), request_data("q", "something else now")))
+    assert "before: </span>first of all</div>" in page
+    assert "<del>" not in page
+
+
+def test_a_calm_run_says_so() -> None:
+    text = text_of(page_of(case_result("a", request_data("q"), request_data("q"))))
+    assert "Every snapshot shows what is sent" in text
+    assert "Nothing: each request is what its snapshot shows." in text
+
+
+def test_a_run_without_tests_says_so() -> None:
+    page = page_of()
+    assert "No tests of this plugin ran" in text_of(page)
+    assert index_of(page) == []
+
+
+def test_a_test_that_failed_otherwise_is_listed_with_its_link() -> None:
+    sent = request_data("q")
+    failed = case_result("a", sent, sent, node_id="a b/\u00e9[\ud800]!", outcome="failed")
+    error = CaseResult(node_id="e", path="e", line=1, outcome="error", error=ErrorResult(message="429: no <quota>"))
+    page = page_of(failed, error, *(error.model_copy(update={"node_id": f"e{n}"}) for n in range(99)))
+    assert '<a href="#case=a%20b%2F%C3%A9%5B%EF%BF%BD%5D!"><bdi>a b/é[\\uD800]!</bdi></a></li>' in page
+    assert '<a href="#case=e"><bdi>e</bdi></a><br><bdi>429: no &lt;quota&gt;</bdi></li>' in page
+    assert "and 1 more: choose “failed” or “error” in the list of cases" in page
+
+
+def test_the_answers_of_each_provider_are_added_up() -> None:
+    sent = request_data("q")
+    counts = [
+        ("x", "passed", 1000, 1.0),
+        ("x", "failed", 500, 2.0),
+        ("x", "passed", None, None),
+        ("y", "passed", None, None),
+    ]
+    results = [
+        case_result(
+            f"c{number}",
+            sent,
+            sent,
+            provider,
+            outcome=outcome,
+            response=ResponseResult(text="", input_tokens=tokens, latency_seconds=latency),
+        )
+        for number, (provider, outcome, tokens, latency) in enumerate(counts)
+    ]
+    text = text_of(page_of(*results, is_live=True))
+    assert "x 3 2 1,500 - 1.50 s" in text
+    assert "y 1 1 - - -" in text
+
+
+def test_how_the_run_was_started_is_told() -> None:
+    text = text_of(page_of(*CHANGED, command=("evals", "-m", "smoke"), is_live=True, against="origin/main"))
+    assert "2 failed" in text
+    assert "live: sent to the real APIs" in text
+    assert "compared with the snapshots of origin/main" in text
+    assert "pytest evals -m smoke" in text
+
+
+def test_the_index_has_what_the_list_shows() -> None:
+    assert index_of(page_of(CHANGED[0], case_result("q", None, request_data("n"), line=7))) == [
+        {
+            "id": "a.eval.yaml::one[anthropic]",
+            "case": "one",
+            "path": "a.eval.yaml",
+            "line": 1,
+            "provider": "anthropic",
+            "outcome": "failed",
+            "state": "different",
+            "changes": [0],
+            "block": 0,
+            "at": 0,
+        },
+        {
+            "id": "a.eval.yaml::q[anthropic]",
+            "case": "q",
+            "path": "a.eval.yaml",
+            "line": 7,
+            "provider": "anthropic",
+            "outcome": "failed",
+            "state": "new",
+            "block": 0,
+            "at": 1,
+        },
+    ]
+
+
+def test_a_body_has_the_conversation_and_the_exact_payload_of_both_sides() -> None:
+    (body,) = bodies_of(page_of(CHANGED[0]))
+    assert body["stored"]["payload"] == dump(request_data("one", "Within 14 days."))
+    assert body["sent"] == {
+        "payload": dump(request_data("one", "Within 30 days.")),
+        "requests": [
+            {
+                "endpoint": "POST /v1/messages",
+                "settings": [["model", "m"]],
+                "turns": [{"role": "system", "parts": ["Within 30 days."]}, {"role": "user", "parts": ["one"]}],
+            }
+        ],
+    }
+    assert body["accept"] == "pytest 'a.eval.yaml::one[anthropic]' --snapshot-update"
+
+
+def test_a_body_has_the_answer_and_the_error() -> None:
+    response = ResponseResult(text="Yes.", input_tokens=12, latency_seconds=0.5)
+    error = ErrorResult(message="AssertionError: no", path="a.py", line=3)
+    sent = request_data("q")
+    result = case_result("a", sent, sent, response=response, error=error, findings=("f",), adjustments=("g",))
+    (body,) = bodies_of(page_of(result))
+    assert body["response"]["text"] == "Yes."
+    assert body["response"]["latency_seconds"] == 0.5
+    assert body["error"] == {"message": "AssertionError: no", "path": "a.py", "line": 3}
+    assert (body["findings"], body["adjustments"]) == (["f"], ["g"])
+
+
+def test_a_result_without_a_snapshot_has_no_payload() -> None:
+    result = CaseResult(node_id="t.py::t", path="t.py", line=1, outcome="error")
+    page = page_of(result)
+    assert bodies_of(page) == [{}]
+    assert index_of(page)[0] == {
+        "id": "t.py::t",
+        "path": "t.py",
+        "line": 1,
+        "outcome": "error",
+        "block": 0,
+        "at": 0,
+    }
+
+
+def test_the_hunks_stand_for_a_payload_that_was_not_kept() -> None:
+    snapshot = CHANGED[0].snapshot
+    assert snapshot is not None
+    short = CHANGED[0].model_copy(update={"snapshot": snapshot.model_copy(update={"stored": None, "sent": None})})
+    (body,) = bodies_of(page_of(short))
+    assert "sent" not in body
+    assert body["hunks"][0]["place"] == "request.system"
+    assert "+   system: Within 30 days." in body["hunks"][0]["lines"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "payload"),
+    [("not: [yaml", "not: [yaml"), ([1, "é"], "- 1\n- é\n"), ({"a": {1}}, '{\n  "a": "{1}"\n}')],
+)
+def test_a_payload_of_any_shape_is_shown(stored: Any, payload: str) -> None:
+    snapshot = SnapshotResult(path="s.yaml", state="same", sent=stored)
+    result = CaseResult(node_id="a", path="a", line=1, outcome="passed", snapshot=snapshot)
+    (body,) = bodies_of(page_of(result))
+    assert body["sent"] == {"payload": payload, "requests": []}
+
+
+def test_bodies_stand_in_blocks() -> None:
+    sent = [request_data("x" * 150_000 + str(number)) for number in range(3)]
+    page = page_of(*(case_result(f"c{n}", data, data) for n, data in enumerate(sent)))
+    assert [(entry["block"], entry["at"]) for entry in index_of(page)] == [(0, 0), (1, 0), (2, 0)]
+    assert [body["sent"]["payload"][-5:] for body in bodies_of(page)] == ["xxx0\n", "xxx1\n", "xxx2\n"]
+
+
+def test_a_test_that_ran_twice_counts_as_it_ran_last() -> None:
+    again = case_result("one", request_data("one"), request_data("one"))
+    page = page_of(CHANGED[0], again)
+    assert [entry["state"] for entry in index_of(page)] == ["same"]
+    assert "distinct change" not in text_of(page).partition("Keys")[0]
+
+
+def test_the_same_run_is_the_same_page() -> None:
+    assert page_of(*CHANGED) == page_of(*CHANGED)
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!-- ]]>",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_a_run_holds_is_text(text: str) -> None:
+    result = case_result(text, request_data("q", text), request_data("q", f"{text} more"), provider=text)
+    page = page_of(result, CHANGED[0], command=(text,), against=text)
+    assert bodies_of(page)[0]["sent"]["requests"][0]["turns"][0]["parts"] == [f"{text} more"]
+    calm = page_of(CHANGED[0])
+    for tag in ("<script", "</script", "<img", "onmouseover=", "href="):
+        extra = page.count(tag) - calm.count(tag)
+        assert extra == text.count(tag) * (page.count("onmouseover=&#34;") if tag == "onmouseover=" else 0)
+    assert "49" not in text_of(page)
+
+
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\u202e", "\u2066", "\ud800", "\uffff"])
+def test_what_no_page_can_hold_is_escaped(character: str) -> None:
+    sent = request_data("q", f"a{character}b")
+    results = [
+        case_result(case, request_data("q", "a"), sent).model_copy(update={"node_id": f"{character}{case}"})
+        for case in "xy"
+    ]
+    page = page_of(*results, case_result("z", None, request_data("n")), against=f"a{character}")
+    assert character not in page
+    page.encode()
+    assert f"\\u{ord(character):04X}" in text_of(page)
+    assert bodies_of(page)[0]["sent"]["requests"][0]["turns"][0]["parts"] == [f"a{character}b"]
+
+
+def test_its_policy_allows_its_own_script_and_style_alone() -> None:
+    page = page_of(*CHANGED)
+    (policy,) = re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    assert policy == (
+        f"default-src &#39;none&#39;; script-src &#39;sha256-{hashes[0]}&#39;; style-src &#39;sha256-{hashes[1]}&#39;; "
+        "base-uri &#39;none&#39;; form-action &#39;none&#39;"
+    ).replace("&#39;", "'")
+
+
+def test_nothing_leads_out() -> None:
+    page = page_of(*CHANGED)
+    assert re.findall(r'(?:href|src|action|srcset)="([^"]*)"', page) == ["#cases", "#cases"]
+    assert not re.search(r"https?://|@import|url\(", page)
+
+
+def test_its_script_makes_no_markup_of_text() -> None:
+    folder = files("pytest_chatprompt.reports") / "page_files"
+    script = "".join(path.read_text() for path in folder.iterdir() if path.name.endswith(".js"))
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch\(", script)
+    assert "</script" not in script

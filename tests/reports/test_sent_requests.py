@@ -1,0 +1,130 @@
+"""Sent requests: what the data of a snapshot shows, whatever API it was sent to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.reports.sent_requests import sent_requests
+
+
+def turns_of(endpoint: str, body: Any) -> Any:
+    (request,) = sent_requests({"endpoint": endpoint, "request": body})
+    return request["turns"]
+
+
+USER = {"role": "user", "parts": ["Hi"]}
+SYSTEM = {"role": "system", "parts": ["Be kind."]}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "body"),
+    [
+        (
+            "POST /chat/completions",
+            {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]},
+        ),
+        ("POST /v1/responses?x=1", {"instructions": "Be kind.", "input": "Hi"}),
+        ("POST /v1/messages", {"system": "Be kind.", "messages": [{"role": "user", "content": "Hi"}]}),
+        (
+            "POST /v1beta/models/m:generateContent",
+            {
+                "systemInstruction": {"parts": [{"text": "Be kind."}]},
+                "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+            },
+        ),
+    ],
+)
+def test_a_request_of_each_api_is_the_same_conversation(endpoint: str, body: Any) -> None:
+    assert turns_of(endpoint, body) == [SYSTEM, USER]
+
+
+def test_calls_results_thoughts_and_files_are_parts() -> None:
+    image = {"type": "image", "source": {"type": "url", "url": "https://x.test/a.png"}}
+    turns = turns_of(
+        "POST /v1/messages",
+        {
+            "messages": [
+                {"role": "user", "content": [image]},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+                        {"type": "tool_use", "id": "c1", "name": "find", "input": {"a": 1}},
+                    ],
+                },
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "3"}]},
+            ]
+        },
+    )
+    parts = [part for turn in turns for part in turn["parts"]]
+    assert parts == [
+        {"kind": "media", "text": "<Image: https://x.test/a.png>"},
+        {"kind": "thought", "text": "Hm."},
+        {"kind": "call", "name": "find", "id": "c1", "text": '{"a": 1}'},
+        {"kind": "result", "name": "", "id": "c1", "parts": ["3"]},
+    ]
+
+
+def test_settings_are_the_scalars_of_a_request() -> None:
+    body = {
+        "model": "m",
+        "stream": True,
+        "system": "no setting",
+        "messages": [],
+        "stop": None,
+        "user": "u" * 100,
+        "generationConfig": {"temperature": 0.5},
+    }
+    (request,) = sent_requests({"endpoint": "POST /v1/messages", "request": body})
+    assert request["settings"] == [
+        ["model", "m"],
+        ["stream", "true"],
+        ["user", f"{'u' * 80}…"],
+        ["temperature", "0.5"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({"tools": [{"type": "function", "function": {"name": "a"}}, {"type": "function", "name": "b"}]}, ["a", "b"]),
+        ({"tools": [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}]}, ["a", "b"]),
+        ({"tools": [{"type": "web_search"}, {"odd": 1}, "odd"]}, ["web_search"]),
+        ({"toolConfig": {"tools": [{"toolSpec": {"name": "a"}}]}}, ["a"]),
+        ({"tools": "odd"}, None),
+        ("no mapping", None),
+    ],
+)
+def test_tools_are_told_by_name(body: Any, names: list[str] | None) -> None:
+    (request,) = sent_requests({"endpoint": "POST /v1/messages", "request": body})
+    assert request.get("tools") == names
+
+
+def test_a_request_of_no_known_api_shows_its_question() -> None:
+    data = {"endpoint": "POST /ask", "request": {"q": "Hi"}}
+    assert sent_requests({**data, "question": "Hi"}) == [
+        {"endpoint": "POST /ask", "settings": [["q", "Hi"]], "turns": [{"role": "question", "parts": ["Hi"]}]}
+    ]
+    assert sent_requests(data) == [{"endpoint": "POST /ask", "settings": [["q", "Hi"]], "turns": []}]
+
+
+def test_the_requests_of_a_test_or_an_agent_are_all_there() -> None:
+    request = {"endpoint": "POST /v1/messages", "request": {"messages": [{"role": "user", "content": "Hi"}]}}
+    agent = {"argv": ["codex"], "prompt": "Do it.", "requests": [request, "odd", {"request": 1}]}
+    shown = {"endpoint": "POST /v1/messages", "turns": [USER]}
+    assert sent_requests({"requests": [request, request]}) == [shown, shown]
+    assert sent_requests(agent) == [
+        {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": ["Do it."]}]},
+        shown,
+    ]
+
+
+def test_the_chat_prompt_of_a_provider_that_sent_nothing_is_a_conversation() -> None:
+    assert sent_requests({"messages": [{"role": "user", "content": "Hi"}]}) == [{"turns": [USER]}]
+
+
+@pytest.mark.parametrize("data", [None, "text", [1], {}, {"requests": "odd"}, {"prompt": "no agent"}])
+def test_other_data_shows_no_request(data: Any) -> None:
+    assert sent_requests(data) == []
