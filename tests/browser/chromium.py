@@ -13,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+_DEADLINE_SECONDS = 600
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WHAT_TO_INSTALL = (
     "no Chromium was found. Install one and run this again: `apt-get install chromium` on Debian and Ubuntu, "
@@ -34,9 +35,16 @@ def install_chromium() -> None:
     """Install one: Debian's where this user may, else Playwright's."""
     if shutil.which("apt-get") and os.geteuid() == 0:
         commands = [["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]]
-        if all(subprocess.run(command, check=False).returncode == 0 for command in commands):
+        if all(_run(command) for command in commands):
             return
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+    _run([sys.executable, "-m", "playwright", "install", "chromium"])
+
+
+def _run(command: list[str]) -> bool:
+    try:
+        return subprocess.run(command, check=False, timeout=_DEADLINE_SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 if __name__ == "__main__":
