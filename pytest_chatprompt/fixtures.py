@@ -82,8 +82,8 @@ def eval_provider(request: pytest.FixtureRequest) -> Provider:
     except pytest.FixtureLookupError as error:
         if error.argname != fixture_name:
             raise
+        from pytest_chatprompt.items.agentv_providers import provider_of_target  # noqa: PLC0415
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
-        from pytest_chatprompt.items.targets import provider_of_target  # noqa: PLC0415
 
         # Its hooks show an error as text, also if this test is the first that needs them.
         EvalSession.get(request.config)

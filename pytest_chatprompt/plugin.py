@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
     if options.reports:
-        from pytest_chatprompt.reports.run_report import RunReports  # noqa: PLC0415
+        from pytest_chatprompt.reports.report_files import RunReports  # noqa: PLC0415
 
         config.stash[all_results_key] = True
         if not hasattr(config, "workerinput"):

@@ -52,7 +52,7 @@ from pytest_chatprompt.evalfile.case import (
     EvalCase as EvalCase,
     Origin as Origin,
 )
-from pytest_chatprompt.evalfile.check import EvalCheck as EvalCheck
+from pytest_chatprompt.evalfile.eval_check import EvalCheck as EvalCheck
 from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
 from pytest_chatprompt.evalfile.message import (
     AudioPart as AudioPart,

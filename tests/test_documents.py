@@ -26,13 +26,13 @@ from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
+from pytest_chatprompt.evalfile.agentv_target_fields import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.dataset import READERS
 from pytest_chatprompt.evalfile.loader import EvalFileKeys
 from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
-from pytest_chatprompt.evalfile.target_fields import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options

@@ -17,9 +17,9 @@ import httpx
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.run_specifics import RunSpecifics
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.volatile_values import RunSpecifics
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider

@@ -21,9 +21,9 @@ from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcesses
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording import network
+from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_reply import REPLAYED_EXTENSION
+from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION
 from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.refusals import refuse, refuse_foreign, unanswered_message
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
@@ -179,7 +179,7 @@ class EvalAPI(respx.MockRouter):
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
             return None
-        return self._handle(request, network.send)
+        return self._handle(request, onward_client.send)
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
@@ -224,7 +224,7 @@ class EvalAPI(respx.MockRouter):
         if response is not None or self.recording is None or self._passes(entry):
             return response or self._pass_or_refuse(entry)
         try:
-            response = await replay_or_send_async(self.recording, request, network.send_async)
+            response = await replay_or_send_async(self.recording, request, onward_client.send_async)
         except ReplayError as error:
             return self._refuse_replay(error)
         return self._note_real_reply(entry, response)

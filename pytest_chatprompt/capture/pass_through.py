@@ -20,7 +20,7 @@ import httpx
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.clients.interception import intercept_clients
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording import network
+from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
@@ -91,7 +91,7 @@ class PassThroughRouter:
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
         capture = self._find_capture(request)
-        return None if capture is None else self._take(capture, network.send, request)
+        return None if capture is None else self._take(capture, onward_client.send, request)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of an async client; `None` lets it pass."""
@@ -101,7 +101,7 @@ class PassThroughRouter:
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
-        return await replay_or_send_async(capture.recording, request, network.send_async)
+        return await replay_or_send_async(capture.recording, request, onward_client.send_async)
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
         """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.

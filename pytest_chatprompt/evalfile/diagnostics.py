@@ -1,7 +1,7 @@
 """Diagnostics: validation errors in the words of an eval file's author.
 
 In: pydantic's validation error, and the YAML node that was validated. Out: positions in the file, each with what is
-wrong there and what to write instead. Pure functions; `loader` and `agentv` call them.
+wrong there and what to write instead. Pure functions; `loader` and `agentv_config` call them.
 """
 
 from __future__ import annotations

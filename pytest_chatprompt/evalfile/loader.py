@@ -17,13 +17,13 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.evalfile import agentv
+from pytest_chatprompt.evalfile import agentv_config
 from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
-from pytest_chatprompt.evalfile.check import merge_checks
-from pytest_chatprompt.evalfile.defaults import merge_with_file
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.evalfile.eval_check import merge_checks
+from pytest_chatprompt.evalfile.file_defaults import merge_with_file
 from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.ineffective_keys import find_ineffective_keys
@@ -245,4 +245,4 @@ class _EvalFileLoader:
         # Looked for only when a case needs them, so that settings of AgentV that nothing uses cannot fail a file.
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
-        return agentv.find_guideline_patterns(self.path.parent, self.root)
+        return agentv_config.find_guideline_patterns(self.path.parent, self.root)

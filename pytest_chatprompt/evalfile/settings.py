@@ -1,7 +1,7 @@
 """`settings`: the parameters of a request, such as the temperature, that an eval file or a case sets.
 
 In: plain data of `settings`. Out: the same, checked and frozen: settings by name, and mappings by the name of a
-provider with the settings for that one alone. `shared_keys` reads them, `defaults` merges them, `prompt` picks a
+provider with the settings for that one alone. `shared_keys` reads them, `file_defaults` merges them, `prompt` picks a
 provider's. The chat providers declare their keyword arguments with the same types.
 """
 

@@ -1,7 +1,7 @@
 """The keys that an eval file and each of its cases may both have.
 
 In: plain data from YAML. Out: `SharedKeys`, the base of `case.EvalCase` and of the loader's model of a file.
-Only those two use it. `defaults` merges what the file and the case say.
+Only those two use it. `file_defaults` merges what the file and the case say.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.data_file import DataPath, check_data_path
+from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
 from pytest_chatprompt.evalfile.rows import RowData

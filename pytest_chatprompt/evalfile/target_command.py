@@ -1,6 +1,6 @@
 """The command of one of AgentV's targets, as this package runs it: without a shell, with placeholders of its own.
 
-In: the template of a command. Out: its words. Pure; only `targets` calls it.
+In: the template of a command. Out: its words. Pure; only `agentv_targets` calls it.
 Source: AgentV's documentation of targets ("CLI Provider").
 """
 

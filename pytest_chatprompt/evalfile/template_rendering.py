@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.check import EvalCheck
+from pytest_chatprompt.evalfile.eval_check import EvalCheck
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze, thaw
 from pytest_chatprompt.evalfile.message import EvalMessage, Part, TextPart
 from pytest_chatprompt.evalfile.rows import Row

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.check import EvalCheck
+from pytest_chatprompt.evalfile.eval_check import EvalCheck
 from pytest_chatprompt.evalfile.frozen_dict import thaw
 from pytest_chatprompt.grading.grade import GradedCheck
 from pytest_chatprompt.grading.parsing import find_node

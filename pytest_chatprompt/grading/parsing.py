@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.check import EvalCheck
 from pytest_chatprompt.evalfile.data_file import parse_data_file
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
+from pytest_chatprompt.evalfile.eval_check import EvalCheck
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.table import UnknownTypeError, find_type

@@ -20,8 +20,9 @@ import pytest
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.case_template import written_cases
-from pytest_chatprompt.evalfile.literal_templates import find_literal_template
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase, load_eval_file
+from pytest_chatprompt.evalfile.unrendered_templates import find_literal_template
+from pytest_chatprompt.items.agentv_providers import provider_fixture_of
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
@@ -33,7 +34,6 @@ from pytest_chatprompt.items.parametrize import (
     snapshot_parameters,
 )
 from pytest_chatprompt.items.tags import TagUses
-from pytest_chatprompt.items.targets import provider_fixture_of
 from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path

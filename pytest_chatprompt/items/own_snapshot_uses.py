@@ -83,7 +83,7 @@ class OwnSnapshotUses:
             sent: in any order.
         """
         # Most runs send nothing in ordinary tests.
-        from pytest_chatprompt.capture.recording.recorded_reply import request_sha256  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256  # noqa: PLC0415
 
         hashes = [request_sha256(each.endpoint, place.masks.apply(each.body)) for each in sent]
         self.sent[str(place.path)] = hashes

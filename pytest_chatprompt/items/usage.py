@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_reply import read_usage
+from pytest_chatprompt.capture.recording.recorded_exchange import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse
 

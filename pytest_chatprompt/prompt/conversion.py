@@ -16,8 +16,8 @@ from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.content import ContentPart, content_parts, join_parts
 from pytest_chatprompt.prompt.guidelines import guideline_block
-from pytest_chatprompt.prompt.parts import is_blank
-from pytest_chatprompt.prompt.rendering import RenderedMessage, render_messages
+from pytest_chatprompt.prompt.message_rendering import RenderedMessage, render_messages
+from pytest_chatprompt.prompt.part_rendering import is_blank
 from pytest_chatprompt.wording import about_message, message_numbers
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_chatprompt.prompt.attachments import Attachment
-from pytest_chatprompt.prompt.parts import file_section, is_blank
+from pytest_chatprompt.prompt.part_rendering import file_section, is_blank
 
 GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 

@@ -23,7 +23,7 @@ from pytest_chatprompt.prompt.attachments import read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert
 from pytest_chatprompt.prompt.file_reader import FileReader
-from pytest_chatprompt.prompt.rendering import render_messages
+from pytest_chatprompt.prompt.message_rendering import render_messages
 from pytest_chatprompt.prompt.request_options import request_options
 from pytest_chatprompt.prompt.transcript import render_transcript
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_chatprompt.prompt.content import content_text
-from pytest_chatprompt.prompt.rendering import RenderedMessage
+from pytest_chatprompt.prompt.message_rendering import RenderedMessage
 
 
 class TranscriptTurn(NamedTuple):

@@ -1,7 +1,7 @@
 """The review as Markdown: for the comment of a pull request, or the summary of a job.
 
 The results of a run come in; Markdown as GitHub and GitLab show it comes out, never longer than GitHub takes. What
-prompts and names hold is text in it, never markup. Pure; `run_report` writes it.
+prompts and names hold is text in it, never markup. Pure; `report_files` writes it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording
-from pytest_chatprompt.snapshots.recordings import load_recording
+from pytest_chatprompt.snapshots.recording_files import load_recording
 from pytest_chatprompt.snapshots.stored_requests import stored_hashes
 
 

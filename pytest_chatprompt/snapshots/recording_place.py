@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedRequest,
     RecordedResponse,
@@ -24,7 +24,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.recordings import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, recording_path, save_recording
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import payload_data
 from pytest_chatprompt.wording import shown_path

@@ -1,7 +1,7 @@
 """What a snapshot shows of an `Exchange`, as JSON data.
 
 An `Exchange` comes in; the data that `serializer` writes comes out. HTTP bodies are as decoded from the bytes sent.
-Pure functions: `items` and `live` compare the data with the snapshot, `recordings` hashes what was sent.
+Pure functions: `items` and `live` compare the data with the snapshot, `recording_files` hashes what was sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.providers.agents.base import left_out
-from pytest_chatprompt.providers.agents.portable import portable_invocation, portable_text
+from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation, portable_text
 
 
 def payload_data(exchange: Exchange, root: Path) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_chatprompt.capture.recording.recorded_reply import data_sha256, request_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256, request_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
 
 # What a recorded answer of an agent belongs to, as in `snapshot_data.payload_data`.

@@ -13,7 +13,7 @@ import requests
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.recording import network
+from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
 
@@ -117,9 +117,9 @@ def test_a_handler_counts_requests_as_sent_by_the_thread_that_asked_for_it() -> 
     router = new_router()
     request = httpx.Request("POST", "https://api.openai.com/v1/chat/completions", json={})
     with router.capture() as entries, router.capture([Reply("queued")]) as inner:
-        handle = router.handler(network.send)
+        handle = router.handler(onward_client.send)
         in_another_thread(lambda: handle(request))
         assert handle(request) is None
     assert (len(entries), [entry.answered_by for entry in inner]) == (0, ["reply", "network"])
     with pytest.raises(LookupError, match="no capture is open in this thread"):
-        router.handler(network.send)
+        router.handler(onward_client.send)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_chatprompt.capture.recording.recorded_reply import data_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
 from tests.items.conftest import MakeLiveProject, Run, case_ids, eval_file
 from tests.items.test_responses import each_check
 from tests.server import Reply, Server

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.recording.recorded_reply import data_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
 from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hashes, stored_requests
 
 

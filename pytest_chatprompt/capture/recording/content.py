@@ -2,7 +2,7 @@
 
 The bytes of a body and its media type come in; a mapping with one key comes out: `body` for JSON data, `events` for a
 stream, `text`, or `base64`. Writing gives chunks that mean the same to every client: JSON may be laid out in another
-way. Pure; `recorded_reply` calls it.
+way. Pure; `recorded_exchange` calls it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,
     RecordedReply,

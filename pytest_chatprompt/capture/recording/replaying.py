@@ -13,7 +13,7 @@ from typing import Final
 import httpx
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
-from pytest_chatprompt.capture.recording.recorded_reply import RecordedReply
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.providers.response import ProviderResponse
 
 # The body goes on decoded, and whoever frames it says how long it is.

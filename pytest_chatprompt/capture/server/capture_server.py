@@ -26,7 +26,7 @@ from pytest_chatprompt.capture.server.connection import HOP_BY_HOP, ReceivedRequ
 from pytest_chatprompt.capture.server.environ import build_environ, url_variables
 from pytest_chatprompt.capture.server.error_reply import error_reply
 from pytest_chatprompt.capture.server.forwarding import Forwarder
-from pytest_chatprompt.capture.server.targets import find_target
+from pytest_chatprompt.capture.server.real_urls import find_target
 from pytest_chatprompt.errors import CaptureError
 
 # More than any API takes.

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import httpx
 
 from pytest_chatprompt.capture.sent_request import describe_request
+from pytest_chatprompt.capture.server.real_urls import Target, find_real_url
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
-from pytest_chatprompt.capture.server.targets import Target, find_real_url
 from pytest_chatprompt.errors import CaptureError
 
 # The extension of an httpx request that was captured before: whoever captures httpx has to let it pass.

@@ -1,6 +1,6 @@
 """The table of the APIs whose clients can be redirected to the server by environment variables: one line each.
 
-Nothing comes in; `environ` makes the variables of it, `targets` the URLs that requests have at the real API. A client
+Nothing comes in; `environ` makes the variables of it, `real_urls` the URLs that requests have at the real API. A client
 sends to `http://127.0.0.1:PORT/openai/v1/...`, where `openai` is the name here, and what follows is the path at the
 real API. Where each variable is read, in the versions of the SDKs of November 2026, stands beside it; "litellm" is
 1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7, "langchain-anthropic" 1.7.

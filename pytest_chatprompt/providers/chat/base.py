@@ -21,11 +21,11 @@ from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.chat.findings import findings_of
 from pytest_chatprompt.providers.chat.json_body import encode_json
 from pytest_chatprompt.providers.chat.media_support import check_media
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
+from pytest_chatprompt.providers.chat.preflight_check import findings_of
 from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
 from pytest_chatprompt.providers.chat.request_options import add_options, with_settings
 from pytest_chatprompt.providers.chat.settings import (

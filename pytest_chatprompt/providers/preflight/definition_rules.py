@@ -1,7 +1,7 @@
 """Rules about the tools that a request defines, and which of them the model has to call.
 
 A `PreflightInput` comes in; each definition that breaks the rule comes out, with a text for the user. The tables in
-`rules` call these functions. Rules about calls of tools, in messages, are in `tool_rules`.
+`rules` call these functions. Rules about calls of tools, in messages, are in `tool_call_rules`.
 """
 
 from __future__ import annotations

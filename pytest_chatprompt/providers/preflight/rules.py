@@ -15,7 +15,7 @@ from pytest_chatprompt.providers.preflight import (
     media_rules,
     schema_rules,
     setting_rules,
-    tool_rules,
+    tool_call_rules,
     turn_rules,
 )
 from pytest_chatprompt.providers.preflight.rule import Rule
@@ -106,13 +106,13 @@ _OPENAI_PREFILL: Final = Rule(
 )
 
 OPENAI_RULES: Final = (
-    _of_calls("tool-call-id", _OPENAI, tool_rules.results_without_id),
-    _of_calls("tool-result-content", _OPENAI, tool_rules.results_without_content),
-    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_rules.results_without_call),
-    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_without_results),
-    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_rules.results_out_of_order),
-    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
-    _of_calls("function-name", _OPENAI, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_calls("tool-call-id", _OPENAI, tool_call_rules.results_without_id),
+    _of_calls("tool-result-content", _OPENAI, tool_call_rules.results_without_content),
+    _of_calls("tool-result-without-call", _OPENAI_TOOLS, tool_call_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_call_rules.calls_without_results),
+    _of_calls("tool-result-order", _OPENAI_TOOLS, tool_call_rules.results_out_of_order),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_call_rules.call_ids_used_twice),
+    _of_calls("function-name", _OPENAI, tool_call_rules.function_names(*_OPENAI_NAME)),
     *_OPENAI_DEFINITIONS,
     *_OPENAI_MEDIA,
     Rule("speaker-name", _OPENAI, turn_rules.speaker_names),
@@ -128,9 +128,9 @@ AZURE_RULES: Final = (
 )
 
 OPENAI_RESPONSES_RULES: Final = (
-    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_rules.calls_never_answered),
-    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_rules.call_ids_used_twice),
-    _of_calls("function-name", _RESPONSES, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_calls("tool-call-without-result", _OPENAI_TOOLS, tool_call_rules.calls_never_answered),
+    _of_calls("tool-call-id-twice", _OPENAI_TOOLS, tool_call_rules.call_ids_used_twice),
+    _of_calls("function-name", _RESPONSES, tool_call_rules.function_names(*_OPENAI_NAME)),
     *_OPENAI_DEFINITIONS,
     *_OPENAI_MEDIA,
     _OPENAI_PREFILL,
@@ -140,28 +140,28 @@ OPENAI_RESPONSES_RULES: Final = (
 )
 
 OLLAMA_RULES: Final = (
-    _of_calls("tool-result-content", _OLLAMA_SOURCE, tool_rules.results_without_content),
+    _of_calls("tool-result-content", _OLLAMA_SOURCE, tool_call_rules.results_without_content),
     _of_definitions("tool-choice-ignored", _OLLAMA_SOURCE, definition_rules.choices_ignored),
 )
 
 OPENROUTER_RULES: Final = (
-    _of_calls("tool-call-id", _OPENROUTER_TOOLS, tool_rules.results_without_id),
-    _of_calls("tool-result-without-call", _OPENROUTER_TOOLS, tool_rules.results_without_call),
-    _of_calls("tool-call-without-result", _OPENROUTER_TOOLS, tool_rules.calls_without_results),
+    _of_calls("tool-call-id", _OPENROUTER_TOOLS, tool_call_rules.results_without_id),
+    _of_calls("tool-result-without-call", _OPENROUTER_TOOLS, tool_call_rules.results_without_call),
+    _of_calls("tool-call-without-result", _OPENROUTER_TOOLS, tool_call_rules.calls_without_results),
     _of_definitions("tool-choice", _OPENROUTER_TOOLS, definition_rules.choices_without_tools),
     Rule("temperature", _OPENROUTER, setting_rules.temperature_range(2)),
 )
 
 ANTHROPIC_RULES: Final = (
-    _of_calls("tool-call-without-result", _ANTHROPIC_TOOLS, tool_rules.calls_without_results),
-    _of_calls("tool-result-order", _ANTHROPIC_TOOLS, tool_rules.results_out_of_order),
-    _of_calls("tool-result-twice", _ANTHROPIC_TOOLS, tool_rules.results_given_twice),
+    _of_calls("tool-call-without-result", _ANTHROPIC_TOOLS, tool_call_rules.calls_without_results),
+    _of_calls("tool-result-order", _ANTHROPIC_TOOLS, tool_call_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _ANTHROPIC_TOOLS, tool_call_rules.results_given_twice),
     _of_calls(
         "function-name",
         _ANTHROPIC_TOOL_NAMES,
-        tool_rules.function_names(*_ANTHROPIC_NAME),
+        tool_call_rules.function_names(*_ANTHROPIC_NAME),
     ),
-    _of_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, tool_rules.call_ids_used_twice),
+    _of_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, tool_call_rules.call_ids_used_twice),
     _of_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
     _of_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
@@ -182,15 +182,15 @@ ANTHROPIC_RULES: Final = (
 )
 
 GEMINI_RULES: Final = (
-    _of_calls("tool-call-without-result", _GEMINI_TOOLS, tool_rules.calls_without_results),
-    _of_calls("tool-result-order", _GEMINI_TOOLS, tool_rules.results_out_of_order),
-    _of_calls("tool-result-twice", _GEMINI_TOOLS, tool_rules.results_given_twice),
-    _of_calls("tool-call-order", _GEMINI_TOOLS, tool_rules.calls_after_an_answer),
-    _of_calls("thought-signature", _GEMINI_THOUGHTS, tool_rules.calls_without_thought_signatures),
+    _of_calls("tool-call-without-result", _GEMINI_TOOLS, tool_call_rules.calls_without_results),
+    _of_calls("tool-result-order", _GEMINI_TOOLS, tool_call_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _GEMINI_TOOLS, tool_call_rules.results_given_twice),
+    _of_calls("tool-call-order", _GEMINI_TOOLS, tool_call_rules.calls_after_an_answer),
+    _of_calls("thought-signature", _GEMINI_THOUGHTS, tool_call_rules.calls_without_thought_signatures),
     _of_calls(
         "function-name",
         _GEMINI,
-        tool_rules.function_names(*_GEMINI_NAME),
+        tool_call_rules.function_names(*_GEMINI_NAME),
     ),
     _of_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
     _of_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
@@ -213,13 +213,13 @@ GEMINI_RULES: Final = (
 # begins, roles that alternate, texts that are not blank, and tools ("The toolConfig field must be defined when using
 # toolUse and toolResult content blocks").
 BEDROCK_RULES: Final = (
-    _of_calls("tool-call-without-result", _BEDROCK_TOOLS, tool_rules.calls_without_results),
-    _of_calls("tool-result-order", _BEDROCK_TOOLS, tool_rules.results_out_of_order),
-    _of_calls("tool-result-twice", _BEDROCK_TOOLS, tool_rules.results_given_twice),
-    _of_calls("tool-result-blank", _BEDROCK, tool_rules.blank_results),
-    _of_calls("tools-missing", _BEDROCK_TOOLS, tool_rules.calls_without_tools),
-    _of_calls("call-id", _BEDROCK_CALLS, tool_rules.call_ids(*_BEDROCK_CALL_ID)),
-    _of_calls("function-name", _BEDROCK_CALLS, tool_rules.function_names(*_OPENAI_NAME)),
+    _of_calls("tool-call-without-result", _BEDROCK_TOOLS, tool_call_rules.calls_without_results),
+    _of_calls("tool-result-order", _BEDROCK_TOOLS, tool_call_rules.results_out_of_order),
+    _of_calls("tool-result-twice", _BEDROCK_TOOLS, tool_call_rules.results_given_twice),
+    _of_calls("tool-result-blank", _BEDROCK, tool_call_rules.blank_results),
+    _of_calls("tools-missing", _BEDROCK_TOOLS, tool_call_rules.calls_without_tools),
+    _of_calls("call-id", _BEDROCK_CALLS, tool_call_rules.call_ids(*_BEDROCK_CALL_ID)),
+    _of_calls("function-name", _BEDROCK_CALLS, tool_call_rules.function_names(*_OPENAI_NAME)),
     _of_definitions("tool-name", _BEDROCK_CALLS, definition_rules.tool_names(*_OPENAI_NAME)),
     _of_definitions("tool-name-twice", _BEDROCK_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _BEDROCK_TOOLS, definition_rules.choices_without_tools),

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
     RecordedRequest,

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_reply import RecordedReply
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.capture.recording.replaying import (
     replay_or_post,
     replay_or_send,

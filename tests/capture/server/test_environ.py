@@ -6,8 +6,8 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.environ import build_environ, seal_environ, url_variables
+from pytest_chatprompt.capture.server.real_urls import find_target
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
-from pytest_chatprompt.capture.server.targets import find_target
 
 URL = "http://127.0.0.1:5000"
 KEY = "placeholder-0123"

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
     RecordedRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.evalfile.agentv import find_guideline_patterns
+from pytest_chatprompt.evalfile.agentv_config import find_guideline_patterns
 from tests.conftest import Project
 
 

@@ -1,7 +1,7 @@
 """`RecordedExchange`: a request that was answered, by its hash, and the reply that it got.
 
 A request that was sent and the reply of the API come in; frozen data comes out that a file can hold. From it the reply
-is made again. Pure; `open_recording` makes them, `snapshots.recordings` reads and writes them.
+is made again. Pure; `open_recording` makes them, `snapshots.recording_files` reads and writes them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pytest_chatprompt import AgentInvocation
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
-from pytest_chatprompt.providers.agents.portable import portable_invocation
+from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation
 
 
 def test_a_portable_invocation_contains_no_path_of_this_machine() -> None:

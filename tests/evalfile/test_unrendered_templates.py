@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.literal_templates import find_literal_template
 from pytest_chatprompt.evalfile.loader import load_eval_file
+from pytest_chatprompt.evalfile.unrendered_templates import find_literal_template
 from tests.conftest import Project
 
 ADVICE = (

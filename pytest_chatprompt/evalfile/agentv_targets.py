@@ -1,7 +1,7 @@
 """AgentV's targets: what the names stand for that its eval files give to providers, in `.agentv/targets.yaml`.
 
 In: the name of a target, and the folder of an eval file. Out: a `Target`: the provider, and what the target says about
-it. Nothing of the environment is read here. `items.targets` calls it, for names that no fixture has.
+it. Nothing of the environment is read here. `items.agentv_providers` calls it, for names that no fixture has.
 Source: AgentV's documentation of targets ("Target Configuration", "LLM Providers", "Coding Agents").
 """
 
@@ -16,10 +16,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.evalfile.agentv_target_fields import AGENTS, FieldUse, find_field
 from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.evalfile.target_command import cli_command
-from pytest_chatprompt.evalfile.target_fields import AGENTS, FieldUse, find_field
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 from pytest_chatprompt.wording import shown_path

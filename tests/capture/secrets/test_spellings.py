@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms, without_line_breaks
-from pytest_chatprompt.capture.secrets.forms import SecretForms
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.secrets.spellings import SecretForms
 
 FORM = "sk-live-0123456789"
 

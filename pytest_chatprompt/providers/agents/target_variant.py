@@ -1,6 +1,6 @@
 """An agent with another program, model or arguments: what a target of AgentV says about its provider.
 
-A provider comes in; a copy comes out, the provider stays as it is. `items.targets` calls it.
+A provider comes in; a copy comes out, the provider stays as it is. `items.agentv_providers` calls it.
 """
 
 from __future__ import annotations

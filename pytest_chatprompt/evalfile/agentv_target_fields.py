@@ -1,6 +1,6 @@
 """The fields of AgentV's targets: which of them count here, for which provider.
 
-In: a field, and the name of a provider. Out: what the field is here. Pure; only `targets` calls it.
+In: a field, and the name of a provider. Out: what the field is here. Pure; only `agentv_targets` calls it.
 Source: AgentV's documentation of targets, whose fields may be in snake or in camel case.
 """
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
     RecordedRequest,
@@ -20,8 +20,8 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import TokenUsage
-from pytest_chatprompt.snapshots import recordings
-from pytest_chatprompt.snapshots.recordings import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots import recording_files
+from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, recording_path, save_recording
 from pytest_chatprompt.snapshots.serializer import dump
 
 REDACTOR = Redactor({"OPENAI_API_KEY": "k3y-0123456789"})
@@ -206,7 +206,7 @@ def test_a_recording_that_python_cannot_load_for_its_depth_is_an_error(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The loader in C goes deeper.
-    monkeypatch.setattr(recordings, "_Loader", yaml.SafeLoader)
+    monkeypatch.setattr(recording_files, "_Loader", yaml.SafeLoader)
     path.parent.mkdir()
     path.write_text("[" * 600 + "]" * 600)
     with pytest.raises(ReplayError, match="it is nested too deeply"):

@@ -1,7 +1,7 @@
 """Parts of a content: what each type of part becomes in the chat prompt and in the transcript (rules A2, A3 and A8).
 
 In: a part of a message, and the attachments of its case. Out: the part's text, or its `Media`.
-Pure functions, one for each type of part, looked up in `PART_RENDERERS`. `rendering` calls `render_part`.
+Pure functions, one for each type of part, looked up in `PART_RENDERERS`. `message_rendering` calls `render_part`.
 
 A new type of part has its function and its entry in the table here; CONTRIBUTING lists the other steps.
 """

@@ -1,6 +1,6 @@
 """A chat provider with another key, endpoint or settings: what a target of AgentV says about its provider.
 
-A provider comes in; a copy comes out, the provider stays as it is. `items.targets` calls it.
+A provider comes in; a copy comes out, the provider stays as it is. `items.agentv_providers` calls it.
 """
 
 from __future__ import annotations

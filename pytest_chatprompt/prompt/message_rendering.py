@@ -13,7 +13,7 @@ from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
 from pytest_chatprompt.prompt.attachments import Attachment
 from pytest_chatprompt.prompt.content import Content, ContentPart, join_parts
 from pytest_chatprompt.prompt.media import Media
-from pytest_chatprompt.prompt.parts import Attachments, is_blank, render_part
+from pytest_chatprompt.prompt.part_rendering import Attachments, is_blank, render_part
 from pytest_chatprompt.wording import about_message
 
 

@@ -16,7 +16,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.capture.recording.recorded_reply import (
+from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedRequest,
     RecordedResponse,
