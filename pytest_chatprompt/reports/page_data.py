@@ -98,6 +98,8 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
+    if result.requests and (snapshot is None or not snapshot.sent):
+        body["sent"] = _side({"requests": list(result.requests)})
     if snapshot is not None:
         body |= {"snapshot": snapshot.path, **_sides(snapshot)}
         if snapshot.state != "same":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
@@ -40,6 +41,7 @@ class ShownChange:
             changed.
         moved: the lines of what only changed its place.
         hidden_lines: how many more there are.
+        cost: what is said of the costs of its cases; `""` for nothing.
         command: accepts it; `""` where it accepts no less than all.
         has_others: whether the command accepts other changes of the same cases too.
     """
@@ -49,6 +51,7 @@ class ShownChange:
     rows: tuple[tuple[ShownLine | None, ShownLine | None], ...]
     moved: tuple[str, ...]
     hidden_lines: int
+    cost: str
     command: str
     has_others: bool
 
@@ -74,6 +77,7 @@ def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChang
         rows=tuple(_rows(change.removed[:_MOST_LINES], change.added[:_MOST_LINES])),
         moved=tuple(_cut(line) for line in change.moved[:_MOST_LINES]),
         hidden_lines=max(lines - _MOST_LINES, 0),
+        cost=cost_line(results),
         command=accept(run, results) if is_named else "",
         has_others=is_named and any(_has_others(result) for result in results),
     )

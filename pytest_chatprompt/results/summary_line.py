@@ -98,5 +98,7 @@ def _quoted(lines: tuple[str, ...]) -> str:
 
 
 def _cut(text: str) -> str:
-    visible = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    # Prompts may be long, and each character makes at least one that is shown.
+    start = text[: _LONGEST_QUOTE + 1]
+    visible = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in start)
     return visible if len(visible) <= _LONGEST_QUOTE else f"{visible[: _LONGEST_QUOTE - 1].rstrip()}…"

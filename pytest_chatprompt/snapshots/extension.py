@@ -8,7 +8,7 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from syrupy.data import SnapshotCollection, SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
@@ -25,8 +25,6 @@ from pytest_chatprompt.snapshots.stored_text import shows_the_same
 if TYPE_CHECKING:
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
-    from pytest_chatprompt.snapshots.revision import Revision
-
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
@@ -38,7 +36,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     file_extension = "yaml"
     is_filtered = True
-    revision: Revision | None = None
+    # A `Revision`; what a subclass may replace is annotated, and this is not for it.
+    revision: Any = None
     _is_damaged = False
 
     def serialize(

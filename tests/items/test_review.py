@@ -164,16 +164,16 @@ def test_a_renamed_case_is_told_as_renamed(run: Run) -> None:
     result = run()
     result.assert_outcomes(failed=2)
     assert (
-        "a.eval.yaml:3:5: case 'a/b': what is sent to azure has no snapshot yet: it is renamed from 'hello', whose snapshot"
+        "a.eval.yaml:3:5: case 'a/b': what is sent to openai has no snapshot yet: it is renamed from 'hello', whose snapshot"
         " shows just this"
     ) in result.outlines
     assert "FAILED a.eval.yaml::a/b - renamed from 'hello', no snapshot yet" in result.outlines
     assert "FAILED test_it.py::test_new - what is sent has no snapshot yet" in result.outlines
-    assert "  __snapshots__/a.eval/hello[azure].yaml, renamed to a.eval.yaml::a/b" in result.outlines
+    assert "  __snapshots__/a.eval/hello[openai].yaml, renamed to a.eval.yaml::a/b" in result.outlines
     assert "  __snapshots__/test_it/test_old.yaml, renamed to test_it.py::test_new" in result.outlines
     updated = run.update()
-    renamed = ", renamed to __snapshots__/a.eval/a%2Fb[azure].yaml"
-    assert f"  __snapshots__/a.eval/hello[azure].yaml{renamed}" in updated.outlines
+    renamed = ", renamed to __snapshots__/a.eval/a%2Fb[openai].yaml"
+    assert f"  __snapshots__/a.eval/hello[openai].yaml{renamed}" in updated.outlines
     assert "  __snapshots__/test_it/test_old.yaml, renamed to __snapshots__/test_it/test_new.yaml" in updated.outlines
 
 
@@ -286,7 +286,7 @@ def test_a_failing_test_has_a_record_of_its_changes(shop: Run, wanted: str) -> N
 def test_a_record_holds_no_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run.write({"a.eval.yaml": HELLO, "conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
     run.update()
-    path = run.path / "__snapshots__/a.eval/hello[azure].yaml"
+    path = run.path / "__snapshots__/a.eval/hello[openai].yaml"
     path.write_text(path.read_text().replace("hello", "my-secret-0123456789abcdef"))
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "my-secret-0123456789abcdef")
     run().assert_outcomes(failed=1)
@@ -340,7 +340,7 @@ def test_skips(eval_api):
 def test_tests_that_fail_for_something_else_have_records_without_changes(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO, "test_it.py": UNCOMPARED})
     run("--snapshot-update")
-    (run.path / "__snapshots__/a.eval/hello[azure].yaml").write_text("{broken")
+    (run.path / "__snapshots__/a.eval/hello[openai].yaml").write_text("{broken")
     run.write({"conftest.py": RECORDS.replace("WANTED", "config.stash[all_results_key] = True")})
     run().assert_outcomes(failed=4)
     found = records(run)

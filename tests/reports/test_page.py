@@ -15,6 +15,7 @@ import pytest
 
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.change_cost import ChangeCost
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.serializer import dump
@@ -86,6 +87,15 @@ def test_equal_changes_are_told_once_with_their_places_and_counts() -> None:
     assert "1 distinct change in 2 snapshots" in text
     assert "request.system 2" in text
     assert text.count("Within") == 2
+
+
+def test_what_a_change_costs_stands_with_it() -> None:
+    (result,) = CHANGED[:1]
+    assert result.snapshot is not None
+    cost = ChangeCost(characters=8, tokens=2, prefix_break="request.system")
+    costly = result.model_copy(update={"snapshot": result.snapshot.model_copy(update={"cost": cost})})
+    assert "+8 characters (about +2 tokens); the cached prefix ends at request.system" in text_of(page_of(costly))
+    assert "characters" not in text_of(page_of(result))
 
 
 def test_changed_words_are_marked_on_both_sides() -> None:
@@ -313,6 +323,14 @@ def test_a_result_without_a_snapshot_has_no_payload() -> None:
         "block": 0,
         "at": 0,
     }
+
+
+def test_the_requests_of_an_ordinary_test_are_its_payload() -> None:
+    sent = {"endpoint": "POST /v1/messages", "request": request_data("hi")["request"]}
+    result = CaseResult(node_id="t.py::t", path="t.py", line=1, outcome="passed", requests=(sent,))
+    (body,) = bodies_of(page_of(result))
+    assert body["sent"]["payload"] == dump({"requests": [sent]})
+    assert [request["endpoint"] for request in body["sent"]["requests"]] == ["POST /v1/messages"]
 
 
 def test_the_hunks_stand_for_a_payload_that_was_not_kept() -> None:
