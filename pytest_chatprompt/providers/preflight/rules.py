@@ -229,7 +229,7 @@ BEDROCK_RULES: Final = (
     _of_media("document-count", _BEDROCK_MEDIA, media_rules.too_many("document", 5)),
     _of_media("document-text", _BEDROCK_MEDIA, media_rules.documents_without_text),
     _of_media("media-size", _BEDROCK_MEDIA, media_rules.too_large("image", 3.75, "bytes")),
-    _of_media("media-size", _BEDROCK_MEDIA, media_rules.too_large("document", 4.5, "bytes")),
+    _of_media("document-size", _BEDROCK_MEDIA, media_rules.too_large("document", 4.5, "bytes")),
     Rule("first-turn", _BEDROCK, turn_rules.first_turn_not_the_users),
     Rule("alternating-turns", _BEDROCK, turn_rules.turns_of_the_same_role),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),

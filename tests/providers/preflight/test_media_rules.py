@@ -132,7 +132,7 @@ def test_bedrock_limits_the_bytes_of_each_image_and_document() -> None:
     image = Media("image", "a.png", "image/png", bytes(int(3.75 * MEGABYTE)))
     assert findings_of(BEDROCK, image, of_pages(4.5)) == []
     text = "Amazon Bedrock takes documents of up to 4.5 MB, and a.pdf has 4.6 MB; make it smaller"
-    assert findings_of(BEDROCK, of_pages(4.6)) == [("media-size", 1, text)]
+    assert findings_of(BEDROCK, of_pages(4.6)) == [("document-size", 1, text)]
     text = "Amazon Bedrock takes images of up to 3.75 MB, and this one has 4.0 MB; make it smaller"
     assert findings_of(BEDROCK, Media("image", "", "image/png", bytes(4 * MEGABYTE))) == [("media-size", 1, text)]
 
