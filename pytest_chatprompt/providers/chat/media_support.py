@@ -86,19 +86,16 @@ def _reason(media: Media, message: ChatMessage, vendor: str, table: MediaTable) 
             f"{vendor} takes {_plural(media.kind)} in {roles} messages only, and the role of this one is "
             f"{message.role!r}; move it to a user message"
         )
-    if support.media_types and media.content is not None and media.media_type not in support.media_types:
+    if media.content is None and not support.takes_urls:
+        return f"{vendor} takes no {_plural(media.kind)} by URL; save the file in the project, and name its path"
+    if support.media_types and media.media_type and media.media_type not in support.media_types:
         return (
             f"{vendor} takes {_plural(media.kind)} as {_listed(support.media_types, 'or')} only, and this one is "
             f"{media.media_type}; convert the file"
         )
-    return "" if media.content is not None else _reason_about_url(media, vendor, support)
-
-
-def _reason_about_url(media: Media, vendor: str, support: MediaSupport) -> str:
-    if not support.takes_urls:
-        return f"{vendor} takes no {_plural(media.kind)} by URL; save the file in the project, and name its path"
-    if support.needs_type_of_urls and not media.media_type:
-        suffixes = ", ".join(f".{media_type.rpartition('/')[2]}" for media_type in MEDIA_TYPES[media.kind])
+    if media.content is None and support.needs_type_of_urls and not media.media_type:
+        media_types = support.media_types or MEDIA_TYPES[media.kind]
+        suffixes = ", ".join(f".{media_type.rpartition('/')[2]}" for media_type in media_types)
         return (
             f"{vendor} needs the type of what is at a URL, and the path of this one does not end in any of {suffixes}; "
             "save the file in the project, and name its path"

@@ -103,7 +103,7 @@ def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
             GEMINI,
             ChatMessage("user", (Media("image", "https://x.example/a", place=(2, 3)),)),
             "Gemini needs the type of what is at a URL, and the path of this one does not end in any of .png, .jpeg, "
-            ".webp, .gif; save the file in the project, and name its path",
+            ".webp; save the file in the project, and name its path",
             id="Gemini and a URL that says no type",
         ),
         pytest.param(
@@ -133,6 +133,19 @@ def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
             ChatMessage("user", (DOCUMENT,)),
             "Ollama takes no documents; it takes images and audio; leave it out, or use another provider",
             id="Ollama and a document",
+        ),
+        *(
+            pytest.param(
+                GEMINI,
+                ChatMessage("user", (media,)),
+                "Gemini takes images as image/png, image/jpeg or image/webp only, and this one is image/gif; "
+                "convert the file",
+                id=f"Gemini and a GIF {where}",
+            )
+            for where, media in (
+                ("of the project", Media("image", "./a.gif", "image/gif", GIF, place=(2, 3))),
+                ("at a URL", Media("image", "https://x.example/a.gif", "image/gif", place=(2, 3))),
+            )
         ),
         pytest.param(
             OLLAMA,
