@@ -218,7 +218,8 @@ def test_the_table_of_media_is_the_tables_of_the_apis() -> None:
     in_table = {quoted(kind)[0]: cells for kind, *cells in rows}
     assert list(in_table) == list(MEDIA_TYPES)
     for kind, cells in in_table.items():
-        for name, cell in zip(("openai", "azure", "anthropic", "gemini"), cells, strict=True):
+        names = ("openai", "openai_responses", "azure", "anthropic", "gemini", "bedrock", "ollama", "openrouter")
+        for name, cell in zip(names, cells, strict=True):
             provider = PROVIDERS[name]
             assert issubclass(provider, ChatProvider)
             support = {key: support for key, support in provider.media.items() if key == kind}.get(cast(Any, kind))

@@ -29,6 +29,9 @@ _TYPE_KEYS: Final = ("media_type", "mimeType", "mime_type")
 _TYPE_PREFIXES: Final = ("image/", "audio/", "video/", "application/pdf")
 # The values of OpenAI's key `format`, which stands beside the sounds alone.
 _AUDIO_FORMATS: Final = frozenset({"wav", "mp3", "flac", "aac", "opus", "pcm16"})
+# The keys of Bedrock's blocks: under each a mapping with the format, and with the bytes in `source`. A text stays.
+_BLOCK_KEYS: Final = frozenset({"image", "document", "audio", "video"})
+_TEXT_FORMATS: Final = frozenset({"csv", "html", "txt", "md"})
 # Enough base64 for the first bytes of every format.
 _HEAD: Final = 64
 
@@ -59,6 +62,8 @@ def _elided_mapping(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
         new = elide_media(value)
         if new is value and key == "data" and isinstance(value, str):
             new = _elided_by_type(value, mapping)
+        if new is value and key in _BLOCK_KEYS and isinstance(value, Mapping):
+            new = _elided_block(key, value)
         if new is not value:
             changed[key] = new
     # In the order of the mapping.
@@ -83,6 +88,18 @@ def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
         return _described(text, f"audio/{mapping['format']}", text)
     types = [value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)]
     return _described(text, types[0], text) if types and types[0].startswith(_TYPE_PREFIXES) else text
+
+
+def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block of Bedrock whose bytes are of a format that only the block names."""
+    block_format, source = block.get("format"), block.get("source")
+    if not isinstance(block_format, str) or block_format in _TEXT_FORMATS or not isinstance(source, Mapping):
+        return block
+    digits = source.get("bytes")
+    if not isinstance(digits, str) or len(digits) < _MIN_LENGTH:
+        return block
+    shown = _described(digits, f"{kind}/{block_format}", digits)
+    return block if shown is digits else {**block, "source": {**source, "bytes": shown}}
 
 
 def _described(digits: str, media_type: str, otherwise: str) -> str:

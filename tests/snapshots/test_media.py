@@ -56,6 +56,33 @@ NOISE = bytes(range(200, 248))
             {"image": {"format": "png", "source": {"bytes": SHOWN}}},
             id="Bedrock",
         ),
+        pytest.param(
+            {"document": {"format": "docx", "name": "a", "source": {"bytes": in_base64(NOISE)}}},
+            {
+                "document": {
+                    "format": "docx",
+                    "name": "a",
+                    "source": {"bytes": "<document/docx, 48 bytes, sha256:c4a0ce26695059d6>"},
+                }
+            },
+            id="a document of Bedrock, of a format that its block names",
+        ),
+        pytest.param(
+            {"toolResult": {"content": [{"audio": {"format": "flac", "source": {"bytes": in_base64(NOISE)}}}]}},
+            {
+                "toolResult": {
+                    "content": [
+                        {
+                            "audio": {
+                                "format": "flac",
+                                "source": {"bytes": "<audio/flac, 48 bytes, sha256:c4a0ce26695059d6>"},
+                            }
+                        }
+                    ]
+                }
+            },
+            id="a sound of Bedrock in a result",
+        ),
         pytest.param({"images": [in_base64(PNG)]}, {"images": [SHOWN]}, id="Ollama"),
         pytest.param({"base64": in_base64(PNG)}, {"base64": SHOWN}, id="the file of a form"),
         pytest.param(
@@ -91,6 +118,20 @@ def test_each_format_is_known_by_its_first_bytes(media_type: str) -> None:
         pytest.param({"data": "what is meant by it", "mimeType": "image/png"}, id="data that is not base64"),
         pytest.param({"data": "abcd", "mimeType": "image/png"}, id="data that is too short"),
         pytest.param({"data": None, "mimeType": 5}, id="data of other types"),
+        pytest.param(
+            {"document": {"format": "md", "name": "a", "source": {"bytes": in_base64(b"# A text of Bedrock")}}},
+            id="a document of Bedrock that is text",
+        ),
+        pytest.param(
+            {"document": {"format": "docx", "name": "a", "source": {"bytes": "neither short, nor base64"}}},
+            id="a document of Bedrock that is not base64",
+        ),
+        pytest.param(
+            {"image": {"format": "tiff", "source": {"bytes": "abcd"}}}, id="an image of Bedrock without bytes"
+        ),
+        pytest.param({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://a/b"}}}}, id="an image in S3"),
+        pytest.param({"image": {"format": "png", "source": "https://x.example/a.png"}}, id="an image of another shape"),
+        pytest.param({"document": {"source": {"text": "Sum it up."}}}, id="a document without a format"),
         pytest.param("// a comment that is not base64", id="text that begins as base64 does"),
         pytest.param("//this/is/a/path/of/some/server", id="a path"),
         pytest.param("__dunder__dunder__dunder__", id="a name"),

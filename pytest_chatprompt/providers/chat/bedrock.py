@@ -19,10 +19,13 @@ import httpx
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.content import ContentPart
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.bedrock_media import BEDROCK_MEDIA, number_documents, text_block
 from pytest_chatprompt.providers.chat.bedrock_tools import bedrock_output_format, bedrock_tool_choice, bedrock_tools
 from pytest_chatprompt.providers.chat.json_body import make_tool_call, parse_arguments
+from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
@@ -80,6 +83,7 @@ class BedrockProvider(ChatProvider):
         "stop": SettingField(("inferenceConfig", "stopSequences"), to_list),
         "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
     }
+    media: ClassVar[MediaTable] = BEDROCK_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
 
@@ -160,6 +164,7 @@ class BedrockProvider(ChatProvider):
         if split.system:
             body["system"] = [{"text": split.system}]
         body["messages"] = [_message(turn) for turn in split.turns]
+        number_documents(body["messages"])
         self.settings_body(body)
         return Payload(body, split.adjustments)
 
@@ -212,7 +217,7 @@ def _first_variable(names: Sequence[str]) -> str | None:
 def _message(turn: Turn) -> dict[str, Any]:
     if turn.results:
         blocks = [
-            {"toolResult": {"toolUseId": result.call_id, "content": [{"text": result.content}]}}
+            {"toolResult": {"toolUseId": result.call_id, "content": _result_blocks(result.content)}}
             for result in turn.results
         ]
         return {"role": "user", "content": blocks}
@@ -220,9 +225,14 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 def _blocks(message: ChatMessage) -> list[dict[str, Any]]:
-    text = [{"text": message.content}] if message.content else []
+    content = content_blocks(message.content, BEDROCK_MEDIA, text_block)
     calls = [
         {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": parse_arguments(call, message)}}
         for call in message.tool_calls
     ]
-    return [*text, *calls]
+    return [*content, *calls]
+
+
+def _result_blocks(content: str | tuple[ContentPart, ...]) -> list[dict[str, Any]]:
+    # A result has to have a block, even if it is empty.
+    return content_blocks(content, BEDROCK_MEDIA, text_block) or [text_block("")]

@@ -2,6 +2,8 @@
 
 A `Media` comes in; a part of a content comes out. `gemini` names the table.
 Sources: https://ai.google.dev/gemini-api/docs/file-input-methods (bytes, and URLs that the API reads),
+https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats (none of them is GIF, and the API's error
+says "Unsupported MIME type"),
 https://ai.google.dev/gemini-api/docs/audio (`audio/mp3`), https://ai.google.dev/api/caching#Part, and the package
 `google-genai` (`types.py`, `Part`), which names some of these fields in snake case.
 """
@@ -28,7 +30,13 @@ def _part(media: Media) -> dict[str, Any]:
 
 GEMINI_MEDIA: Final[MediaTable] = {
     # The model makes images too, which a conversation sends back to it.
-    "image": MediaSupport(_part, roles=("user", "assistant"), takes_urls=True, needs_type_of_urls=True),
+    "image": MediaSupport(
+        _part,
+        roles=("user", "assistant"),
+        takes_urls=True,
+        needs_type_of_urls=True,
+        media_types=("image/png", "image/jpeg", "image/webp"),
+    ),
     "document": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
     "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
 }

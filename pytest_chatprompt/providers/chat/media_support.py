@@ -7,7 +7,7 @@ beside the functions that put media into its own shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_chatprompt.errors import PayloadError
@@ -26,12 +26,14 @@ class MediaSupport(NamedTuple):
         roles: the roles of the messages that may hold it.
         takes_urls: whether the API reads https URLs itself.
         needs_type_of_urls: whether it has to be told the media type of what is at a URL.
+        media_types: those that it takes; empty for all of the kind.
     """
 
     block: Callable[[Media], dict[str, Any]]
     roles: tuple[Role, ...] = ("user",)
     takes_urls: bool = False
     needs_type_of_urls: bool = False
+    media_types: tuple[str, ...] = ()
 
 
 MediaTable = Mapping[MediaKind, MediaSupport]
@@ -76,26 +78,34 @@ def _reason(media: Media, message: ChatMessage, vendor: str, table: MediaTable) 
     """Why an API does not take one of the media, and what to do; `""` if it does."""
     support = table.get(media.kind)
     if support is None:
-        taken = " and ".join(map(_plural, table))
-        others = f"; it takes {taken}" if taken else ""
+        others = f"; it takes {_listed([_plural(kind) for kind in table])}" if table else ""
         return f"{vendor} takes no {_plural(media.kind)}{others}; leave it out, or use another provider"
     if message.role not in support.roles:
-        roles = " and ".join(support.roles)
+        roles = _listed(support.roles)
         return (
             f"{vendor} takes {_plural(media.kind)} in {roles} messages only, and the role of this one is "
             f"{message.role!r}; move it to a user message"
         )
-    if media.content is not None:
-        return ""
-    if not support.takes_urls:
+    if media.content is None and not support.takes_urls:
         return f"{vendor} takes no {_plural(media.kind)} by URL; save the file in the project, and name its path"
-    if support.needs_type_of_urls and not media.media_type:
-        suffixes = ", ".join(f".{media_type.rpartition('/')[2]}" for media_type in MEDIA_TYPES[media.kind])
+    if support.media_types and media.media_type and media.media_type not in support.media_types:
+        return (
+            f"{vendor} takes {_plural(media.kind)} as {_listed(support.media_types, 'or')} only, and this one is "
+            f"{media.media_type}; convert the file"
+        )
+    if media.content is None and support.needs_type_of_urls and not media.media_type:
+        media_types = support.media_types or MEDIA_TYPES[media.kind]
+        suffixes = ", ".join(f".{media_type.rpartition('/')[2]}" for media_type in media_types)
         return (
             f"{vendor} needs the type of what is at a URL, and the path of this one does not end in any of {suffixes}; "
             "save the file in the project, and name its path"
         )
     return ""
+
+
+def _listed(words: Sequence[str], conjunction: str = "and") -> str:
+    *others, last = words
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def _plural(kind: MediaKind) -> str:

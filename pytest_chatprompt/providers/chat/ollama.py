@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import ClassVar, Final, Unpack
 
 from pytest_chatprompt.providers.chat.compatible import CompatibleProvider
+from pytest_chatprompt.providers.chat.media_support import MediaTable
 from pytest_chatprompt.providers.chat.openai import MaxTokensParameter
+from pytest_chatprompt.providers.chat.openai_media import OLLAMA_MEDIA
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import OLLAMA_RULES
@@ -40,6 +42,7 @@ class OllamaProvider(CompatibleProvider):
     key_is_optional = True
     base_url_variable = "OLLAMA_BASE_URL"
     default_base_url = "http://localhost:11434/v1"
+    media: ClassVar[MediaTable] = OLLAMA_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = OLLAMA_RULES
 
     def __init__(

@@ -14,8 +14,11 @@ from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.content import Content
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks
+from pytest_chatprompt.providers.chat.openai_responses_media import RESPONSES_MEDIA, text_part
 from pytest_chatprompt.providers.chat.openai_responses_tools import (
     responses_text_format,
     responses_tool_choice,
@@ -57,6 +60,7 @@ class OpenAIResponsesProvider(ChatProvider):
         "top_p": SettingField(("top_p",)),
         "reasoning_effort": SettingField(("reasoning", "effort")),
     }
+    media: ClassVar[MediaTable] = RESPONSES_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = OPENAI_RESPONSES_RULES
     known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
 
@@ -143,12 +147,17 @@ def _failure(error: Any) -> str | None:
 def _items(turn: Turn) -> Iterator[dict[str, Any]]:
     if turn.results:
         for result in turn.results:
-            yield {"type": "function_call_output", "call_id": result.call_id, "output": result.content}
+            yield {"type": "function_call_output", "call_id": result.call_id, "output": _content(result.content)}
         return
     message = turn.message
     # A text comes before the calls of its turn, as the API's own output has them.
     if message.content or not message.tool_calls:
-        yield {"role": message.role, "content": message.content}
+        yield {"role": message.role, "content": _content(message.content)}
     for call in message.tool_calls:
         function = call.function
         yield {"type": "function_call", "call_id": call.id, "name": function.name, "arguments": function.arguments}
+
+
+def _content(content: Content) -> Any:
+    """A text as it is, media and the texts between them as parts."""
+    return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import ClassVar, Final, Unpack
 
 from pytest_chatprompt.providers.chat.compatible import CompatibleProvider
+from pytest_chatprompt.providers.chat.media_support import MediaTable
 from pytest_chatprompt.providers.chat.openai import MaxTokensParameter
+from pytest_chatprompt.providers.chat.openai_media import OPENROUTER_MEDIA
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import OPENROUTER_RULES
@@ -37,6 +39,7 @@ class OpenRouterProvider(CompatibleProvider):
     key_variable = "OPENROUTER_API_KEY"
     base_url_variable = "OPENROUTER_API_BASE"
     default_base_url = "https://openrouter.ai/api/v1"
+    media: ClassVar[MediaTable] = OPENROUTER_MEDIA
     rules: ClassVar[tuple[Rule, ...]] = OPENROUTER_RULES
 
     def __init__(

@@ -52,6 +52,7 @@ _BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference
 _BEDROCK_CONFIG: Final = (
     "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
 )
+_BEDROCK_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
 _BEDROCK_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
 _OLLAMA: Final = "https://docs.ollama.com/api/openai-compatibility"
 _OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
@@ -89,7 +90,7 @@ _OPENAI_DEFINITIONS: Final = (
 )
 _OPENAI_MEDIA: Final = (
     _of_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
-    _of_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "document")),
+    _of_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "bytes", "document")),
 )
 _OPENAI_SETTINGS: Final = (
     Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
@@ -121,7 +122,7 @@ OPENAI_RULES: Final = (
     Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
 )
 
-# Azure takes fewer images.
+# Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
 AZURE_RULES: Final = (
     *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
     _of_media("image-count", _AZURE_LIMITS, media_rules.too_many("image", 50)),
@@ -167,8 +168,8 @@ ANTHROPIC_RULES: Final = (
     _of_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
     # 100 for models with a context of 200,000 tokens.
     _of_media("image-count", _ANTHROPIC_IMAGES, media_rules.too_many("image", 600)),
-    _of_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 5)),
-    _of_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32)),
+    _of_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 10, "base64")),
+    _of_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32, "base64")),
     Rule("first-turn", _ANTHROPIC_ERRORS, turn_rules.first_turn_not_the_users),
     Rule("merged-turns", _ANTHROPIC, turn_rules.merged_turns),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),
@@ -196,7 +197,7 @@ GEMINI_RULES: Final = (
     _of_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
     _of_media("image-count", _GEMINI_IMAGES, media_rules.too_many("image", 3600)),
-    _of_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100)),
+    _of_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100, "base64")),
     Rule(
         "last-turn",
         _GEMINI,
@@ -210,8 +211,9 @@ GEMINI_RULES: Final = (
 )
 
 # What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user who
-# begins, roles that alternate, texts that are not blank, and tools ("The toolConfig field must be defined when using
-# toolUse and toolResult content blocks").
+# begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when using
+# toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include more than 5
+# documents in a request").
 BEDROCK_RULES: Final = (
     _of_calls("tool-call-without-result", _BEDROCK_TOOLS, tool_call_rules.calls_without_results),
     _of_calls("tool-result-order", _BEDROCK_TOOLS, tool_call_rules.results_out_of_order),
@@ -223,6 +225,11 @@ BEDROCK_RULES: Final = (
     _of_definitions("tool-name", _BEDROCK_CALLS, definition_rules.tool_names(*_OPENAI_NAME)),
     _of_definitions("tool-name-twice", _BEDROCK_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _BEDROCK_TOOLS, definition_rules.choices_without_tools),
+    _of_media("image-count", _BEDROCK_MEDIA, media_rules.too_many_in_a_message("image", 20)),
+    _of_media("document-count", _BEDROCK_MEDIA, media_rules.too_many("document", 5)),
+    _of_media("document-text", _BEDROCK_MEDIA, media_rules.documents_without_text),
+    _of_media("media-size", _BEDROCK_MEDIA, media_rules.too_large("image", 3.75, "bytes")),
+    _of_media("document-size", _BEDROCK_MEDIA, media_rules.too_large("document", 4.5, "bytes")),
     Rule("first-turn", _BEDROCK, turn_rules.first_turn_not_the_users),
     Rule("alternating-turns", _BEDROCK, turn_rules.turns_of_the_same_role),
     Rule("prefill", _ANTHROPIC_PREFILL, turn_rules.prefill_not_supported),

@@ -9,23 +9,31 @@ import pytest
 from pytest_chatprompt import (
     AnthropicProvider,
     AzureProvider,
+    BedrockProvider,
     ChatMessage,
     ChatProvider,
     GeminiProvider,
+    OllamaProvider,
     OpenAIProvider,
+    OpenAIResponsesProvider,
+    OpenRouterProvider,
     Payload,
     PayloadError,
     ProviderRequest,
     ProviderResponse,
 )
 from pytest_chatprompt.prompt.media import Media
-from tests.media import MP3, PDF, PNG, data_url, in_base64
+from tests.media import GIF, MP3, PDF, PNG, data_url, in_base64
 from tests.providers.chat.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
 AZURE = AzureProvider()
 ANTHROPIC = AnthropicProvider(model="m")
 GEMINI = GeminiProvider(model="m")
+RESPONSES = OpenAIResponsesProvider(model="m")
+BEDROCK = BedrockProvider(model="m")
+OLLAMA = OllamaProvider(model="m")
+OPENROUTER = OpenRouterProvider(model="m")
 IMAGE = Media("image", "./screen.png", "image/png", PNG, place=(2, 3))
 DOCUMENT = Media("document", "./report.pdf", "application/pdf", PDF, place=(2, 3))
 SOUND = Media("audio", "./hello.mp3", "audio/mpeg", MP3, place=(2, 3))
@@ -95,8 +103,70 @@ def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
             GEMINI,
             ChatMessage("user", (Media("image", "https://x.example/a", place=(2, 3)),)),
             "Gemini needs the type of what is at a URL, and the path of this one does not end in any of .png, .jpeg, "
-            ".webp, .gif; save the file in the project, and name its path",
+            ".webp; save the file in the project, and name its path",
             id="Gemini and a URL that says no type",
+        ),
+        pytest.param(
+            RESPONSES,
+            ChatMessage("user", (SOUND,)),
+            "OpenAI Responses takes no audio; it takes images and documents; leave it out, or use another provider",
+            id="OpenAI Responses and a sound",
+        ),
+        *(
+            pytest.param(
+                provider,
+                ChatMessage("user", (Media(kind, "https://x.example/a", place=(2, 3)),)),  # type: ignore[arg-type]
+                f"{provider.vendor} takes no {kinds} by URL; save the file in the project, and name its path",
+                id=f"{provider.vendor} and the URL of {kind}",
+            )
+            for provider, kind, kinds in (
+                (BEDROCK, "image", "images"),
+                (BEDROCK, "document", "documents"),
+                (BEDROCK, "audio", "audio"),
+                (OLLAMA, "image", "images"),
+                (OLLAMA, "audio", "audio"),
+                (OPENROUTER, "audio", "audio"),
+            )
+        ),
+        pytest.param(
+            OLLAMA,
+            ChatMessage("user", (DOCUMENT,)),
+            "Ollama takes no documents; it takes images and audio; leave it out, or use another provider",
+            id="Ollama and a document",
+        ),
+        *(
+            pytest.param(
+                GEMINI,
+                ChatMessage("user", (media,)),
+                "Gemini takes images as image/png, image/jpeg or image/webp only, and this one is image/gif; "
+                "convert the file",
+                id=f"Gemini and a GIF {where}",
+            )
+            for where, media in (
+                ("of the project", Media("image", "./a.gif", "image/gif", GIF, place=(2, 3))),
+                ("at a URL", Media("image", "https://x.example/a.gif", "image/gif", place=(2, 3))),
+            )
+        ),
+        pytest.param(
+            OLLAMA,
+            ChatMessage("user", (Media("image", "./a.gif", "image/gif", GIF, place=(2, 3)),)),
+            "Ollama takes images as image/png, image/jpeg or image/webp only, and this one is image/gif; "
+            "convert the file",
+            id="Ollama and a GIF",
+        ),
+        pytest.param(
+            BEDROCK,
+            ChatMessage("tool", (SOUND,), tool_call_id="c1"),
+            "Amazon Bedrock takes audio in user messages only, and the role of this one is 'tool'; "
+            "move it to a user message",
+            id="Bedrock and a sound in the result of a tool",
+        ),
+        pytest.param(
+            BEDROCK,
+            ChatMessage("assistant", (DOCUMENT,)),
+            "Amazon Bedrock takes documents in user and tool messages only, and the role of this one is 'assistant'; "
+            "move it to a user message",
+            id="Bedrock and an assistant message",
         ),
         *(
             pytest.param(
@@ -111,6 +181,10 @@ def body_of(provider: ChatProvider, *prompt: ChatMessage) -> dict[str, Any]:
                 (AZURE, "user"),
                 (ANTHROPIC, "user and tool"),
                 (GEMINI, "user and assistant"),
+                (RESPONSES, "user and tool"),
+                (BEDROCK, "user and tool"),
+                (OLLAMA, "user"),
+                (OPENROUTER, "user, assistant and tool"),
             )
         ),
         pytest.param(
@@ -176,3 +250,67 @@ def test_gemini_takes_the_images_that_the_model_has_made() -> None:
     )
     inline = {"inlineData": {"mimeType": "image/png", "data": in_base64(PNG)}}
     assert body["contents"][1] == {"role": "model", "parts": [inline]}
+
+
+def test_responses_takes_media_in_the_results_of_tools() -> None:
+    result = ChatMessage("tool", ("Done:", IMAGE, DOCUMENT), tool_call_id="c1")
+    body = body_of(RESPONSES, ChatMessage("user", "hi"), CALL, result)
+    assert body["input"][-1] == {
+        "type": "function_call_output",
+        "call_id": "c1",
+        "output": [
+            {"type": "input_text", "text": "Done:"},
+            {"type": "input_image", "image_url": data_url(PNG)},
+            {"type": "input_file", "filename": "report.pdf", "file_data": data_url(PDF, "application/pdf")},
+        ],
+    }
+
+
+def test_bedrock_takes_media_in_the_results_of_tools() -> None:
+    result = ChatMessage("tool", ("Done:", IMAGE), tool_call_id="c1")
+    body = body_of(BEDROCK, ChatMessage("user", "hi"), CALL, result)
+    assert body["messages"][2]["content"] == [
+        {
+            "toolResult": {
+                "toolUseId": "c1",
+                "content": [{"text": "Done:"}, {"image": {"format": "png", "source": {"bytes": in_base64(PNG)}}}],
+            }
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        pytest.param("./docs/Report (v2) [final].pdf", "Report (v2) [final]", id="what a name may contain"),
+        pytest.param("q3_report.v2.pdf", "q3-report-v2", id="points and underscores"),
+        pytest.param("Jahresbericht 2026 für  Zoë\t.pdf", "Jahresbericht 2026 f-r Zo", id="letters and blanks"),
+        pytest.param("報告.pdf", "document", id="nothing that a name may contain"),
+        pytest.param("report", "report", id="no suffix"),
+        pytest.param("", "document", id="a data URL"),
+        pytest.param(f"{'a' * 300}.pdf", "a" * 190, id="a long name"),
+    ],
+)
+def test_bedrock_names_a_document_as_its_api_takes_it(source: str, name: str) -> None:
+    body = body_of(BEDROCK, ChatMessage("user", (Media("document", source, "application/pdf", PDF), "Sum it up.")))
+    assert body["messages"][0]["content"][0]["document"]["name"] == name
+
+
+def test_bedrock_gets_each_name_of_a_document_once() -> None:
+    first, second = (Media("document", f"{folder}/report.pdf", "application/pdf", PDF) for folder in "ab")
+    upper = Media("document", "REPORT.pdf", "application/pdf", PDF)
+    result = ChatMessage("tool", (first,), tool_call_id="c1")
+    body = body_of(
+        BEDROCK, ChatMessage("user", (first, second, "Compare.")), CALL, result, ChatMessage("user", (upper,))
+    )
+    asked, _, answered, again = body["messages"]
+    assert [block["document"]["name"] for block in asked["content"][:2]] == ["report", "report 2"]
+    assert answered["content"][0]["toolResult"]["content"][0]["document"]["name"] == "report 3"
+    assert again["content"][0]["document"]["name"] == "REPORT 4"
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+def test_openrouter_takes_media_in_all_messages_but_the_systems(role: Any) -> None:
+    message = ChatMessage(role, (IMAGE,), tool_call_id="c1" if role == "tool" else None)
+    body = body_of(OPENROUTER, message)
+    assert body["messages"][0]["content"] == [{"type": "image_url", "image_url": {"url": data_url(PNG)}}]

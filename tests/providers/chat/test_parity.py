@@ -383,7 +383,8 @@ def image(content: bytes, media_type: str) -> MediaParts:
         (part,),
         openai=[openai_image(data_url(content, media_type))],
         anthropic=[anthropic_base64("image", media_type, content)],
-        gemini=[types.Part.from_bytes(data=content, mime_type=media_type)],
+        # Its API has no GIF.
+        gemini=None if media_type == "image/gif" else [types.Part.from_bytes(data=content, mime_type=media_type)],
     )
 
 

@@ -9,9 +9,14 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from pytest_chatprompt import BedrockProvider
+from pytest_chatprompt import BedrockProvider, ChatMessage
+from pytest_chatprompt.prompt.media import Media
+from tests.media import FORMATS, PDF, PNG
+from tests.providers.chat.conversations import call
 from tests.providers.chat.test_parity import (
     CONVERSATIONS,
+    MEDIA,
+    NOISY_PNG,
     OPTIONS,
     RESULT,
     SCHEMA,
@@ -20,6 +25,7 @@ from tests.providers.chat.test_parity import (
     Conversation,
     received_request,
     sent_by,
+    sent_media,
     sent_with,
 )
 from tests.replies import plain_reply
@@ -135,6 +141,58 @@ def test_the_path_names_a_model_as_boto3_names_it(model: str, server: Server) ->
     conversation = CONVERSATIONS["a single message"]
     theirs = converse(server, model, messages=HI)
     assert sent_by(BedrockProvider(model=model, base_url=server.url, api_key="k"), conversation, server) == theirs
+
+
+def picture(image_format: str, content: bytes) -> dict[str, Any]:
+    return {"image": {"format": image_format, "source": {"bytes": content}}}
+
+
+def sound(audio_format: str, content: bytes) -> list[dict[str, Any]]:
+    return [{"text": "Listen:"}, {"audio": {"format": audio_format, "source": {"bytes": content}}}]
+
+
+# The blocks of each media, as boto3's users write them: with the bytes themselves.
+BLOCKS: dict[str, list[dict[str, Any]]] = {
+    "a PNG": [picture("png", NOISY_PNG)],
+    "a JPEG": [picture("jpeg", FORMATS["image/jpeg"])],
+    "a WebP": [picture("webp", FORMATS["image/webp"])],
+    "a GIF": [picture("gif", FORMATS["image/gif"])],
+    "a document": [
+        {"document": {"format": "pdf", "name": "report", "source": {"bytes": PDF}}},
+        {"text": "Sum it up."},
+    ],
+    "a WAV": sound("wav", FORMATS["audio/wav"]),
+    "an MP3": sound("mp3", FORMATS["audio/mpeg"]),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_it_sends_the_media_that_boto3_sends(name: str, server: Server) -> None:
+    server.reply_with(plain_reply("bedrock"))
+    theirs = converse(server, "m", messages=[{"role": "user", "content": BLOCKS[name]}])
+    ours = BedrockProvider(model="m", base_url=server.url, api_key="k")
+    assert sent_media(ours, MEDIA[name], server) == theirs
+
+
+def test_it_sends_the_media_in_a_result_that_boto3_sends(server: Server) -> None:
+    server.reply_with(plain_reply("bedrock"))
+    content = [{"text": "Done:"}, picture("png", PNG), BLOCKS["a document"][0]]
+    turns = [
+        calls(use("c1", "look", {})),
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": content}}]},
+    ]
+    theirs = converse(server, "m", messages=turns)
+    media = (Media("image", "a.png", "image/png", PNG), Media("document", "a/report.pdf", "application/pdf", PDF))
+    prompt = (
+        ChatMessage("assistant", None, tool_calls=(call("c1", "look"),)),
+        ChatMessage("tool", ("Done:", *media), tool_call_id="c1"),
+    )
+    ours = BedrockProvider(model="m", base_url=server.url, api_key="k")
+    assert sent_by(ours, Conversation(prompt, [], []), server) == theirs
+
+
+def test_the_media_that_are_compared_are_all_but_those_with_a_url() -> None:
+    assert set(MEDIA) - set(BLOCKS) == {"texts around two images", "a document at a URL", "a sound at a URL"}
 
 
 def tool(name: str, schema: dict[str, Any], **more: Any) -> dict[str, Any]:

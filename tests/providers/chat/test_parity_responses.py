@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import openai
 import pytest
+from openai.types.responses.response_function_call_output_item_param import ResponseFunctionCallOutputItemParam
+from openai.types.responses.response_input_content_param import ResponseInputContentParam
 
 from pytest_chatprompt import OpenAIResponsesProvider
+from tests.media import PDF, PNG, data_url
 from tests.providers.chat.test_parity import (
     CONVERSATIONS,
+    IMAGE_URL,
+    MEDIA,
     OPTIONS,
+    PDF_URL,
     RESULT,
     SCHEMA,
     UNICODE,
@@ -18,6 +24,7 @@ from tests.providers.chat.test_parity import (
     Conversation,
     received_request,
     sent_by,
+    sent_media,
     sent_with,
 )
 from tests.replies import plain_reply
@@ -102,6 +109,58 @@ def test_it_sends_what_the_sdk_sends(conversation: Conversation, turns: Any, ser
     assert theirs[0] == "/v1/responses"
     ours = OpenAIResponsesProvider(model="m", base_url=base_url, api_key="k", **conversation.settings)
     assert sent_by(ours, conversation, server) == theirs
+
+
+# The parts of each media, as the SDK's users write them; those that are missing here this API lacks.
+PARTS: dict[str, list[dict[str, str]]] = {
+    **{
+        name: [{"type": "input_image", "image_url": parts.openai[0]["image_url"]["url"]}]
+        for name, parts in MEDIA.items()
+        if name in ("a PNG", "a JPEG", "a WebP", "a GIF") and parts.openai
+    },
+    "texts around two images": [
+        {"type": "input_text", "text": "Compare:"},
+        {"type": "input_image", "image_url": data_url(PNG)},
+        {"type": "input_image", "image_url": IMAGE_URL},
+        {"type": "input_text", "text": "one\ntwo"},
+    ],
+    "a document": [
+        {"type": "input_file", "filename": "report.pdf", "file_data": data_url(PDF, "application/pdf")},
+        {"type": "input_text", "text": "Sum it up."},
+    ],
+    "a document at a URL": [{"type": "input_file", "file_url": PDF_URL}],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_it_sends_the_media_that_the_sdk_sends(name: str, server: Server) -> None:
+    server.reply_with(plain_reply("openai-responses"))
+    base_url = f"{server.url}/v1"
+    turns: Any = [{"role": "user", "content": PARTS[name]}]
+    with openai.OpenAI(api_key="k", base_url=base_url, max_retries=0) as client:
+        client.responses.create(model="m", input=turns)
+    theirs = received_request(server)
+    assert sent_media(OpenAIResponsesProvider(model="m", base_url=base_url, api_key="k"), MEDIA[name], server) == theirs
+
+
+def types_of(union: Any) -> list[dict[str, Any]]:
+    """The fields of each part in a union of the SDK, by name."""
+    return [get_type_hints(part) for part in get_args(union)]
+
+
+@pytest.mark.parametrize(
+    "union", [ResponseInputContentParam, ResponseFunctionCallOutputItemParam], ids=["a message", "a result"]
+)
+def test_the_types_of_the_sdk_have_each_part_that_is_sent_and_no_sound(union: Any) -> None:
+    known = {get_args(fields["type"])[0]: set(fields) for fields in types_of(union)}
+    assert set(known) == {"input_text", "input_image", "input_file"}
+    for parts in PARTS.values():
+        for part in parts:
+            assert set(part) <= known[part["type"]]
+
+
+def test_the_media_that_are_compared_are_all_but_what_the_api_lacks() -> None:
+    assert set(MEDIA) - set(PARTS) == {"a WAV", "an MP3", "a sound at a URL"}
 
 
 WEATHER_TOOL = {
