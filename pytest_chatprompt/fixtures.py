@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import all_results_key, options_key
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -231,7 +231,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
         note_sent = partial(session.own_snapshots().note_sent, place) if updates else None
     capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
-    if options.reports or options.show:
+    if request.config.stash.get(all_results_key, False):
         from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 
         capture.masks = Masks.from_mapping(request.getfixturevalue("eval_masks"))

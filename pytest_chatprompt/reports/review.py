@@ -116,16 +116,17 @@ class Review:
             nouns.append(_count(len(self.new), "new snapshot"))
         return ", ".join(nouns)
 
-    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[MarkedLine]:
+    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str] | None) -> Iterator[MarkedLine]:
         """All that changed, each change once.
 
         Args:
-            accept_all: the command that accepts everything.
-            accept: gives the command that accepts some cases.
+            accept_all: the command that accepts everything; `""` for none.
+            accept: gives the command that accepts some cases; `None` for none.
         """
         for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
-            if len(distinct.results) < self.snapshot_count and self._names_all(distinct.results):
+            is_part = len(distinct.results) < self.snapshot_count and self._names_all(distinct.results)
+            if accept is not None and is_part:
                 has_others = any(self._has_others(result) for result in distinct.results)
                 these = "this snapshot, with its" if len(distinct.results) == 1 else "these snapshots, with their"
                 what = f"{these} other changes" if has_others else "it"
@@ -137,7 +138,8 @@ class Review:
         for node_id, holder in self._some(list(self.renamed.items())):
             yield ((f"{node_id} is renamed: it sends what the snapshot of {holder} shows", ""),)
         yield from self._new_lines()
-        yield ((f"To accept all: {accept_all}", ""),)
+        if accept_all:
+            yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[MarkedLine]:
         counts = _count(len(distinct.results), "snapshot")

@@ -27,7 +27,12 @@ def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
     Args:
         run: the run.
         results: of its cases that differ.
+
+    Returns:
+        The command; `""` for a run that compared with a git revision, whose snapshots stay as they are.
     """
+    if run.against is not None:
+        return ""
     words = list(_without_report(run.command))
     if all(result.case_id is not None for result in results):
         words = [word for word in words if word not in _SENDING_OPTIONS]
@@ -42,7 +47,12 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     Args:
         run: the run.
         results: of these cases.
+
+    Returns:
+        The command; `""` for a run that compared with a git revision.
     """
+    if run.against is not None:
+        return ""
     words = [result.node_id for result in results]
     words += _kept_options(run.command)
     if any(result.case_id is None for result in results):

@@ -182,7 +182,10 @@ class _Changes:
             return
         terminalreporter.write_sep("=", self.review.title())
         writer = self.config.get_terminal_writer()
-        for line in self.review.end_lines(self._accept_all(), self._accept):
+        # The snapshots of a revision stay as they are.
+        is_against = self.config.stash[options_key].against is not None
+        commands = ("", None) if is_against else (self._accept_all(), self._accept)
+        for line in self.review.end_lines(*commands):
             write_line(writer, line)
 
     def _accept_all(self) -> str:

@@ -26,7 +26,9 @@ def test_what_the_branch_changes_is_told_whatever_stands_on_disk(run: Run, git: 
         {
             "a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")
             + KEPT.partition("evalcases:")[2]
-            + HELLO.partition("evalcases:")[2].replace("id: hello", "id: new"),
+            + HELLO.partition("evalcases:")[2]
+            .replace("id: hello", "id: new")
+            .replace("content: hello", "content: new"),
             "test_own.py": OWN.replace('"one"', '"two"'),
         }
     )

@@ -55,6 +55,7 @@ CHANGE = [
     " a.eval.yaml::second and 1 more",
     "   request.messages[0].content (1), request.system (1), request.systemInstruction.parts[0].text (1),"
     " requests[0].request.messages[0].content (1)",
+    "   the cached prefix ends at request.messages[0].content (1), request.system (1) and 2 more places",
     "   - Goods may be returned within 14 days.",
     "   + Goods may be returned within 30 days.",
     "",
@@ -98,7 +99,7 @@ def test_the_short_summary_has_a_line_for_each_test(shop: Run, monkeypatch: pyte
 @pytest.mark.parametrize("arguments", [["--tb=no"], ["--tb=line"], ["-q"], ["-n", "2"]])
 def test_no_option_hides_a_change(shop: Run, arguments: list[str]) -> None:
     lines = section(shop(*arguments), "1 distinct change in 4 snapshots")
-    assert lines[2:5] == CHANGE[2:]
+    assert lines[2:6] == CHANGE[2:]
     assert lines[0].startswith("1. 4 snapshots, 3 providers, 2 files: ")
 
 

@@ -134,6 +134,12 @@ def test_what_a_test_sends_for_real_is_accepted_so() -> None:
     assert "<bdi>pytest &#39;a.eval.yaml::t[x]&#39; --chatprompt-live --snapshot-update</bdi>" in page
 
 
+def test_the_snapshots_of_a_revision_are_not_accepted() -> None:
+    page = page_of(*CHANGED, case_result("three", request_data("a"), request_data("b")), against="main")
+    assert "--snapshot-update" not in page
+    assert not any("accept" in body for body in bodies_of(page))
+
+
 def test_a_command_for_many_cases_is_left_out() -> None:
     many = [case_result(f"c{n}", request_data("q", "a"), request_data("q", "b")) for n in range(21)]
     page = page_of(*many, *CHANGED)
