@@ -18,7 +18,7 @@ _NUMBER: Final = re.compile(
     r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
 _SHORT_NUMBER: Final = re.compile(r"[-+]?0[0-9]+")
-# As YAML 1.2 reads numbers; YAML 1.1 takes some of these for text: `1e3` without a dot and a sign, `-.5`, `0o17`, `089`.
+# As YAML 1.2 reads numbers. YAML 1.1 takes some of them for text: `1e3`, `-.5`, `0o17`, `089`.
 _NUMBER_OF_YAML_12: Final = re.compile(r"0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
