@@ -138,7 +138,9 @@ def _check_host(url: str) -> None:
     if parts is None or not parts.hostname:
         raise MediaError("the URL names no host; write https://HOST/PATH")
     if "@" in parts.netloc:
-        raise MediaError("the URL holds a user's name or a password, which belong in no eval file; write it without them")
+        raise MediaError(
+            "the URL holds a user's name or a password, which belong in no eval file; write it without them"
+        )
 
 
 def _media_type(kind: MediaKind, content: bytes, subject: str) -> str:
