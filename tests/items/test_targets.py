@@ -32,7 +32,7 @@ def test_a_target_stands_for_its_provider_with_its_settings(run: Run) -> None:
     run.update().assert_outcomes(passed=3)
     run().assert_outcomes(passed=3)
     flash = run.snapshot("evals/__snapshots__/a.eval/hello[flash].yaml")
-    assert (flash["provider"], flash["endpoint"]) == ("flash", "POST /v1beta/models/gemini-flash-x:generateContent")
+    assert (flash["provider"], flash["endpoint"]) == ("flash", "POST /v1/models/gemini-flash-x:generateContent")
     assert flash["request"]["generationConfig"] == {"temperature": 0.5}
     assert run.snapshot("evals/__snapshots__/a.eval/hello[next].yaml")["argv"][0] == "codex-next"
     argv = run.snapshot("evals/__snapshots__/a.eval/hello[local].yaml")["argv"]
