@@ -115,8 +115,8 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
         name = written.node.value
         if name in nodes:
             text = f"the target {name!r} is defined twice, first on line {nodes[name].position.line}"
-            position = written.node.position
-            repeated.setdefault(name, Diagnostic(shown, *position, f"{text}; give each target a name of its own"))
+            line, column = written.node.position
+            repeated.setdefault(name, Diagnostic(shown, line, column, f"{text}; give each target a name of its own"))
         nodes.setdefault(name, node)
     return TargetsFile(shown, nodes, repeated)
 
