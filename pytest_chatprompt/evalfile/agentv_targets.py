@@ -69,10 +69,12 @@ class TargetsFile:
     Args:
         shown_path: the file as messages show it.
         nodes: the definitions by name.
+        repeated: what is wrong with each name that several definitions have.
     """
 
     shown_path: str
     nodes: Mapping[str, Node]
+    repeated: Mapping[str, Diagnostic]
 
     def read(self, name: str) -> Target:
         """Read a target.
@@ -83,6 +85,8 @@ class TargetsFile:
         Raises:
             EvalFileError: something in the target is wrong; that of others does not matter.
         """
+        if name in self.repeated:
+            raise EvalFileError([self.repeated[name]])
         return _TargetReader(self.shown_path, name, self.nodes[name]).read()
 
 
@@ -102,8 +106,19 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position
         raise EvalFileError([Diagnostic(shown, *position, "targets must be a list under the key 'targets'")])
-    named = ((node.find_entry(("name",)), node) for node in entry.node.value)
-    return TargetsFile(shown, {key.node.value: node for key, node in named if key and isinstance(key.node.value, str)})
+    nodes: dict[str, Node] = {}
+    repeated: dict[str, Diagnostic] = {}
+    for node in entry.node.value:
+        written = node.find_entry(("name",))
+        if written is None or not isinstance(written.node.value, str):
+            continue
+        name = written.node.value
+        if name in nodes:
+            text = f"the target {name!r} is defined twice, first on line {nodes[name].position.line}"
+            line, column = written.node.position
+            repeated.setdefault(name, Diagnostic(shown, line, column, f"{text}; give each target a name of its own"))
+        nodes.setdefault(name, node)
+    return TargetsFile(shown, nodes, repeated)
 
 
 class _TargetReader:

@@ -27,7 +27,10 @@ def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
         TextFileError: the file cannot be read, its quotes do not match, or its header is no list of variables.
     """
     # Bytes that are not UTF-8 become surrogates, so that they are an error of their row.
-    lines = (line.decode(errors="surrogateescape") for line in read_lines(path, root, MAX_CSV_BYTES))
+    # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
+    lines = (
+        line.replace(b"\r\n", b"\n").decode(errors="surrogateescape") for line in read_lines(path, root, MAX_CSV_BYTES)
+    )
     records = _records(csv.reader(lines, strict=True))
     _, header = next(records, (1, []))
     names = _variable_names(header)

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key
+from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key, explain_foreign_role
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
 from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
 from pytest_chatprompt.evalfile.settings import RequestSettings
@@ -85,7 +85,8 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
         case "missing":
             return f"missing key {location[-1]!r}"
         case "literal_error" if location[-1] == "role":
-            suggestion = did_you_mean(value.text, ROLES) or f"the roles are {', '.join(ROLES)}"
+            role = value.text
+            suggestion = explain_foreign_role(role) or did_you_mean(role, ROLES) or f"the roles are {', '.join(ROLES)}"
             return f"unknown role: {describe_value(value)}; {suggestion}"
         case "too_short" | "string_too_short":
             return f"{_key_path(location)} is empty"

@@ -129,6 +129,16 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 }
 
 
+# Of OpenAI's later models, of LangChain and of ShareGPT's datasets, of Gemini, and of OpenAI before it had tools.
+_ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
+
+
+def explain_foreign_role(role: str) -> str:
+    """Say which role to write for the role of another format; `""` if it is none that is known."""
+    name = _ROLES.get(_key(role))
+    return "" if name is None else f"write {name!r}"
+
+
 def explain_foreign_key(level: Level, key: str) -> str:
     """Say what to write instead of a key that is unknown at a level.
 

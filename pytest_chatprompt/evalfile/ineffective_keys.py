@@ -16,8 +16,13 @@ from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
 # They may hold anything, and in AgentV's they do not say what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
+# The keys of AgentV that another key wins over.
+_STAND_INS: Final = (
+    *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
+    ("expected_outcome", "outcome"),
+)
 # Most cases have none of them.
-_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(shorthand.key for shorthand in SHORTHANDS)})
+_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(key for key, _ in _STAND_INS)})
 _Entries = Mapping[str, Entry]
 
 
@@ -51,7 +56,7 @@ def find_ineffective_keys(document: Node) -> Iterator[IneffectiveKey]:
         grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
         for position, name, text in _lost_settings(entries):
             others.setdefault(name, IneffectiveKey(position, case_id, text))
-        for position, text in _lost_shorthands(entries):
+        for position, text in _lost_stand_ins(entries):
             others.setdefault(text, IneffectiveKey(position, case_id, text))
     if grading:
         position, case_id, _ = grading[0]
@@ -92,12 +97,14 @@ def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
                 yield entry.key.position, name, f"{name!r} does not change what is sent; {explanation}"
 
 
-def _lost_shorthands(entries: _Entries) -> Iterator[tuple[Position, str]]:
-    for shorthand in SHORTHANDS:
-        short, messages = entries.get(shorthand.key), entries.get(shorthand.messages_key)
-        if short is not None and messages is not None and short.key is not messages.key and _has_content(short):
-            names = f"{shorthand.key!r} has no effect beside {shorthand.messages_key!r}"
-            yield short.key.position, f"{names}; remove one of them"
+def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str]]:
+    for key, winner_key in _STAND_INS:
+        entry, winner = entries.get(key), entries.get(winner_key)
+        if entry is None or winner is None or entry.key is winner.key or not _has_content(entry):
+            continue
+        # An outcome of null counts as not set.
+        if winner_key != "outcome" or winner.node.value is not None:
+            yield entry.key.position, f"{key!r} has no effect beside {winner_key!r}; remove one of them"
 
 
 def _inner(entries: _Entries, key: str) -> _Entries:

@@ -11,6 +11,7 @@ a text can make. It does not limit the seconds or the memory of a single filter 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -35,6 +36,9 @@ _OTHER_FILES: Final[dict[type[nodes.Node], str]] = {
     nodes.FromImport: "from",
     nodes.Extends: "extends",
 }
+# Functions and generators are put out with their address in memory.
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+>$")
+_DATA: Final = (str, int, float, list, dict, tuple)
 # White space to Jinja, and no line break to YAML: one of them stands for a carriage return, which Jinja would drop.
 _STAND_INS: Final = "\x1f\x1e\x1d\x1c\x0b\x0c"
 
@@ -143,7 +147,7 @@ def _concatenation(node: nodes.Concat) -> nodes.Filter:
 
 
 def _concatenate(values: tuple[Any, ...]) -> str:
-    texts = [str(value) for value in values]
+    texts = [_as_text(value) for value in values]
     limits.check_size(sum(map(len, texts)))
     return "".join(texts)
 
@@ -158,8 +162,19 @@ def _count_steps(context: Context, values: Any) -> Iterator[Any]:
 
 @pass_context
 def _count_output(context: Context, value: Any) -> str:
-    text = str(value)
+    text = _as_text(value)
     context[_USAGE].add_output(len(text))
+    return text
+
+
+def _as_text(value: Any) -> str:
+    """The text of a value, if it is the same in every run."""
+    text = str(value)
+    if not isinstance(value, _DATA) and _ADDRESS.search(text):
+        kind = type(value).__name__
+        raise limits.TemplateLimitError(
+            f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
+        )
     return text
 
 

@@ -162,7 +162,7 @@ class _Composer:
             return Node(mark, text, text)
         resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
         if resolved in _TEXT_TAGS:
-            return Node(mark, text, text)
+            return Node(mark, text, text, is_plain_text=True)
         try:
             value = self.constructor.construct_object(yaml.ScalarNode(resolved, text))
         except ValueError as error:

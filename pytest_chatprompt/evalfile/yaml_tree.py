@@ -30,12 +30,14 @@ class Node:
         value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
         size: the number of nodes in it, itself included; what an alias repeats counts each time.
+        is_plain_text: whether it is a string that is written without quotes.
     """
 
     mark: Any
     value: Any
     text: str = ""
     size: int = 1
+    is_plain_text: bool = False
 
     @property
     def position(self) -> Position:

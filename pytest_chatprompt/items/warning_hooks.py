@@ -25,6 +25,7 @@ class WarningHooks:
         reports = [] if reporter is None else reporter.stats.get("warnings", [])
         merged: list[Any] = []
         first_by_text: dict[str, Any] = {}
+        first_locations: dict[str, str] = {}
         locations: dict[str, list[str]] = {}
         for report in reports:
             location, mark, rest = report.message.partition(_MARK)
@@ -36,15 +37,19 @@ class WarningHooks:
                 locations[text].append(location)
             else:
                 first_by_text[text] = report
-                locations[text] = []
+                first_locations[text], locations[text] = location, []
                 merged.append(report)
         for text, others in locations.items():
             if others:
-                first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others)
+                first_by_text[text].message = first_by_text[text].message.rstrip() + _others(
+                    others, first_locations[text]
+                )
         reports[:] = merged
 
 
-def _others(locations: list[str]) -> str:
+def _others(locations: list[str], first: str) -> str:
+    """What to add for other cases; a place that is shared, such as a setting of the file, is named once."""
     count = len(locations)
-    shown = ", ".join(locations[:_MAX_LOCATIONS]) + (", ..." if count > _MAX_LOCATIONS else "")
-    return f"\nThe same for {count} more {'case' if count == 1 else 'cases'}: {shown}"
+    places = [place for place in dict.fromkeys(locations) if place != first]
+    shown = ", ".join(places[:_MAX_LOCATIONS]) + (", ..." if len(places) > _MAX_LOCATIONS else "")
+    return f"\nThe same for {count} more {'case' if count == 1 else 'cases'}" + (f": {shown}" if shown else "")

@@ -10,6 +10,7 @@ import base64
 import re
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import urlsplit
 
 from pytest_chatprompt.evalfile.media_types import (
     FORMATS,
@@ -95,6 +96,7 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
         return None
     match scheme[0].lower():
         case "https":
+            _check_host(value)
             media_type = media_type_of_url(value)
             if media_type:
                 _check_kind(kind, media_type, "the URL")
@@ -125,6 +127,20 @@ def media_of_file(kind: MediaKind, name: str, content: bytes) -> Media:
         MediaError: it is something else.
     """
     return Media(kind, name, _media_type(kind, content, f"file {name}"), content)
+
+
+def _check_host(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        # Such as `https://[x`.
+        parts = None
+    if parts is None or not parts.hostname:
+        raise MediaError("the URL names no host; write https://HOST/PATH")
+    if "@" in parts.netloc:
+        raise MediaError(
+            "the URL holds a user's name or a password, which belong in no eval file; write it without them"
+        )
 
 
 def _media_type(kind: MediaKind, content: bytes, subject: str) -> str:

@@ -165,6 +165,19 @@ def test_a_mistake_in_a_target_is_told_at_its_place(project: Project, fields: st
     assert str(caught.value) == f".agentv/targets.yaml:{problem}"
 
 
+def test_a_name_that_two_targets_have_is_an_error_of_both(project: Project) -> None:
+    lines = (
+        "targets:\n  - {name: t, provider: gemini}\n  - {name: u, provider: gemini}\n  - {name: t, provider: openai}\n"
+    )
+    targets = read_targets_file(project.write(".agentv/targets.yaml", lines), project.root)
+    assert targets.read("u").provider == "gemini"
+    with pytest.raises(EvalFileError) as caught:
+        targets.read("t")
+    assert str(caught.value) == (
+        ".agentv/targets.yaml:4:12: the target 't' is defined twice, first on line 2; give each target a name of its own"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -21,6 +21,21 @@ def test_a_scalar_that_yaml_12_reads_otherwise_is_an_error(project: Project, sca
     )
 
 
+@pytest.mark.parametrize("scalar", ["1e3", "1.5E2", "-.5", "0o17", "089", "-08"])
+def test_text_that_yaml_12_reads_as_a_number_is_an_error(project: Project, scalar: str) -> None:
+    with pytest.raises(EvalFileError) as caught:
+        project.case(f"input: {{a: [x, {scalar}]}}")
+    assert str(caught.value) == (
+        f"evals/a.eval.yaml:4:20: case 'a': {scalar} is read as text here; "
+        "put it in quotes if you mean that, or write the number in digits"
+    )
+
+
+def test_text_in_quotes_is_never_a_number(project: Project) -> None:
+    case = project.case("""input: {a: "1e3", b: '0o17', c: 1e3x, d: 1.2.3, e: ! 1e3}""")
+    assert case.input_messages[0].content == {"a": "1e3", "b": "0o17", "c": "1e3x", "d": "1.2.3", "e": "1e3"}
+
+
 def test_all_others_are_sent(project: Project) -> None:
     case = project.case(
         "input: [{role: user, content: {a: [true, False, 0, -12, +3, 0x1F, 1.5, .5, 2., 1.0e+3, 'yes']}}]"

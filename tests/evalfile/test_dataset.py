@@ -122,6 +122,10 @@ def test_a_broken_record_of_csv_is_a_row_of_its_own(project: Project, record: by
     ]
 
 
+def test_line_breaks_in_a_value_of_csv_are_the_same_on_every_machine(project: Project) -> None:
+    assert load(project, "d.csv", b'x\r\n"a\r\n\r\nb\rc"\r\n') == ["0 2:1 {'x': 'a\\n\\nb\\rc'}"]
+
+
 def test_a_long_value_of_csv_is_read_and_the_limit_of_others_stays(project: Project) -> None:
     limit = csv.field_size_limit()
     (row,) = load(project, "d.csv", f"x\n{'a' * (limit + 1)}\n")

@@ -56,6 +56,15 @@ def case_problems(project: Project, body: str) -> list[str]:
             id="a misspelled role",
         ),
         pytest.param(
+            "input_messages: [{role: developer, content: x}, {role: Human, content: x}, {role: AI, content: x}]",
+            [
+                "3:29: case 'a': unknown role: 'developer'; write 'system'",
+                "3:60: case 'a': unknown role: 'Human'; write 'user'",
+                "3:87: case 'a': unknown role: 'AI'; write 'assistant'",
+            ],
+            id="roles of other formats",
+        ),
+        pytest.param(
             "input_messages: [{role: 1, content: x}]",
             ["3:29: case 'a': unknown role: the number 1; the roles are system, user, assistant, tool"],
             id="a role that is not a string",

@@ -68,6 +68,11 @@ def warnings(project: Project, head: str, *bodies: str) -> list[str]:
         ("", "input: hello", "5:5: case 'a': 'input' has no effect beside 'input_messages'; remove one of them"),
         (
             "",
+            "outcome: x\nexpected_outcome: y",
+            "6:5: case 'a': 'expected_outcome' has no effect beside 'outcome'; remove one of them",
+        ),
+        (
+            "",
             "expected_output: x\nexpected_messages: []",
             "5:5: case 'a': 'expected_output' has no effect beside 'expected_messages'; remove one of them",
         ),
@@ -83,6 +88,7 @@ def test_a_key_without_effect_is_warned_about(project: Project, head: str, body:
         ("dataset: d\nnote: n\nconversation_id: c\ndescription: d", "dataset: d\nnote: n\nconversation_id: c"),
         ("execution: {target: x}\ntarget: y\nexpected_outcome: z", "expected_output: x"),
         ("evaluators: []\nrubrics:\nevaluator: {}", "metadata: {systemPrompt: x, owner: me}\nexecution: {3: y}"),
+        ("", "outcome:\nexpected_outcome: y"),
         ("x-evaluators: [a]", "metadata:"),
     ],
 )

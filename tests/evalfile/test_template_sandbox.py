@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from jinja2 import TemplateSyntaxError
 
+from pytest_chatprompt.evalfile.template_limits import TemplateLimitError
 from pytest_chatprompt.evalfile.template_sandbox import UndefinedNameError, render
 
 VARIABLES: dict[str, Any] = {
@@ -101,3 +102,24 @@ def test_a_template_reaches_nothing_of_python(template: str) -> None:
     with pytest.raises(Exception, match=r"unsafe|undefined"):
         render(template, VARIABLES)
     assert VARIABLES["numbers"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        pytest.param("{{ name.upper }}", "builtin_function_or_method", id="a method that is not called"),
+        pytest.param("{{ range }}", "function", id="a function that is not called"),
+        pytest.param("{{ numbers | map('string') }}", "generator", id="a filter that gives no list"),
+        pytest.param("{{ name ~ (numbers | map('string')) }}", "generator", id="within a text"),
+    ],
+)
+def test_a_value_whose_text_differs_from_run_to_run_is_an_error(template: str, kind: str) -> None:
+    with pytest.raises(TemplateLimitError) as caught:
+        render(template, VARIABLES)
+    assert str(caught.value) == (
+        f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
+    )
+
+
+def test_views_of_mappings_have_a_text() -> None:
+    assert render("{{ order.keys() }}", VARIABLES) == "dict_keys(['items', 'id'])"

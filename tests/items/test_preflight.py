@@ -159,6 +159,19 @@ def openai_provider():
     )
 
 
+def test_the_same_warning_at_one_place_names_the_place_once(run: Run) -> None:
+    case = "    input_messages: [{role: user, content: x}]\n"
+    run.write(
+        {
+            "pytest.ini": "[pytest]\nfilterwarnings = default\n",
+            "a.eval.yaml": f"settings: {{temperature: 3}}\nevalcases:\n  - id: a\n{case}  - id: b\n{case}  - id: c\n{case}",
+        }
+    )
+    result = run.update("--chatprompt-provider=azure")
+    result.assert_outcomes(passed=3, warnings=1)
+    result.stdout.fnmatch_lines(["*The same for 2 more cases"])
+
+
 def test_the_same_warning_of_two_cases_names_the_other_place(run: Run) -> None:
     last = "    input_messages: [{role: user, content: x}, {role: assistant, content: y}]\n"
     run.write(

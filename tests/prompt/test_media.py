@@ -69,6 +69,21 @@ def test_all_else_is_a_path(path: str) -> None:
             id="another scheme",
         ),
         pytest.param(
+            "https:///a.png",
+            "the URL names no host; write https://HOST/PATH",
+            id="no host",
+        ),
+        pytest.param(
+            "https://[x/a.png",
+            "the URL names no host; write https://HOST/PATH",
+            id="an unreadable host",
+        ),
+        pytest.param(
+            "https://me:secret@x.example/a.png",
+            "the URL holds a user's name or a password, which belong in no eval file; write it without them",
+            id="a password",
+        ),
+        pytest.param(
             "https://x.example/a.pdf",
             "the URL is a document (application/pdf); write type: document",
             id="the URL of a document",

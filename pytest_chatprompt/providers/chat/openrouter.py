@@ -1,13 +1,15 @@
 """OpenRouter's chat completions: OpenAI's, for the models of many vendors.
 
-A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply. `registry` lists it; users
-may subclass it.
-Source: https://openrouter.ai/docs/api-reference/overview and https://openrouter.ai/docs/api-reference/parameters.
+A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply, but for errors with
+status 200. `registry` lists it; users may subclass it.
+Sources: https://openrouter.ai/docs/api-reference/overview, https://openrouter.ai/docs/api-reference/parameters and
+https://openrouter.ai/docs/api/reference/errors-and-debugging.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Unpack
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.providers.chat.compatible import CompatibleProvider
 from pytest_chatprompt.providers.chat.media_support import MediaTable
@@ -16,6 +18,7 @@ from pytest_chatprompt.providers.chat.openai_media import OPENROUTER_MEDIA
 from pytest_chatprompt.providers.chat.settings import ChatSettings
 from pytest_chatprompt.providers.preflight.rule import Rule
 from pytest_chatprompt.providers.preflight.rules import OPENROUTER_RULES
+from pytest_chatprompt.providers.response import ProviderResponse
 
 DEFAULT_MODEL: Final = "openai/gpt-5.5"
 
@@ -51,3 +54,16 @@ class OpenRouterProvider(CompatibleProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first choice; an error of the model, which comes with status 200 too, sets `blocked`."""
+        error = data.get("error")
+        if error:
+            return ProviderResponse(text="", raw=data, blocked=_describe(error))
+        response = super().read_reply(data)
+        error = data["choices"][0].get("error")
+        return response.model_copy(update={"blocked": _describe(error)}) if error else response
+
+
+def _describe(error: Mapping[str, Any]) -> str:
+    return f"{error.get('code')}: {error.get('message')}"

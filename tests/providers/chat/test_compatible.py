@@ -92,3 +92,33 @@ def test_another_vendor_is_a_subclass_of_a_few_lines() -> None:
     arguments: Any = {"modle": "n"}
     with pytest.raises(TypeError, match="TogetherProvider has no setting 'modle'"):
         TogetherProvider(model="m", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        pytest.param({"error": {"code": 502, "message": "Upstream is down."}}, "", id="in place of choices"),
+        pytest.param(
+            {
+                "choices": [
+                    {
+                        "error": {"code": 502, "message": "Upstream is down."},
+                        "finish_reason": "error",
+                        "message": {"role": "assistant", "content": "Half"},
+                    }
+                ]
+            },
+            "Half",
+            id="in the choice",
+        ),
+    ],
+)
+def test_an_error_of_openrouter_with_status_200_is_no_answer(reply: dict[str, Any], text: str) -> None:
+    response = OpenRouterProvider().read_reply(reply)
+    assert (response.text, response.blocked) == (text, "502: Upstream is down.")
+
+
+def test_a_reply_of_openrouter_without_an_error_is_an_answer() -> None:
+    reply = {"choices": [{"error": None, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hi"}}]}
+    response = OpenRouterProvider().read_reply(reply)
+    assert (response.text, response.blocked) == ("Hi", None)
