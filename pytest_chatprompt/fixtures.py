@@ -229,7 +229,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
         from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-        note_sent = partial(session.own_snapshots().note_sent, place) if updates else None
+        note_sent = partial(session.unused_snapshots.own_uses.note_sent, place) if updates else None
     capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
     request.addfinalizer(capture.stop)  # noqa: PT021 - an eval item, of which there are many, has nothing to stop
     capture.start()

@@ -1,7 +1,7 @@
 """Snapshot renames: which unused snapshots show what new ones do, since their case or test has another name now.
 
 The snapshots that a run wrote, or what its failed tests sent without having one, come in; what to say of an unused
-snapshot comes out. `session` keeps one for the run.
+snapshot comes out. `unused_snapshots` keeps one for the run.
 """
 
 from __future__ import annotations
