@@ -53,7 +53,7 @@ def grade(check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData
     try:
         verdict = check.check.grade(case, subject)
         if not isinstance(verdict, Verdict):
-            raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is no Verdict")
+            raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is not a Verdict")
     except CheckError as error:
         return GradedCheck(check, subject, None, str(error))
     except Exception as error:
