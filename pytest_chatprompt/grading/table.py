@@ -67,7 +67,7 @@ class UnknownTypeError(Exception):
 
 
 def find_type(written: str) -> tuple[type[Check], bool]:
-    """Find the type of a check.
+    """Find the class that grades a type of check, and whether its opposite is meant.
 
     Args:
         written: its name as the author wrote it; `-` is read as `_`, as other tools have it.

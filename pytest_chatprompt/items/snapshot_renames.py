@@ -17,7 +17,7 @@ from pytest_chatprompt.wording import shown_path
 
 @dataclass(eq=False)
 class SnapshotRenames:
-    """What became of unused snapshots.
+    """The new names of unused snapshots: new snapshots, or tests without one, that show the same.
 
     Args:
         created: the snapshots that this run wrote and that were not there before.

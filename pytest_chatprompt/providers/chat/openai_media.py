@@ -1,9 +1,9 @@
-"""Images, documents and sounds in the shape of OpenAI's chat completions, and of Azure's.
+"""Images, documents and audio in the shape of OpenAI's chat completions, and of Azure's.
 
 A `Media` comes in; a part of a message's content comes out. `openai` and `azure` name the tables.
 
 Sources: the package `openai` (`types/chat/chat_completion_content_part_param.py`; only the parts of a user message may
-be media, see `types/chat/chat_completion_*_message_param.py`). Files and sounds have no field for a URL there. Azure
+be media, see `types/chat/chat_completion_*_message_param.py`). Files and audio have no field for a URL there. Azure
 answers a part of the type `file` with "This model does not support file content types".
 """
 
