@@ -38,12 +38,12 @@ def test_what_the_branch_changes_is_told_whatever_stands_on_disk(run: Run, git: 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
         [
-            "*what is sent to azure is not what its snapshot says*",
-            f"*main:{FOLDER}hello[[]azure[]].yaml",
+            "*what is sent to openai is not what its snapshot says*",
+            f"*main:{FOLDER}hello[[]openai[]].yaml",
             "*-*hello",
             "*+*goodbye",
-            "*what is sent to azure has no snapshot yet*",
-            f"*There is no main:{FOLDER}new[[]azure[]].yaml.",
+            "*what is sent to openai has no snapshot yet*",
+            f"*There is no main:{FOLDER}new[[]openai[]].yaml.",
             "*main:__snapshots__/test_own/test_asks.yaml",
             "*-*model: one",
             "*+*model: two",
