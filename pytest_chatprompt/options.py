@@ -69,7 +69,7 @@ class Options:
 
 
 options_key: Final = pytest.StashKey[Options]()
-# A report that tells of all tests, with what they sent, sets it before the first one runs.
+# A report on all tests, with what they sent, sets it before the first one runs.
 all_results_key: Final = pytest.StashKey[bool]()
 
 

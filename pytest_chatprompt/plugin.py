@@ -120,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any("eval_snapshot" in getattr(item, "fixturenames", ()) for item in items):
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-        EvalSession.get(config).own_snapshots().note_collected(items)
+        EvalSession.get(config).unused_snapshots.own_uses.note_collected(items)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

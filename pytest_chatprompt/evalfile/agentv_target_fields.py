@@ -86,7 +86,7 @@ class TargetField(NamedTuple):
 
 
 def find_field(key: str, provider: str) -> TargetField:
-    """Say what a field is.
+    """Find what a field of a target does here, whatever its spelling.
 
     Args:
         key: as the author wrote it.

@@ -37,7 +37,7 @@ _REFERENCE: Final = re.compile(r"\$\{\{\s*(\w+)\s*\}\}")
 
 @dataclass(frozen=True)
 class Target:
-    """What a target of AgentV says.
+    """A target of AgentV: a provider under a name, with settings of its own.
 
     Args:
         name: its name.

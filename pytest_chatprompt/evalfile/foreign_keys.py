@@ -52,19 +52,19 @@ _OTHER_FORMAT: Final = (
     "this is the format of promptfoo and of today's AgentV, which this version does not read: run the file with that "
     "tool, or write its cases under 'evalcases', each with an 'id' and its 'input_messages'"
 )
-_CHECKED_IN_CODE: Final = "answers are checked in the hook pytest_chatprompt_response, or in a fixture"
+_CHECKS: Final = "write 'checks', a list of {type: TYPE, value: ...}"
 _IN_THE_PROVIDER: Final = (
     "it is an argument of a provider; override the provider's fixture, such as openai_provider, to set it"
 )
 _SYSTEM_PROMPT: Final = "write 'metadata: {systemPrompt: ...}', or a message with the role system"
 _ATTACHMENT: Final = "write a part {type: file, value: PATH} in the 'content' of a message"
+_IMAGE: Final = "write a part {type: image, value: PATH} in the 'content' of a message"
 _IN_A_CASE: Final = "it belongs in a case, under 'evalcases'"
 
 _FILE_AND_CASE: Final = _table(
     {
         "providers models targets": "write 'provider', which may be a list",
-        "assert asserts assertions checks scorer scorers scores": _CHECKED_IN_CODE,
-        "metrics graders grader judge threshold": _CHECKED_IN_CODE,
+        "assert asserts assertions scorer scorers scores metrics graders grader judge threshold": _CHECKS,
         "system system_prompt system_message instructions developer": _SYSTEM_PROMPT,
         "guidelines": "write 'guideline_patterns', a list of globs",
         "variables inputs": "write 'vars'",
@@ -72,7 +72,8 @@ _FILE_AND_CASE: Final = _table(
         "markers marks labels": "write 'tags'",
         "skip disabled": "write 'tags: [skip]'",
         "only": "select the case on the command line: -k, or its node id",
-        "files attachments input_files images": _ATTACHMENT,
+        "files attachments input_files": _ATTACHMENT,
+        "images image": _IMAGE,
         "config options generation_config model_config": "write 'settings'",
         "api_key base_url endpoint api_version timeout timeout_seconds max_retries retries": _IN_THE_PROVIDER,
     }
@@ -115,7 +116,8 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
             "from speaker author": "write 'role'",
             "function_call": "write 'tool_calls'",
             "call_id tool_use_id": "write 'tool_call_id'",
-            "files attachments images": _ATTACHMENT,
+            "files attachments": _ATTACHMENT,
+            "images image": _IMAGE,
             "type": "it belongs in a part, in the list 'content'",
         }
     ),

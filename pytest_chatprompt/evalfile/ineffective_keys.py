@@ -65,8 +65,8 @@ def find_ineffective_keys(document: Node) -> Iterator[IneffectiveKey]:
         yield IneffectiveKey(
             position,
             case_id,
-            f"{names} {verb} nothing here; check answers in the hook pytest_chatprompt_response, or in a fixture that "
-            "takes eval_response",
+            f"{names} {verb} nothing here; check answers with 'checks', in the hook pytest_chatprompt_response, or in "
+            "a fixture that takes eval_response",
         )
     yield from others.values()
 

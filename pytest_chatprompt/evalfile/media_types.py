@@ -1,4 +1,4 @@
-"""Media types: what the bytes of an image, a document or a sound are, and how messages and snapshots name them.
+"""Media types: what the bytes of an image, a document or an audio file are, and how messages and snapshots name them.
 
 Bytes, URLs or the text of a `data:` URL come in; a media type such as `image/png` comes out, or a short description.
 Pure; the rooms that read, send and show media call it. A new format has its line in `_SIGNATURES` and in `_SUFFIXES`.

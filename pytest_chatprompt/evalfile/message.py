@@ -64,7 +64,7 @@ class FilePart(StrictModel):
 
 
 class MediaPart(StrictModel):
-    """A part that is sent as bytes: base class of images, documents and sounds.
+    """A part that is sent as bytes: base class of images, documents and audio.
 
     Attributes:
         value: the path of a file, an https URL or a `data:` URL, as the author wrote it; never empty.
@@ -91,7 +91,7 @@ class DocumentPart(MediaPart):
 
 
 class AudioPart(MediaPart):
-    """A part that is a sound: WAV or MP3."""
+    """A part that is audio: WAV or MP3."""
 
     usage: ClassVar[str] = "{type: audio, value: PATH}"
 

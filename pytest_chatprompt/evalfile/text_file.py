@@ -30,7 +30,7 @@ class TextFileError(Exception):
         reason: why, to be put after the file's name, such as `is a folder`.
         line: 1-based; 1 unless one position of the file is to blame.
         column: 1-based, in bytes.
-        media_type: of its content, if that is an image, a document or a sound; else `""`.
+        media_type: of its content, if that is an image, a document or an audio file; else `""`.
     """
 
     def __init__(self, reason: str, line: int = 1, column: int = 1, media_type: str = "") -> None:

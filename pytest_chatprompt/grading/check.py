@@ -21,7 +21,7 @@ DataReader = Callable[[str, str, type[BaseModel]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check says.
+    """Whether a check passes, and the fact that decides it.
 
     Args:
         passed: whether the check passes.
@@ -56,13 +56,13 @@ class Check(StrictModel):
         return self
 
     def grade(self, case: EvalCase, response: Any) -> Verdict:
-        """Look at an answer.
+        """Decide whether an answer passes.
 
         Args:
             case: the case, with its variables filled in.
             response: the `ProviderResponse`; for `of: request` the `SentData`.
 
         Raises:
-            CheckError: the check cannot say, because what it looks at is missing.
+            CheckError: the answer lacks what the check needs.
         """
         raise NotImplementedError

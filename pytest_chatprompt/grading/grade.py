@@ -1,6 +1,7 @@
 """Grading one check: a check, a case and what it looks at come in, a `GradedCheck` comes out.
 
-Every check is graded by itself, so that all failures of a case can be told. `items` calls it and reports the result.
+Every check is graded by itself, so that all failures of a case can be reported. `items` calls it and reports the
+result.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pytest_chatprompt.providers.response import ProviderResponse
 
 @dataclass(frozen=True, slots=True)
 class GradedCheck:
-    """A check, and what came of it.
+    """A check with its verdict, or with the error that left it without one.
 
     Args:
         check: the check.
@@ -40,7 +41,7 @@ class GradedCheck:
 
 
 def grade(check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData) -> GradedCheck:
-    """Grade a check.
+    """Grade a check; an exception that it raises becomes the error of its result.
 
     Args:
         check: the check.
@@ -48,12 +49,12 @@ def grade(check: CaseCheck, case: EvalCase, subject: ProviderResponse | SentData
         subject: the answer, or what is sent, as the check's `of` says.
 
     Returns:
-        What came of it; an exception in the check too.
+        The check with its verdict or its error.
     """
     try:
         verdict = check.check.grade(case, subject)
         if not isinstance(verdict, Verdict):
-            raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is no Verdict")
+            raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is not a Verdict")
     except CheckError as error:
         return GradedCheck(check, subject, None, str(error))
     except Exception as error:

@@ -54,7 +54,7 @@ class _MistakeError(Exception):
 
 
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
-    """Parse the checks of a case.
+    """Make each check of a case an instance of its type, with its values validated and its files read.
 
     Args:
         case: a case that was read from an eval file, with its variables filled in.

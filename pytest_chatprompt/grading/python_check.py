@@ -58,7 +58,7 @@ class Python(Check):
         except Exception as error:
             raise CheckError(f"the function cannot be imported: {type(error).__name__}: {error}") from error
         if not callable(function):
-            raise CheckError(f"{_described(function)} is no function")
+            raise CheckError(f"{_described(function)} is not a function")
         return function  # type: ignore[no-any-return]
 
 

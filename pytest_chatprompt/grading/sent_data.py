@@ -18,7 +18,7 @@ _WORDS_OF_APIS: Final = frozenset({"role", "type", "endpoint"})
 
 @dataclass(frozen=True)
 class SentData:
-    """What is sent.
+    """What a case sends: the data, and all of its texts as one.
 
     Args:
         data: the body of the request, as in the snapshot, but not masked; a list of the bodies where there are several;

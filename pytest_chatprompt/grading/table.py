@@ -67,7 +67,7 @@ class UnknownTypeError(Exception):
 
 
 def find_type(written: str) -> tuple[type[Check], bool]:
-    """Find the type of a check.
+    """Find the class that grades a type of check, and whether its opposite is meant.
 
     Args:
         written: its name as the author wrote it; `-` is read as `_`, as other tools have it.
@@ -100,7 +100,9 @@ def _installed_type(name: str, written: str) -> type[Check]:
             f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(check, type) or not issubclass(check, Check):
-        raise UnknownTypeError(f"the check type {written!r} is no subclass of pytest_chatprompt.Check: {entry.value}")
+        raise UnknownTypeError(
+            f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
+        )
     return check
 
 

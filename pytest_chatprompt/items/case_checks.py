@@ -1,7 +1,7 @@
-"""The checks of one eval item: parsed, graded, and told together.
+"""The checks of one eval item: parsed, graded, and reported together.
 
 `case_runner` makes a `CaseChecks` for a case that has checks, hands it what was sent and the answer, and runs fixtures
-and hooks within `told_at_the_end`. `report_hooks` shows what is left in the item's stash.
+and hooks within `reported_at_the_end`. `report_hooks` shows what is left in the item's stash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 
 @dataclass(slots=True)
 class CaseChecks:
-    """The checks of an eval item.
+    """Grades the checks of an eval item, and raises one error for all that fail.
 
     Args:
         item: the item.
@@ -82,8 +82,8 @@ class CaseChecks:
             self.graded.append(graded)
 
     @contextmanager
-    def told_at_the_end(self) -> Iterator[None]:
-        """Raise what the checks say when all else was done; if that fails, add it to the report.
+    def reported_at_the_end(self) -> Iterator[None]:
+        """Raise the failures of the checks once fixtures and hooks have run; if these fail too, add them to the report.
 
         Raises:
             CheckFailedError: some do not pass.

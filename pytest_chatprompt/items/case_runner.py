@@ -88,7 +88,7 @@ class CaseRunner:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if checks is not None:
             checks.grade_request(exchange)
-        with nullcontext() if checks is None else checks.told_at_the_end():
+        with nullcontext() if checks is None else checks.reported_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
                 item.stash[_compared_key] = exchange

@@ -40,7 +40,7 @@ from pytest_chatprompt.wording import shown_path
 
 
 class EvalFile(pytest.Module):
-    """An eval file.
+    """An eval file, collected as a module whose functions are its cases.
 
     Attributes:
         node_ids: the node ids of all items that it defines.

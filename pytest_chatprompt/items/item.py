@@ -21,7 +21,7 @@ from pytest_chatprompt.wording import shown_path
 
 RESPONSE_FIXTURE: Final = "eval_response"
 MASKS_FIXTURE: Final = "eval_masks"
-# What to tell of the checks of an item that failed for another reason as well.
+# What to report of the checks of an item that failed for another reason as well.
 failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 
 

@@ -1,7 +1,8 @@
 """Uses of own snapshots: which snapshots ordinary tests compared with in this run, to find those that none needs.
 
 The run's items, their reports and what they assert come in; the paths of unused snapshots come out, for modules that
-were selected whole. `session` registers a `OwnSnapshotUses` as a plugin, and merges those of workers.
+were selected whole. `session` registers an `OwnSnapshotUses` as a plugin; `unused_snapshots` asks it at the end of the
+run, and merges those of workers.
 """
 
 from __future__ import annotations

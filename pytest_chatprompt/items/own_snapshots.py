@@ -45,7 +45,8 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     session = EvalSession.get(item.config)
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(
-            snapshot, AssertionContext(root, revision=revision, note_created=session.renames.note_created)
+            snapshot,
+            AssertionContext(root, revision=revision, note_created=session.unused_snapshots.renames.note_created),
         )
     # The names that the extension asks the item of an assertion for.
     names: Any = item
@@ -53,12 +54,12 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_created=session.renames.note_created,
+        note_created=session.unused_snapshots.renames.note_created,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
         revision=revision,
         compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),
-        note_asserted=session.own_snapshots().note_asserted,
+        note_asserted=session.unused_snapshots.own_uses.note_asserted,
         note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )

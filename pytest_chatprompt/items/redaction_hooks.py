@@ -81,7 +81,7 @@ class RedactionHooks:
     def _redacted_output(self) -> AbstractContextManager[None]:
         # Streams of fixtures such as `capsys` are not these: they take the place of these later, and a test compares
         # what it wrote there.
-        if self.config.getoption("capture") not in ("no", "tee-sys"):
+        if self.config.getoption("capture", "no") not in ("no", "tee-sys"):
             return nullcontext()
         return redacted_streams((sys.stdout, sys.stderr), self.redactor)
 

@@ -173,7 +173,7 @@ def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
 
 
 def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
-    """Show the checks that do not pass below a failure that came after them: all failures of a case are told."""
+    """Show the checks that do not pass below a failure that came after them: all failures of a case are reported."""
     text = item.stash.get(failed_checks_key, "") if report.when == "call" else ""
     if text and report.failed:
         _add_section(report, "checks", text)

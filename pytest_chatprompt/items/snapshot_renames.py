@@ -1,7 +1,7 @@
 """Snapshot renames: which unused snapshots show what new ones do, since their case or test has another name now.
 
 The snapshots that a run wrote, or what its failed tests sent without having one, come in; what to say of an unused
-snapshot comes out. `session` keeps one for the run.
+snapshot comes out. `unused_snapshots` keeps one for the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_chatprompt.wording import shown_path
 
 @dataclass(eq=False)
 class SnapshotRenames:
-    """What became of unused snapshots.
+    """The new names of unused snapshots: new snapshots, or tests without one, that show the same.
 
     Args:
         created: the snapshots that this run wrote and that were not there before.

@@ -30,7 +30,7 @@ class Attachment:
         content: its text by rule A4: CRLF as LF, without line breaks at the very end; `""` if no part attaches it.
         pattern: the pattern that makes it a guideline; `None` if it is not one.
         verbatim: its text by rule A8: with the line breaks at the very end; `""` if no part is this text.
-        media: the image, document or sound that it is; `None` if no part sends it as one.
+        media: the image, document or audio file that it is; `None` if no part sends it as one.
     """
 
     name: str

@@ -46,7 +46,7 @@ class ChatMessage:
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """The images, documents and sounds in the content."""
+        """The images, documents and audio in the content."""
         parts = self.content if isinstance(self.content, tuple) else ()
         return tuple(part for part in parts if isinstance(part, Media))
 

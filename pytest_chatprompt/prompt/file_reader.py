@@ -23,7 +23,7 @@ class AttachmentError(Exception):
 
     Args:
         text: what is wrong, and what to do.
-        media_type: of a file that is an image, a document or a sound, and no text; else `""`.
+        media_type: of a file that is an image, a document or an audio file, and no text; else `""`.
     """
 
     def __init__(self, text: str, media_type: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Media: an image, a document or a sound in a message, with its bytes or its URL.
+"""Media: an image, a document or an audio file in a message, with its bytes or its URL.
 
 In: a part as the author wrote it, and its file if it names one. Out: a `Media`, which goes unchanged to the module of
 the API. `attachments` makes them, users may make their own; chat providers put them into the shape of their API.
@@ -30,12 +30,12 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
 
 
 class MediaError(Exception):
-    """A part is no image, document or sound that can be sent."""
+    """A part is no image, document or audio file that can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a document or a sound.
+    """An image, a document or an audio file.
 
     Args:
         kind: `image`, `document` or `audio`.

@@ -52,7 +52,7 @@ def render_file_part(part: FilePart, attachments: Attachments) -> str:
 
 
 def render_media_part(part: MediaPart, attachments: Attachments) -> Media:
-    """Give the image, document or sound of a part: of its file, or of its URL.
+    """Give the image, document or audio file of a part: of its file, or of its URL.
 
     Raises:
         MediaError: it is a URL that cannot be sent; `read_attachments` reports it before.

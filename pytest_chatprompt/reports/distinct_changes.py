@@ -1,4 +1,4 @@
-"""Distinct changes: equal changes of many cases, told as one.
+"""Distinct changes: equal changes of many cases, shown as one.
 
 The results of a run come in; its `DistinctChange`s come out, largest first. Pure, and linear in the number of changes;
 `terminal` shows them.

@@ -42,7 +42,7 @@ _COLUMNS: Final = ("provider", "answers", "passed", "median latency", "input tok
 
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
-    """Write the review of a run.
+    """Write the review of a run as Markdown, shortened to a number of characters.
 
     Args:
         run: what its tests did.

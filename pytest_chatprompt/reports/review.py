@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Review:
-    """What a run tells about changes.
+    """What a run shows of changes, each of them once.
 
     Args:
         results: of the cases that failed, in the order of the run.
@@ -44,7 +44,7 @@ class Review:
     renamed: dict[str, str] = field(init=False)
     new: list[CaseResult] = field(init=False)
     _numbers: dict[Content, int] = field(init=False)
-    _told: dict[Content, str] = field(init=False, default_factory=dict)
+    _first_case: dict[Content, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.renamed = renamed_cases(self.results)
@@ -68,9 +68,9 @@ class Review:
         if result.node_id in self.renamed:
             return f"renamed: what the snapshot of {self.renamed[result.node_id]} shows"
         changes = result.difference.changes
-        new = [change for change in changes if self._told.get(change.content) == result.node_id]
-        told = _listed("change", self._numbers_of(set(changes) - set(new))) if len(new) < len(changes) else ""
-        return " and ".join(filter(None, (summary_line(new), told)))
+        new = [change for change in changes if self._first_case.get(change.content) == result.node_id]
+        known = _listed("change", self._numbers_of(set(changes) - set(new))) if len(new) < len(changes) else ""
+        return " and ".join(filter(None, (summary_line(new), known)))
 
     def case_lines(self, result: CaseResult) -> list[MarkedLine] | str:
         """What to show in place of the diff of a case; a text if one line says it all, empty if there is no diff.
@@ -82,7 +82,7 @@ class Review:
         changes = result.difference.changes
         if not changes:
             return []
-        first = {change.content: self._told.setdefault(change.content, result.node_id) for change in changes}
+        first = {change.content: self._first_case.setdefault(change.content, result.node_id) for change in changes}
         if all(node_id != result.node_id for node_id in first.values()):
             numbers = _listed("change", self._numbers_of(changes))
             shown = list(dict.fromkeys(first.values()))

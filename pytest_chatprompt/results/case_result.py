@@ -1,4 +1,4 @@
-"""`CaseResult`: what one test did, whatever report tells it.
+"""`CaseResult`: what one test did, for every report to read.
 
 Data of a test comes in; JSON goes out with its report, and is read back. Pure; `items.case_results` makes results,
 `reports` read them.

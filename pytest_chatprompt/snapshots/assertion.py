@@ -140,7 +140,8 @@ class EvalSnapshot(SnapshotAssertion):
         if not self.context.compares:
             return True
         if isinstance(self.extension, ChatPromptSnapshotExtension):
-            self.extension.revision = self.context.revision
+            revision = self.context.revision
+            self.extension.read_committed = None if revision is None else revision.read
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False
         is_equal = super().__eq__(data)

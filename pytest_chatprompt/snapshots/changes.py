@@ -42,7 +42,7 @@ class Change:
 
     @property
     def content(self) -> tuple[tuple[str, ...], ...]:
-        """What changed, wherever it stands: equal for changes that are told as one."""
+        """What changed, wherever it stands: equal for changes that are shown as one."""
         return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
 
 

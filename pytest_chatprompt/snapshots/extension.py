@@ -8,7 +8,7 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from syrupy.data import SnapshotCollection, SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
@@ -23,6 +23,8 @@ from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.stored_text import shows_the_same
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
 
@@ -31,13 +33,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out.
-        revision: the git revision whose snapshots count in place of the files on disk.
+        read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
     """
 
     file_extension = "yaml"
     is_filtered = True
-    # A `Revision`; what a subclass may replace is annotated, and this is not for it.
-    revision: Any = None
+    read_committed: Callable[[Path], str | None] | None = None
     _is_damaged = False
 
     def serialize(
@@ -97,11 +98,11 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
         path = Path(snapshot_location)
-        if self.revision is None:
+        if self.read_committed is None:
             text = read_snapshot(path)
             self._is_damaged = text is not None and is_damaged(path, text)
         else:
-            text = self.revision.read(path)
+            text = self.read_committed(path)
             # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
             self._is_damaged = text is not None and "\\x" in text
         return text

@@ -1,4 +1,4 @@
-"""Media in snapshots: what stands there in place of the bytes of images, documents and sounds.
+"""Media in snapshots: what stands there in place of the bytes of images, documents and audio.
 
 JSON data comes in, as it was sent; the same data comes out with a description in place of each base64 text that holds
 media: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`. Other bytes give another hash, so a comparison sees them.
@@ -20,14 +20,14 @@ from pytest_chatprompt.evalfile.media_types import decode_base64, describe_bytes
 _MIN_LENGTH: Final = 16
 # What base64 of the known formats begins with: PNG, JPEG, GIF, PDF, RIFF (WebP and WAV), and MP3 with tags.
 _PREFIXES: Final = ("iVBORw0KG", "/9j/", "_9j_", "R0lGOD", "JVBERi", "UklGR", "SUQz")
-# MP3 without tags. So do paths and names, but none of them is as long as a sound.
+# MP3 without tags. So do paths and names, but none of them is as long as an audio file.
 _MP3_PREFIXES: Final = ("//", "__")
 _MIN_LENGTH_OF_MP3: Final = 1024
 _STARTS: Final = (*_PREFIXES, *_MP3_PREFIXES, "data:", "Data:", "DATA:")
 # The keys of the mapping around the base64 text that name its type: Anthropic's, Gemini's (two).
 _TYPE_KEYS: Final = ("media_type", "mimeType", "mime_type")
 _TYPE_PREFIXES: Final = ("image/", "audio/", "video/", "application/pdf")
-# The values of OpenAI's key `format`, which stands beside the sounds alone.
+# The values of OpenAI's key `format`, which stands beside audio alone.
 _AUDIO_FORMATS: Final = frozenset({"wav", "mp3", "flac", "aac", "opus", "pcm16"})
 # The keys of Bedrock's blocks: under each a mapping with the format, and with the bytes in `source`. A text stays.
 _BLOCK_KEYS: Final = frozenset({"image", "document", "audio", "video"})

@@ -152,7 +152,7 @@ def _reason(error: Exception) -> str:
             if first["loc"] == ("version",) and isinstance(first["input"], int):
                 return f"it has version {first['input']}, which this version of pytest-chatprompt does not know"
             place = ".".join(map(str, first["loc"]))
-            return f"{place}: {first['msg']}" if place else "it is no mapping"
+            return f"{place}: {first['msg']}" if place else "it is not a mapping"
     return str(error).partition("\n")[0]
 
 

@@ -32,11 +32,11 @@ def problems(project: Project, text: str) -> list[str]:
         ("functions: []", "1:1: unknown key 'functions'; write 'tools'"),
         (
             "assert: []",
-            "1:1: unknown key 'assert'; answers are checked in the hook pytest_chatprompt_response, or in a fixture",
+            "1:1: unknown key 'assert'; write 'checks', a list of {type: TYPE, value: ...}",
         ),
         (
             "threshold: 1",
-            "1:1: unknown key 'threshold'; answers are checked in the hook pytest_chatprompt_response, or in a fixture",
+            "1:1: unknown key 'threshold'; write 'checks', a list of {type: TYPE, value: ...}",
         ),
         (
             "defaultTest: {}",
@@ -82,7 +82,7 @@ def test_a_foreign_key_at_the_top_says_what_to_write(project: Project, key: str,
         ),
         (
             "assertions: []",
-            "4:5: case 'a': unknown key 'assertions'; answers are checked in the hook pytest_chatprompt_response, or in a fixture",
+            "4:5: case 'a': unknown key 'assertions'; write 'checks', a list of {type: TYPE, value: ...}",
         ),
         ("expected: x", "4:5: case 'a': unknown key 'expected'; write 'expected_messages'"),
         ("ideal: x", "4:5: case 'a': unknown key 'ideal'; write 'expected_messages'"),
@@ -159,7 +159,7 @@ def test_a_foreign_setting_says_what_to_write(project: Project, setting: str, pr
         ("from: user", "3:39: case 'a': unknown key 'from'; write 'role'"),
         (
             "images: []",
-            "3:39: case 'a': unknown key 'images'; write a part {type: file, value: PATH} in the 'content' of a message",
+            "3:39: case 'a': unknown key 'images'; write a part {type: image, value: PATH} in the 'content' of a message",
         ),
         ("type: text", "3:39: case 'a': unknown key 'type'; it belongs in a part, in the list 'content'"),
         (

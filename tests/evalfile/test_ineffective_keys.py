@@ -8,7 +8,7 @@ from pytest_chatprompt.evalfile.loader import load_eval_file
 from tests.conftest import Project
 
 HELLO = "    input_messages: [{role: user, content: hi}]\n"
-CHECKS = "check answers in the hook pytest_chatprompt_response, or in a fixture that takes eval_response"
+CHECKS = "check answers with 'checks', in the hook pytest_chatprompt_response, or in a fixture that takes eval_response"
 
 
 def warnings(project: Project, head: str, *bodies: str) -> list[str]:

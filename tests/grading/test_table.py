@@ -80,7 +80,7 @@ def test_a_type_of_this_package_cannot_be_replaced() -> None:
     [
         (
             "no_check",
-            "the check type 'no_check' is no subclass of pytest_chatprompt.Check: word_checks_for_tests:NoCheck",
+            "the check type 'no_check' is not a subclass of pytest_chatprompt.Check: word_checks_for_tests:NoCheck",
         ),
         ("gone", "the check type 'gone' cannot be loaded from word_checks_for_tests:Gone: AttributeError: "),
         ("max_word", "unknown check type: 'max_word'; did you mean 'max_words'?"),

@@ -381,5 +381,5 @@ def test_a_check_that_gives_no_verdict_is_an_error(monkeypatch: pytest.MonkeyPat
             return True
 
     monkeypatch.setattr("pytest_chatprompt.grading.table.CHECKS", {"careless": Careless, "base": Check})
-    assert graded({"type": "careless"}, "x").error == "Careless.grade returned True, which is no Verdict"
+    assert graded({"type": "careless"}, "x").error == "Careless.grade returned True, which is not a Verdict"
     assert graded({"type": "base"}, "x").error.startswith("crashed with NotImplementedError (check.py, line ")

@@ -197,7 +197,7 @@ def test_a_key_without_effect_is_warned_about_once_for_a_file(run: Run) -> None:
     run.write({"pytest.ini": "[pytest]\nfilterwarnings = default\n"})
     result = run("--snapshot-update")
     result.assert_outcomes(passed=2, warnings=2)
-    text = "'rubrics' grades nothing here; check answers in the hook pytest_chatprompt_response, or in a fixture that"
+    text = "'rubrics' grades nothing here; check answers with 'checks', in the hook pytest_chatprompt_response, or in"
     result.stdout.fnmatch_lines(
         [
             f"*a.eval.yaml:1: EvalFileWarning: {text}*",

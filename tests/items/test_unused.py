@@ -163,3 +163,19 @@ def test_without_eval_files_syrupy_deletes_unused_snapshots_as_usual(run: Run) -
     )
     run.update()
     assert run.snapshots() == ["__snapshots__/test_b.ambr"]
+
+
+@pytest.mark.parametrize("plugin", ["setuponly", "setupplan", "capture"])
+def test_a_run_without_a_plugin_of_pytest_finds_the_unused_snapshots(run_with_snapshots: Run, plugin: str) -> None:
+    run_with_snapshots.write({"a.eval.yaml": HELLO})
+    result = run_with_snapshots("-p", f"no:{plugin}")
+    result.assert_outcomes(passed=2)
+    assert result.ret == 1
+    assert "2 eval snapshots unused: the case or the provider is no longer defined." in result.outlines
+
+
+def test_a_test_that_sends_runs_without_syrupy(run: Run) -> None:
+    run.write({"test_a.py": "def test_a(eval_api):\n    pass\n"})
+    result = run("-p", "no:syrupy")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0

@@ -74,7 +74,7 @@ def _read_headers(head: bytes) -> dict[str, str]:
         name_end = at + 1 + head[at]
         kind, length = struct.unpack_from(">BH", head, name_end)
         if kind != _STRING:
-            raise ValueError("a header is no text")
+            raise ValueError("a header is not text")
         value_start = name_end + 3
         headers[head[at + 1 : name_end].decode()] = head[value_start : value_start + length].decode()
         at = value_start + length

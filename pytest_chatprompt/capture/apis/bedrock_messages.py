@@ -21,7 +21,7 @@ from pytest_chatprompt.capture.apis.reading import (
     result_parts,
 )
 
-# The media types of documents by format; images, sounds and videos have their kind in front.
+# The media types of documents by format; images, audio and videos have their kind in front.
 _DOCUMENTS: Final = {
     "pdf": "application/pdf",
     "csv": "text/csv",

@@ -200,7 +200,7 @@ def read_chat_message(message: Any) -> ConversationTurn:
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:
-    """Read one part of a content: a text, an image, a sound, a file."""
+    """Read one part of a content: a text, an image, audio, a file."""
     kind = as_mapping(part).get("type")
     if kind in ("text", "refusal", "input_text", "output_text"):
         yield as_text(part.get("text" if kind != "refusal" else "refusal"))

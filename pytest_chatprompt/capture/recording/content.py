@@ -55,7 +55,7 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     if "events" in content:
         stream = event_format(content_type)
         if stream is None:
-            raise ValueError(f"{content_type or 'no media type'} is no stream")
+            raise ValueError(f"a reply with events cannot have the media type {content_type!r}")
         try:
             return [stream.write(event) for event in content["events"]]
         except (AttributeError, KeyError, TypeError) as error:

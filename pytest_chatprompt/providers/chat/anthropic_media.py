@@ -3,7 +3,7 @@
 A `Media` comes in; a content block comes out. `anthropic` names the table.
 Source: the package `anthropic` (`types/image_block_param.py`, `types/document_block_param.py`,
 `types/tool_result_block_param.py`). The API answers an image of the assistant with "'image' blocks are not permitted
-within assistant turns", and has no block for sounds.
+within assistant turns", and has no block for audio.
 """
 
 from __future__ import annotations

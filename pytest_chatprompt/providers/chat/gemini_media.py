@@ -1,4 +1,4 @@
-"""Images, documents and sounds in the shape of Gemini's API.
+"""Images, documents and audio in the shape of Gemini's API.
 
 A `Media` comes in; a part of a content comes out. `gemini` names the table.
 Sources: https://ai.google.dev/gemini-api/docs/file-input-methods (bytes, and URLs that the API reads),

@@ -1,8 +1,8 @@
 """Which media an API takes, and the check before a payload is built.
 
-A chat prompt and the table of an API come in; a `PayloadError` comes out for the first image, document or sound that
-the API does not take, at its place. Only `ChatProvider` calls `check_media`; each API has its table of `MediaSupport`
-beside the functions that put media into its own shape.
+A chat prompt and the table of an API come in; a `PayloadError` comes out for the first image, document or audio file
+that the API does not take, at its place. Only `ChatProvider` calls `check_media`; each API has its table of
+`MediaSupport` beside the functions that put media into its own shape.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MediaSupport(NamedTuple):
         block: puts one of them into the shape of the API.
         roles: the roles of the messages that may hold it.
         takes_urls: whether the API reads https URLs itself.
-        needs_type_of_urls: whether it has to be told the media type of what is at a URL.
+            needs_type_of_urls: whether it needs the media type of the file at a URL.
         media_types: those that it takes; empty for all of the kind.
     """
 

@@ -1,10 +1,10 @@
-"""Images, documents and sounds in the shape of OpenAI's chat completions, which others have too.
+"""Images, documents and audio in the shape of OpenAI's chat completions, which others have too.
 
 A `Media` comes in; a part of a message's content comes out. `openai`, `azure`, `ollama` and `openrouter` name the
 tables.
 
 Sources: the package `openai` (`types/chat/chat_completion_content_part_param.py`; only the parts of a user message may
-be media, see `types/chat/chat_completion_*_message_param.py`). Files and sounds have no field for a URL there. Azure
+be media, see `types/chat/chat_completion_*_message_param.py`). Files and audio have no field for a URL there. Azure
 answers a part of the type `file` with "This model does not support file content types".
 
 Ollama: `openai/openai.go` of https://github.com/ollama/ollama (`FromChatRequest`, `decodeImageURL`) has parts of text,

@@ -35,7 +35,7 @@ class VendorAPI(ABC):
             needs a route of its own.
         setting_fields: where the API's body has the settings, by the setting's name, in the order of the body; it lacks
             the others. `model` and `extra_body` are no fields of it: each API has them.
-        media: which images, documents and sounds it takes, by their kind; it lacks the others. None by default.
+        media: which images, documents and audio it takes, by their kind; it lacks the others. None by default.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.
         model: the model's name; `""` for an API that has no models.

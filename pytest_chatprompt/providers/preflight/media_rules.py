@@ -1,4 +1,4 @@
-"""Rules about images, documents and sounds: how many there are, and how large.
+"""Rules about images, documents and audio: how many there are, and how large.
 
 A `PreflightInput` comes in; each message that breaks the rule comes out, with a text for the user. The tables in
 `rules` call these functions. What an API takes not at all is an error where the payload is built (`media_support`).

@@ -67,8 +67,8 @@ def test_half_a_character_can_be_written() -> None:
 @pytest.mark.parametrize(
     ("content", "content_type", "text"),
     [
-        ({"events": []}, "application/json", "application/json is no stream"),
-        ({"events": []}, "", "no media type is no stream"),
+        ({"events": []}, "application/json", "a reply with events cannot have the media type 'application/json'"),
+        ({"events": []}, "", "a reply with events cannot have the media type ''"),
         ({"events": ["a"]}, "text/event-stream", "an event is none of text/event-stream"),
         ({"events": [{"data": {}}]}, "application/vnd.amazon.eventstream", "an event is none of"),
         ({"events": [{"headers": {"a": 5}, "data": 1}]}, "application/vnd.amazon.eventstream", "an event is none of"),

@@ -156,7 +156,7 @@ def message_with(head: bytes) -> bytes:
     ("stream", "text"),
     [
         pytest.param(message_with(b"\x01a\x00"), "no event stream", id="a header that ends too early"),
-        pytest.param(message_with(b"\x01a\x04\x00\x00\x00\x07"), "a header is no text", id="a number"),
+        pytest.param(message_with(b"\x01a\x04\x00\x00\x00\x07"), "a header is not text", id="a number"),
         pytest.param(message_with(b"\x01a\x07\x00\x01\xff"), "codec", id="a text in another encoding"),
         pytest.param(struct.pack(">II", 8, 0) + bytes(8), "a message is cut off", id="lengths that do not fit"),
         pytest.param(b"a body of text that is no event stream", "a message is cut off", id="text"),

@@ -79,7 +79,10 @@ def test_a_reply_that_was_not_read_on_ends_with_an_error(content_type: str, body
 
 def test_a_reply_that_was_changed_to_mean_nothing_is_an_error() -> None:
     reply = RecordedReply(status=200, content_type="application/json", events=[{}])
-    with pytest.raises(ReplayError, match="the recorded reply cannot be read: application/json is no stream"):
+    with pytest.raises(
+        ReplayError,
+        match="the recorded reply cannot be read: a reply with events cannot have the media type 'application/json'",
+    ):
         reply.to_response(REQUEST)
 
 
