@@ -50,6 +50,36 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     return rendered
 
 
+class TextTemplateError(Exception):
+    """A text in a file of its own cannot be rendered; the error's text says where in it, and why."""
+
+
+def render_text(template: str, variables: Mapping[str, Any]) -> str:
+    """Fill variables into a text that stands in a file of its own.
+
+    Args:
+        template: the text of the file.
+        variables: by name, frozen or not.
+
+    Raises:
+        TextTemplateError: it is not a valid template, uses an unknown name, or fails.
+    """
+    if "{" not in template:
+        return template
+    from pytest_chatprompt.evalfile.template_sandbox import render  # noqa: PLC0415 - it imports Jinja
+
+    values = thaw(variables)
+    try:
+        return render(template, values)
+    except Exception as error:
+        from pytest_chatprompt.evalfile.template_errors import explain_template_error  # noqa: PLC0415
+
+        problem = explain_template_error(error, template, values)
+        before = template[: problem.offset]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise TextTemplateError(f"line {line}, column {column}: {problem.text}") from error
+
+
 @dataclass(slots=True)
 class _Renderer:
     """Renders the texts of one case, and collects what is wrong with them.

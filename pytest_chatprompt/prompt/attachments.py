@@ -15,6 +15,7 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.media_types import kind_of_media_type, kind_with_article
 from pytest_chatprompt.evalfile.message import MediaPart, Part, TextPart
+from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
 from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
 from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
@@ -29,7 +30,8 @@ class Attachment:
         path: where it was found, absolute.
         content: its text by rule A4: CRLF as LF, without line breaks at the very end; `""` if no part attaches it.
         pattern: the pattern that makes it a guideline; `None` if it is not one.
-        verbatim: its text by rule A8: with the line breaks at the very end; `""` if no part is this text.
+        verbatim: its text by rule A8: with the line breaks at the very end, and with the variables of the case filled in;
+            `""` if no part is this text.
         media: the image, document or audio file that it is; `None` if no part sends it as one.
     """
 
@@ -86,6 +88,16 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     return attachments
 
 
+def _filled_in(text: str, name: str, case: EvalCase) -> str:
+    """The text of a part, with the variables of its case, if it has any (rule A9)."""
+    if case.vars is None:
+        return text
+    try:
+        return render_text(text, case.vars)
+    except TextTemplateError as error:
+        raise AttachmentError(f"{name}, {error}") from error
+
+
 def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> dict[str, Any]:
     """What a part needs of the file that it names, as fields of an `Attachment`; empty if it is a URL."""
     if isinstance(part, MediaPart) and media_of_url(part.type, written) is not None:
@@ -97,7 +109,7 @@ def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> 
         case MediaPart():
             return fields | {"media": media_of_file(part.type, name, reader.read_bytes(found.path, name))}
         case TextPart():
-            return fields | {"verbatim": reader.read_verbatim(found.path, name)}
+            return fields | {"verbatim": _filled_in(reader.read_verbatim(found.path, name), name, case)}
     pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
     try:
         return fields | {"content": reader.read(found.path, name), "pattern": pattern}

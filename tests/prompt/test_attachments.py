@@ -239,3 +239,46 @@ def test_f3_each_file_that_cannot_be_sent_is_reported_at_its_part(project: Proje
             ("18:33", "file a.png is not valid UTF-8 (byte 0x89); to send it as an image, write type: image"),
         )
     ]
+
+
+PERSONA = """vars: {who: Ada, note: "{{ who }}"}
+input_messages:
+  - role: user
+    content: [{type: text, file: persona.md}, {type: file, value: attached.md}]
+"""
+
+
+def test_a9_the_file_of_a_text_is_a_template_and_an_attached_file_is_not(project: Project) -> None:
+    project.write("evals/persona.md", "You are {{ who }}. {{ note }}\n")
+    project.write("evals/attached.md", "{{ who }}")
+    read = read_attachments(project.case(PERSONA), FileReader(project.root))
+    assert (read["persona.md"].verbatim, read["attached.md"].content) == ("You are Ada. {{ who }}\n", "{{ who }}")
+    without = project.case(PERSONA.partition("\n")[2])
+    assert (
+        read_attachments(without, FileReader(project.root))["persona.md"].verbatim == "You are {{ who }}. {{ note }}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("You are\n a {{ whom }}.", "persona.md, line 2, column 7: unknown variable 'whom'; did you mean 'who'?"),
+        ("{% if who %}", "persona.md, line 1, column 1: not a valid template: "),
+    ],
+)
+def test_a9_a_text_that_cannot_be_rendered_is_reported_by_its_place(project: Project, text: str, problem: str) -> None:
+    project.write("evals/persona.md", text)
+    project.write("evals/attached.md", "")
+    with pytest.raises(EvalFileError) as caught:
+        read_attachments(project.case(PERSONA), FileReader(project.root))
+    assert str(caught.value).startswith(f"evals/a.eval.yaml:7:38: case 'a': {problem}")
+
+
+def test_a9_a_problem_in_a_text_names_the_row_too(project: Project) -> None:
+    project.write("evals/persona.md", "{{ whom }}")
+    (case,) = project.cases(
+        "evalcases:\n  - id: a\n    parametrize: [{id: x, who: Ada}]\n"
+        "    input_messages: [{role: user, content: [{type: text, file: persona.md}]}]\n"
+    )
+    with pytest.raises(EvalFileError, match=r"persona\.md, line 1, column 4: .* \(row at "):
+        read_attachments(case, FileReader(project.root))
