@@ -30,8 +30,8 @@ class Attachment:
         path: where it was found, absolute.
         content: its text by rule A4: CRLF as LF, without line breaks at the very end; `""` if no part attaches it.
         pattern: the pattern that makes it a guideline; `None` if it is not one.
-        verbatim: its text by rule A8: with the line breaks at the very end, and with the variables of the case filled in;
-            `""` if no part is this text.
+        verbatim: its text by rules A8 and A9: with the line breaks at its end and variables filled in; `""` if no part
+            is this text.
         media: the image, document or audio file that it is; `None` if no part sends it as one.
     """
 

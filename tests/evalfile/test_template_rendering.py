@@ -260,7 +260,7 @@ def test_jinja_is_imported_only_by_a_text_with_a_template(project: Project) -> N
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "Hello x! True\n"
 
 
-def test_a9_the_paths_of_media_and_of_texts_in_files_are_templates_and_the_texts_are_not(project: Project) -> None:
+def test_a9_the_paths_of_media_and_of_texts_in_files_are_templates_and_so_are_the_texts(project: Project) -> None:
     project.write("ada.txt", "{{ name }}")
     project.write("ada.png", PNG)
     request = project.request(
@@ -274,7 +274,7 @@ input_messages:
       - {type: image, value: "https://{{ host }}/a.png"}
 """
     )
-    assert request.question == "{{ name }}\n<Image: /ada.png>\n<Image: https://x.example/a.png>"
+    assert request.question == "ada\n<Image: /ada.png>\n<Image: https://x.example/a.png>"
 
 
 def test_the_path_of_media_or_of_a_text_that_is_empty_once_rendered_is_an_error(project: Project) -> None:
