@@ -168,6 +168,30 @@ def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> Froze
     return merged
 
 
+def merge_settings_of_case(file: Mapping[str, Any], case: Mapping[str, Any]) -> FrozenDict:
+    """Merge the settings of a case into those of its file: what the case says for all wins also for one provider.
+
+    Args:
+        file: as `read_settings` gives them.
+        case: likewise.
+    """
+    own = {name: value for name, value in case.items() if name not in provider_names(case)}
+    by_provider = {name: _without(file[name], own) for name in provider_names(file)}
+    return merge_settings({**file, **by_provider}, case)
+
+
+def _without(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without those that others set, key by key within mappings."""
+    kept = {}
+    for name, value in settings.items():
+        other = others.get(name)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            kept[name] = _without(value, other)
+        elif name not in others:
+            kept[name] = value
+    return kept
+
+
 def settings_for(provider_name: str | None, settings: Mapping[str, Any]) -> FrozenDict:
     """The settings for one provider: those under its name win over those for all.
 

@@ -189,3 +189,17 @@ def test_a_request_refuses_settings_that_do_not_exist() -> None:
     for settings in ({"sed": 1}, {"openai": {"seed": 1}}, 3):
         with pytest.raises(ValidationError):
             ProviderRequest.model_validate({"settings": settings})
+
+
+def test_what_a_case_says_for_all_wins_over_what_its_file_says_for_one(project: Project) -> None:
+    file = "settings:\n  temperature: 1\n  openai: {temperature: 0.5, seed: 7, extra_body: {a: 1, b: {c: 2, d: 3}}}\n"
+    body = f"settings: {{temperature: 0, extra_body: {{b: {{c: 4}}}}, gemini: {{temperature: 2}}}}\n{HI}"
+    settings = project.case(body, head=file).settings
+    assert settings is not None
+    assert settings_for("openai", settings) == {
+        "temperature": 0,
+        "seed": 7,
+        "extra_body": {"a": 1, "b": {"c": 4, "d": 3}},
+    }
+    assert settings_for("gemini", settings)["temperature"] == 2
+    assert settings_for("anthropic", settings)["temperature"] == 0

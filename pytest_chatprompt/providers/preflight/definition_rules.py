@@ -70,6 +70,19 @@ def choices_ignored(request: PreflightInput) -> Iterator[Violation]:
         )
 
 
+def json_without_the_word(request: PreflightInput) -> Iterator[Violation]:
+    """The response format `json_object` where no message mentions JSON, which the API takes for a mistake."""
+    wanted = request.response_format
+    if wanted is None or wanted.get("type") != "json_object":
+        return
+    if not any("json" in message.text.casefold() for message in request.prompt):
+        yield (
+            ("response_format",),
+            f"{request.vendor} refuses the format json_object if no message contains the word JSON; "
+            "say in a message what the answer must be",
+        )
+
+
 def schema_name(request: PreflightInput) -> Iterator[Violation]:
     """A response format whose name the API refuses."""
     schema = None if request.response_format is None else output_schema(request.response_format)

@@ -22,6 +22,7 @@ from pytest_chatprompt.providers.preflight.rule import Rule
 
 _OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
 _OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
+_OPENAI_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
 _OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
 _OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
 _OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
@@ -82,6 +83,7 @@ _OPENAI_DEFINITIONS: Final = (
     _of_definitions("tool-name-twice", _OPENAI_TOOLS, definition_rules.names_defined_twice),
     _of_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
     _of_definitions("schema-name", _OPENAI, definition_rules.schema_name),
+    _of_definitions("json-word", _OPENAI_JSON, definition_rules.json_without_the_word),
     _of_definitions("strict-additional-properties", _OPENAI_SCHEMAS, schema_rules.objects_with_more_properties),
     _of_definitions("strict-required", _OPENAI_SCHEMAS, schema_rules.properties_not_required),
     _of_definitions("strict-keyword", _OPENAI_SCHEMAS, schema_rules.keywords_refused),

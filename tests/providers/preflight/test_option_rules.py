@@ -14,6 +14,7 @@ from pytest_chatprompt import (
     GeminiProvider,
     ModelLimits,
     OpenAIProvider,
+    OpenAIResponsesProvider,
     PreflightInput,
     ProviderRequest,
 )
@@ -21,6 +22,7 @@ from pytest_chatprompt.providers.preflight.definition_rules import names_defined
 from tests.providers.chat.conversations import call
 
 OPENAI = OpenAIProvider(model="m")
+RESPONSES = OpenAIResponsesProvider(model="m")
 AZURE = AzureProvider()
 ANTHROPIC = AnthropicProvider(model="m")
 GEMINI = GeminiProvider(model="m")
@@ -218,6 +220,21 @@ def test_the_names_of_custom_tools_and_of_formats_count_too() -> None:
     assert findings_of(OPENAI, **schema_format({}, name="a b"))[0][2] == (
         "OpenAI refuses the name 'a b' of a response format; a name must be 1 to 64 of a-z, A-Z, 0-9, _ and -"
     )
+
+
+@pytest.mark.parametrize("provider", [OPENAI, RESPONSES, AZURE], ids=lambda provider: provider.vendor)
+def test_json_without_the_word(provider: ChatProvider) -> None:
+    options: dict[str, Any] = {"response_format": {"type": "json_object"}}
+    assert findings_of(provider, **options) == [
+        (
+            "json-word",
+            ("response_format",),
+            f"{provider.vendor} refuses the format json_object if no message contains the word JSON; "
+            "say in a message what the answer must be",
+        )
+    ]
+    assert findings_of(provider, ChatMessage("system", "Answer in Json."), HI, **options) == []
+    assert findings_of(provider, **schema_format(OBJECT)) == []
 
 
 @pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
