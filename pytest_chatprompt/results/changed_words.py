@@ -54,7 +54,7 @@ def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
     pieces = [Piece("".join(old[:start]), "".join(old[:start]))]
     pieces += _middle(old[start : len(old) - end], new[start : len(new) - end])
     tail = "".join(old[len(old) - end :])
-    return tuple(_joined([*pieces, Piece(tail, tail)]))
+    return tuple(piece for piece in (*pieces, Piece(tail, tail)) if piece.removed or piece.added)
 
 
 def _common(old: list[str], new: list[str]) -> int:
@@ -70,23 +70,6 @@ def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
         return
     for _, i1, i2, j1, j2 in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
         yield Piece("".join(old[i1:i2]), "".join(new[j1:j2]))
-
-
-def _joined(pieces: list[Piece]) -> Iterator[Piece]:
-    """Pieces without empty ones; a blank between two changed words belongs to the change."""
-    pending: Piece | None = None
-    for number, piece in enumerate(pieces):
-        if not piece.removed and not piece.added:
-            continue
-        is_between = piece.is_equal and not piece.removed.strip() and 0 < number < len(pieces) - 1
-        if pending is not None and (not piece.is_equal or is_between) and not pending.is_equal:
-            pending = Piece(pending.removed + piece.removed, pending.added + piece.added)
-            continue
-        if pending is not None:
-            yield pending
-        pending = piece
-    if pending is not None:
-        yield pending
 
 
 def shared_part(pieces: tuple[Piece, ...]) -> float:

@@ -99,6 +99,7 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
         lambda body: body["messages"][0].update(content="Be brief. Do."),
         "messages[0].content",
     ),
+    ("an empty list is the beginning of any", "responses", lambda body: body.update(input=[]), None),
     ("a key that a message gets", "chat", lambda body: body["messages"][0].update(name="x"), "messages[0].name"),
     ("another type", "chat", lambda body: body["messages"][1].update(content=None), "messages[1].content"),
     ("True is not 1", "chat", lambda body: body["tools"][0].update(strict=True), "tools[0].strict"),

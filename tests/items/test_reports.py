@@ -29,15 +29,22 @@ def test_ends_badly(eval_api, eval_snapshot, broken):
 def test_of_somebody_else():
     pass
 """
+OTHERS = """
+  - id: same
+    input_messages: [{role: user, content: x}]
+  - id: checked
+    checks: [{type: contains, value: nowhere, of: request}]
+    input_messages: [{role: user, content: x}]
+"""
 INVALID = "\n  - id: invalid\n    input_messages: []\n"
 
 
 @pytest.fixture
 def project(run: Run) -> Run:
-    """A project with a case that differs, one that does not and one that is invalid, and with tests of own code."""
+    """A project with a case that differs, one that does not, one that a check refuses and one that is invalid."""
     run.write(
         {
-            "a.eval.yaml": f"{HELLO}\n  - id: same\n    input_messages: [{{role: user, content: x}}]\n",
+            "a.eval.yaml": f"{HELLO}{OTHERS}",
             "test_own.py": OWN,
         }
     )
@@ -54,15 +61,16 @@ def results(run: Run, name: str) -> dict[str, Any]:
     return {result["node_id"]: result for result in data["results"]}
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n2"]])
+@pytest.mark.parametrize("arguments", [[], pytest.param(["-n2"], marks=pytest.mark.measures_processes)])
 def test_the_report_tells_what_each_test_did(project: Run, arguments: list[str]) -> None:
     result = project("--chatprompt-report", "out/review.json", *arguments)
-    result.assert_outcomes(passed=4, failed=1, errors=2)
+    result.assert_outcomes(passed=4, failed=2, errors=2)
     result.stdout.fnmatch_lines(["*- wrote the report out/review.json -*"])
     found = results(project, "out/review.json")
     assert {name: each["outcome"] for name, each in found.items()} == {
         "a.eval.yaml::hello": "failed",
         "a.eval.yaml::same": "passed",
+        "a.eval.yaml::checked": "failed",
         "a.eval.yaml::invalid": "error",
         "test_own.py::test_asks": "passed",
         "test_own.py::test_ends_badly": "error",
@@ -74,8 +82,17 @@ def test_the_report_tells_what_each_test_did(project: Run, arguments: list[str])
         "hello",
         "bye",
     )
+    assert found["a.eval.yaml::checked"]["snapshot"]["state"] == "same"
     assert found["test_own.py::test_ends_badly"]["snapshot"]["state"] == "same"
     assert "broken" in found["test_own.py::test_ends_badly"]["error"]["message"]
+
+
+def test_the_review_is_written_in_each_format(project: Run) -> None:
+    project("--chatprompt-report", "review.html", "--chatprompt-report", "review.md")
+    page, comment = ((project.path / name).read_text(encoding="utf-8") for name in ("review.html", "review.md"))
+    assert page.startswith("<!doctype html>")
+    assert "1 distinct change in 1 snapshot" in page
+    assert comment.startswith("## 1 distinct change in 1 snapshot\n")
 
 
 def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:

@@ -253,6 +253,9 @@ def test_a9_the_file_of_a_text_is_a_template_and_an_attached_file_is_not(project
     project.write("evals/attached.md", "{{ who }}")
     read = read_attachments(project.case(PERSONA), FileReader(project.root))
     assert (read["persona.md"].verbatim, read["attached.md"].content) == ("You are Ada. {{ who }}\n", "{{ who }}")
+    project.write("evals/persona.md", "You are Eve.")
+    assert read_attachments(project.case(PERSONA), FileReader(project.root))["persona.md"].verbatim == "You are Eve."
+    project.write("evals/persona.md", "You are {{ who }}. {{ note }}\n")
     without = project.case(PERSONA.partition("\n")[2])
     assert (
         read_attachments(without, FileReader(project.root))["persona.md"].verbatim == "You are {{ who }}. {{ note }}\n"
