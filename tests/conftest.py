@@ -30,7 +30,6 @@ from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
-from tests.eval_schema import editor_problems, schema_problems
 
 # A shell that runs the tests in the background ignores these in all of its children, also those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -101,6 +100,9 @@ class Project:
 
         The JSON Schema must accept each file that loads.
         """
+        # The environments of `make test-clients` have no validator.
+        from tests.eval_schema import schema_problems  # noqa: PLC0415
+
         cases: list[EvalCase] = []
         loaded = load_eval_file(self.write(name, text), self.root)
         if not any(isinstance(case, InvalidCase) for case in loaded):
@@ -138,6 +140,8 @@ def schema_agrees(request: pytest.FixtureRequest) -> Callable[[Path], None]:
 
     A row of a table that it cannot refuse says why: `marks=pytest.mark.beyond_schema("reason")`.
     """
+    from tests.eval_schema import editor_problems  # noqa: PLC0415
+
     mark = request.node.get_closest_marker("beyond_schema")
 
     def check(path: Path) -> None:

@@ -62,8 +62,13 @@ evalcases:
 
 
 def test_no_report_shows_a_secret(
-    pytester: pytest.Pytester, write_files: Callable[[Mapping[str, str]], None], monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester,
+    write_files: Callable[[Mapping[str, str]], None],
+    use_plugin: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # pytest-json-report asks for `fspath`.
+    use_plugin("legacypath")
     monkeypatch.setenv("APP_API_KEY", KEY)
     write_files(
         {
