@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
 from pytest_chatprompt import EvalFileError
@@ -9,6 +12,14 @@ from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from tests.conftest import Project
 
 HELLO = "evalcases:\n  - id: a\n    input_messages: [{role: user, content: hi}]\n"
+
+
+@pytest.fixture
+def _refused_by_the_schema(project: Project, schema_agrees: Callable[[Path], None]) -> Iterator[None]:
+    """Holds the JSON Schema against each file of a test: it must refuse what the loader refuses."""
+    yield
+    for path in project.root.rglob("*.eval.yaml"):
+        schema_agrees(path)
 
 
 def problems(project: Project, text: str) -> list[str]:
@@ -62,6 +73,7 @@ def problems(project: Project, text: str) -> list[str]:
         ),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_foreign_key_at_the_top_says_what_to_write(project: Project, key: str, problem: str) -> None:
     assert problems(project, f"{key}\n{HELLO}") == [problem]
 
@@ -106,6 +118,7 @@ def test_a_foreign_key_at_the_top_says_what_to_write(project: Project, key: str,
         ("generationConfig: {temperature: 0}", "4:5: case 'a': unknown key 'generationConfig'; write 'settings'"),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_foreign_key_of_a_case_says_what_to_write(project: Project, key: str, problem: str) -> None:
     assert problems(project, f"{HELLO}    {key}\n") == [problem]
 
@@ -138,6 +151,7 @@ def test_a_foreign_key_of_a_case_says_what_to_write(project: Project, key: str, 
         ),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_foreign_setting_says_what_to_write(project: Project, setting: str, problem: str) -> None:
     assert problems(project, f"{HELLO}    settings: {{{setting}}}\n") == [problem]
 
@@ -172,6 +186,7 @@ def test_a_foreign_setting_says_what_to_write(project: Project, setting: str, pr
         ),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_foreign_key_of_a_message_says_what_to_write(project: Project, key: str, problem: str) -> None:
     text = f"evalcases:\n  - id: a\n    input: [{{role: user, content: hi, {key}}}]\n"
     assert problems(project, text) == [problem]
@@ -189,6 +204,7 @@ def test_a_foreign_key_of_a_message_says_what_to_write(project: Project, key: st
         ),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_foreign_key_of_a_part_says_what_to_write(project: Project, key: str, problem: str) -> None:
     text = f"evalcases:\n  - id: a\n    input: [{{role: user, content: [{{type: file, value: x, {key}}}]}}]\n"
     assert problems(project, text) == [problem]
@@ -220,6 +236,7 @@ OTHER_FORMAT = (
         pytest.param(f"tests: []\n{HELLO}", [f"1:1: unknown key 'tests'; {OTHER_FORMAT}"], id="both formats"),
     ],
 )
+@pytest.mark.usefixtures("_refused_by_the_schema")
 def test_a_file_of_another_format_is_said_to_be_one(project: Project, text: str, lines: list[str]) -> None:
     assert problems(project, text) == lines
 
