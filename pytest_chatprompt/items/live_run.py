@@ -123,8 +123,12 @@ class LiveRun:
         try:
             while not wait([future], max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)).done:
                 self._show_progress()
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            # All at once: a thread whose request ends would begin with the next one.
+            self.cancel()
+            raise
         except BaseException:
-            # Ctrl-C, or pytest-timeout.
+            # Such as pytest-timeout.
             self._abandon_current()
             raise
         self._current = None

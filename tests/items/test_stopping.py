@@ -97,6 +97,23 @@ def openai_provider():
     assert not list(tmp_path.glob("chatprompt-stop-*"))
 
 
+def test_ctrl_c_starts_none_of_the_requests_that_wait(
+    live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = live_project(6)
+    server.stall = threading.Event()
+
+    def interrupted(*_: object) -> None:
+        wait_until(lambda: len(server.requests) >= 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_chatprompt.items.live_run.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run("--chatprompt-live", "--chatprompt-concurrency=3")
+    server.stall.set()
+    assert len(server.requests) == 3
+
+
 def test_ctrl_c_cancels_requests_to_an_api_that_does_not_reply(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(6)
     server.stall = threading.Event()
