@@ -64,8 +64,9 @@ check: $(READY)  ## lint, format, types, direction of imports
 bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it can cost; about 20 minutes
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
 
-schema: $(READY)  ## write the JSON Schema of eval files anew; also what resolves a conflict in it
+schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; also what resolves a conflict in them
 	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
+	$(BIN)/python -c 'from pytest_chatprompt.results.report_schema import write_schema; write_schema()'
 
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
 	$(BIN)/python -m pip install --quiet --group mutants

@@ -113,7 +113,7 @@ class _Generator:
         if origin in (Union, UnionType):
             discriminator = _find(annotations, Discriminator)
             if discriminator is not None and isinstance(discriminator.discriminator, str):
-                return self._told_apart_by(discriminator.discriminator, arguments)
+                return self._of_tagged_union(discriminator.discriminator, arguments)
             return any_of(map(self.of_type, arguments))
         if origin is Literal:
             return {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
@@ -128,7 +128,7 @@ class _Generator:
             return dict(_TYPES[annotation])
         raise TypeError(f"the JSON Schema knows no type {annotation!r}; add it to {__name__}")
 
-    def _told_apart_by(self, key: str, models: Iterable[type[BaseModel]]) -> Schema:
+    def _of_tagged_union(self, key: str, models: Iterable[type[BaseModel]]) -> Schema:
         """The schema of a union of models by the key that tells them apart, which all of them then must have."""
         rules = []
         values: list[str] = []

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import html
 import re
-import shlex
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange, distinct_changes, renamed_cases
+from pytest_chatprompt.reports.provider_totals import provider_totals
+from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.case_result import CaseResult, Outcome
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.results.summary_line import describe_change
@@ -30,7 +30,7 @@ _MOST_LINES: Final = (200, 40, 8)
 _LONGEST_LINE: Final = 600
 _LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 10
-_REPORT_OPTION: Final = "--chatprompt-report"
+_UNKNOWN: Final = "unknown"
 
 _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "passed": "passed",
@@ -55,7 +55,7 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     parts += _failures(run.results)
     parts += _listed_cases("Renamed", [f"{_code(new)}, formerly {_code(old)}" for new, old in renamed.items()])
     parts += _listed_cases("New", [_code(result.node_id) for result in run.results if _is_new(result, renamed)])
-    foot = _foot(run, changes)
+    foot = _foot(run)
     room = limit - sum(len(part) + 1 for part in (*parts, foot)) - _LONGEST_NAME
     shown = list(_fitting(changes, room))
     left = len(changes) - len(shown)
@@ -78,32 +78,21 @@ def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
 
 def _table(run: RunResults) -> Iterator[str]:
     """The providers of a live or replayed run, a row each."""
-    rows: dict[str, list[CaseResult]] = {}
-    for result in run.results:
-        if result.response is not None:
-            rows.setdefault(result.provider or "", []).append(result)
-    if not rows:
+    totals = provider_totals(run.results)
+    if not totals:
         return
     lines = [f"| {' | '.join(_COLUMNS)} |", f"|---|{'---:|' * (len(_COLUMNS) - 1)}"]
-    for provider, results in sorted(rows.items()):
-        responses = [result.response for result in results if result.response is not None]
-        latencies = [each.latency_seconds for each in responses if each.latency_seconds is not None]
-        passed = sum(result.outcome == "passed" for result in results)
+    for total in sorted(totals, key=lambda total: total.provider):
+        latency = total.median_latency_seconds
         cells = [
-            _code(provider).replace("|", "\\|"),
-            str(len(results)),
-            f"{passed} ({passed / len(results):.0%})",
-            f"{statistics.median(latencies):.2f} s" if latencies else "unknown",
-            _sum(each.input_tokens for each in responses),
-            _sum(each.output_tokens for each in responses),
+            _code(total.provider).replace("|", "\\|"),
+            str(total.answers),
+            f"{total.passed} ({total.passed / total.answers:.0%})",
+            _UNKNOWN if latency is None else f"{latency:.2f} s",
+            *(_UNKNOWN if count is None else str(count) for count in (total.input_tokens, total.output_tokens)),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     yield "\n".join([*lines, ""])
-
-
-def _sum(counts: Iterable[int | None]) -> str:
-    known = [count for count in counts if count is not None]
-    return str(sum(known)) if known else "unknown"
 
 
 def _failures(results: Sequence[CaseResult]) -> Iterator[str]:
@@ -176,17 +165,10 @@ def _diff_lines(change: Change) -> list[str]:
     return [*removed, *added, *(f"! moved: {visible_line(line)}" for line in change.moved)]
 
 
-def _foot(run: RunResults, changes: Sequence[DistinctChange]) -> str:
-    if run.against is not None or not (changes or any(_is_new(result, {}) for result in run.results)):
-        return ""
-    words = list(run.command)
-    arguments = [
-        word
-        for index, word in enumerate(words)
-        if not word.startswith(_REPORT_OPTION) and (index == 0 or words[index - 1] != _REPORT_OPTION)
-    ]
-    command = shlex.join(["pytest", *arguments, "--snapshot-update"])
-    return f"To accept all: {_code(command, _RESERVED // 2)}\n"
+def _foot(run: RunResults) -> str:
+    differing = [result for result in run.results if _differs(result)]
+    command = accept_all(run, differing) if differing else ""
+    return f"To accept all: {_code(command, _RESERVED // 2)}\n" if command else ""
 
 
 def _is_new(result: CaseResult, renamed: dict[str, str]) -> bool:

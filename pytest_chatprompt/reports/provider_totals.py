@@ -1,6 +1,7 @@
 """Provider totals: how the cases of each provider ended in a live or replayed run, and what their answers took.
 
-The results of a run come in; a row for each provider that answered comes out. Pure; `page` shows them as a table.
+The results of a run come in; a row for each provider that answered comes out. Pure; `page` and `markdown` show
+them as a table.
 """
 
 from __future__ import annotations

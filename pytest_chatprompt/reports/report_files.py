@@ -7,7 +7,8 @@ format that the suffix of each file names. `plugin` registers a `RunReports` whe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,23 @@ def _json(run: RunResults) -> str:
 FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
 
 
+def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
+    """What the tests of a run did, with how it was started.
+
+    Args:
+        config: the run's configuration.
+        results: of its tests.
+    """
+    options = config.stash[options_key]
+    return RunResults(
+        command=tuple(map(str, config.invocation_params.args)),
+        folder=Path(os.path.relpath(config.invocation_params.dir, config.rootpath)).as_posix(),
+        is_live=options.live,
+        against=options.against,
+        results=tuple(results),
+    )
+
+
 class RunReports:
     """Collects the results of a run and writes its reports.
 
@@ -69,13 +87,7 @@ class RunReports:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
-        options = self._config.stash[options_key]
-        run = RunResults(
-            command=tuple(map(str, self._config.invocation_params.args)),
-            is_live=options.live,
-            against=options.against,
-            results=tuple(self._results.values()),
-        )
+        run = run_results(self._config, self._results.values())
         for path in self._paths:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)

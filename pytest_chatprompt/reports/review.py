@@ -116,21 +116,22 @@ class Review:
             nouns.append(_count(len(self.new), "new snapshot"))
         return ", ".join(nouns)
 
-    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str] | None) -> Iterator[MarkedLine]:
+    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[MarkedLine]:
         """All that changed, each change once.
 
         Args:
             accept_all: the command that accepts everything; `""` for none.
-            accept: gives the command that accepts some cases; `None` for none.
+            accept: gives the command that accepts some cases; `""` for none.
         """
         for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
             is_part = len(distinct.results) < self.snapshot_count and self._names_all(distinct.results)
-            if accept is not None and is_part:
+            command = accept(distinct.results) if is_part else ""
+            if command:
                 has_others = any(self._has_others(result) for result in distinct.results)
                 these = "this snapshot, with its" if len(distinct.results) == 1 else "these snapshots, with their"
                 what = f"{these} other changes" if has_others else "it"
-                yield ((f"   To accept {what}: {accept(distinct.results)}", ""),)
+                yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
         hidden = 0 if self.lists_all_changes else len(self.changes) - _SHOWN_CHANGES
         if hidden > 0:

@@ -6,6 +6,7 @@ read after the run show them.
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -53,11 +54,16 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     """
     if run.against is not None:
         return ""
-    words = [result.node_id for result in results]
+    words = [_name(run, result) for result in results]
     words += _kept_options(run.command)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
     return shlex.join(["pytest", *words, _ACCEPTING])
+
+
+def _name(run: RunResults, result: CaseResult) -> str:
+    """A test by its node id, for the folder where pytest was started."""
+    return f"{posixpath.relpath(result.path, run.folder)}::{result.node_id.partition('::')[2]}"
 
 
 def _without_report(words: Iterable[str]) -> Iterator[str]:

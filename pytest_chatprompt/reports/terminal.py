@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import shlex
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.marked_lines import MarkedLine, Style
+from pytest_chatprompt.reports.report_files import run_results
 from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.reports.run_commands import accept, accept_all
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
 
@@ -32,8 +32,6 @@ _MARKUP: Final[dict[Style, dict[str, bool]]] = {
     "moved": {"cyan": True},
     "place": {"bold": True},
 }
-# Options that send for real; accepting what an eval file sends does not need them.
-_SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 _VERBOSE: Final = 1
 _ACCEPTING: Final = "To accept it: "
 _EXPLANATION: Final = "E         "
@@ -182,38 +180,13 @@ class _Changes:
             return
         terminalreporter.write_sep("=", self.review.title())
         writer = self.config.get_terminal_writer()
-        # The snapshots of a revision stay as they are.
-        is_against = self.config.stash[options_key].against is not None
-        commands = ("", None) if is_against else (self._accept_all(), self._accept)
-        for line in self.review.end_lines(*commands):
-            write_line(writer, line)
-
-    def _accept_all(self) -> str:
-        """The command that repeats this run and accepts what it found; if it ended early, just what it found."""
+        run = run_results(self.config, self.review.results)
         session: Any = self.config.pluginmanager.get_plugin("session")
-        if session is not None and (session.shouldfail or session.shouldstop):
-            return self._accept(self.review.results)
-        words = [str(word) for word in self.config.invocation_params.args]
-        if all(result.case_id is not None for result in self.review.results):
-            words = [word for word in words if word not in _SENDING_OPTIONS]
-        return shlex.join(["pytest", *words, "--snapshot-update"])
-
-    def _accept(self, results: Sequence[CaseResult]) -> str:
-        """The command that accepts some cases."""
-        options = self.config.stash[options_key]
-        overrides = [value for value in self.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
-        words = ["pytest", *map(self._name, results)]
-        words += [word for override in overrides for word in ("-o", override)]
-        words += ["--chatprompt-provider", options.provider] if options.provider else []
-        if any(result.case_id is None for result in results):
-            modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
-            words += [name for name, is_on in modes if is_on]
-        return shlex.join([*words, "--snapshot-update"])
-
-    def _name(self, result: CaseResult) -> str:
-        """A test by its node id, for the folder where pytest was started."""
-        path = os.path.relpath(self.config.rootpath / result.path, self.config.invocation_params.dir)
-        return f"{path}::{result.node_id.partition('::')[2]}"
+        ended_early = session is not None and (session.shouldfail or session.shouldstop)
+        # What a run that ended early did not come to is not to be accepted.
+        accepts_all = (accept if ended_early else accept_all)(run, run.results)
+        for line in self.review.end_lines(accepts_all, partial(accept, run)):
+            write_line(writer, line)
 
 
 @dataclass(eq=False)

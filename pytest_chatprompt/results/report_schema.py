@@ -1,17 +1,19 @@
 """The JSON Schema of the report of a run, made of its models.
 
 Nothing comes in; the schema comes out, as data and as the text of `report.schema.json`, which stands beside this module
-for programs that read reports. Pure; a test keeps the file equal.
+for programs that read reports. `make schema` writes it; a test keeps it equal.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Final
 
 from pytest_chatprompt.results.run_results import RunResults
 
+SCHEMA_FILE: Final = Path(__file__).with_name("report.schema.json")
 _ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
@@ -32,6 +34,11 @@ def report_schema() -> dict[str, Any]:
 def schema_text() -> str:
     """The schema as the file holds it."""
     return json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def write_schema(file: Path = SCHEMA_FILE) -> None:
+    """Write the text into a file, the same on every platform."""
+    file.write_bytes(schema_text().encode())
 
 
 def _describe(model: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ class RunResults(BaseModel):
     Args:
         version: of this format.
         command: the arguments of the run, as the user typed them after `pytest`.
+        folder: where pytest was started, relative to pytest's root folder; `.` for that folder itself.
         is_live: whether requests went to the real APIs.
         against: the git revision whose snapshots were compared with; `None` for the files on disk.
         results: of the tests of this plugin, in the order in which they ended.
@@ -30,6 +31,7 @@ class RunResults(BaseModel):
 
     version: Literal[1] = VERSION
     command: tuple[str, ...] = ()
+    folder: str = "."
     is_live: bool = False
     against: str | None = None
     results: tuple[CaseResult, ...] = ()

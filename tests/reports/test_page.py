@@ -134,6 +134,11 @@ def test_what_a_test_sends_for_real_is_accepted_so() -> None:
     assert "<bdi>pytest &#39;a.eval.yaml::t[x]&#39; --chatprompt-live --snapshot-update</bdi>" in page
 
 
+def test_a_command_names_tests_for_the_folder_where_pytest_was_started() -> None:
+    changed = (*CHANGED, case_result("three", request_data("a"), request_data("b")))
+    assert "pytest &#39;../a.eval.yaml::three[anthropic]&#39; --snapshot-update" in page_of(*changed, folder="evals")
+
+
 def test_the_snapshots_of_a_revision_are_not_accepted() -> None:
     page = page_of(*CHANGED, case_result("three", request_data("a"), request_data("b")), against="main")
     assert "--snapshot-update" not in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -11,7 +12,7 @@ import pytest
 
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.results.change_cost import ChangeCost
-from pytest_chatprompt.results.report_schema import report_schema, schema_text
+from pytest_chatprompt.results.report_schema import SCHEMA_FILE, report_schema, schema_text, write_schema
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.changes import compare_snapshots
 
@@ -42,7 +43,7 @@ WHOLE = RunResults(
 
 def test_the_file_is_what_the_models_say() -> None:
     shipped = files("pytest_chatprompt.results").joinpath("report.schema.json").read_text(encoding="utf-8")
-    assert shipped == schema_text(), "write report_schema.schema_text() into report.schema.json"
+    assert shipped == schema_text(), "run `make schema`"
 
 
 @pytest.mark.parametrize("run", [WHOLE, RunResults()], ids=["a run", "an empty run"])
@@ -69,3 +70,8 @@ def test_every_field_has_a_description() -> None:
         assert "Args" not in model["description"], name
         for field, value in model["properties"].items():
             assert value["description"].endswith("."), f"{name}.{field}"
+
+
+def test_it_is_written_as_it_is_shipped(tmp_path: Path) -> None:
+    write_schema(tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_bytes() == SCHEMA_FILE.read_bytes()
