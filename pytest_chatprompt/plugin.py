@@ -16,12 +16,12 @@ import pytest
 
 # Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which imports all of them.
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
+from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     SCHEMA_NAME,
     add_options,
     all_results_key,
-    is_eval_file,
     options_key,
     resolve_options,
     snapshot_dirname,

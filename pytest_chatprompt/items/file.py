@@ -18,6 +18,7 @@ from typing import Final
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.case_template import written_cases
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase, load_eval_file
@@ -34,7 +35,7 @@ from pytest_chatprompt.items.parametrize import (
     snapshot_parameters,
 )
 from pytest_chatprompt.items.tags import TagUses
-from pytest_chatprompt.options import is_eval_file, options_key, snapshot_dirname
+from pytest_chatprompt.options import options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
 from pytest_chatprompt.wording import shown_path
 
