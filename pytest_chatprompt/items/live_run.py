@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator
 from concurrent.futures import wait
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import pytest
@@ -19,6 +20,8 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer
@@ -28,6 +31,7 @@ from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -38,6 +42,10 @@ PROGRESS_SECONDS: Final = 10.0
 _LAST_REPLIES_SECONDS: Final = 1.0
 
 T = TypeVar("T")
+
+
+def _build_request(reader: FileReader, system_prompt: str | None, item: EvalItem, case: EvalCase) -> ProviderRequest:
+    return build_request(case, reader, project_system_prompt=system_prompt, provider_name=item.provider_name)
 
 
 class LiveRun:
@@ -66,7 +74,8 @@ class LiveRun:
         self._redactor = redactor
         matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
         self._prefetcher = Prefetcher(self.executor, matcher, router)
-        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher)
+        self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
+        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher, self._early)
         # The request that the running item waits for.
         self._current: RequestFuture[Any] | None = None
         self._progress_at = time.monotonic()
@@ -82,8 +91,27 @@ class LiveRun:
         try:
             return (yield)
         finally:
+            self._early.discard(item.nodeid)
             self._prefetcher.discard(item.nodeid)
             self._abandon_current()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
+        """Give a fixture the value that it returned early; `None` lets pytest call it."""
+        __tracebackhide__ = True
+        outcome = self._early.take(request.node, fixturedef)
+        if outcome is None:
+            return None
+        error = outcome.error
+        # As pytest does when it calls the fixture itself.
+        if isinstance(error, pytest.skip.Exception):
+            error._use_item_location = True
+        fixturedef.cached_result = (
+            outcome.value,
+            fixturedef.cache_key(request),
+            None if error is None else (error, error.__traceback__),
+        )
+        return outcome.get()
 
     def get_response(
         self, item: EvalItem, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from pytest_chatprompt.capture.recorder import capture_live, capture_offline
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.errors import MissingSettingError, SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.prompt.file_reader import FileReader
@@ -47,6 +48,7 @@ class UpcomingCase:
         provider_name: the name by which its provider was asked for.
         place: where its recording is, beside its snapshot.
         load: gives the case, or raises `EvalFileError`.
+        request: what a fixture made of the case; `None` if none did.
     """
 
     node_id: str
@@ -54,6 +56,7 @@ class UpcomingCase:
     provider_name: str
     place: RecordingPlace
     load: Callable[[], EvalCase]
+    request: ProviderRequest | None = None
 
     @property
     def snapshot_path(self) -> Path:
@@ -120,7 +123,7 @@ class SnapshotMatcher:
                 from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
 
                 parse_checks(loaded, self.reader)
-            request = build_request(
+            request = case.request or build_request(
                 loaded,
                 self.reader,
                 project_system_prompt=self.system_prompt,
@@ -157,6 +160,8 @@ class Prefetcher:
 
     def prefetch(self, case: UpcomingCase, provider: ChatProvider) -> None:
         """Prefetch a case whose provider prepares its requests; the comparison runs in the executor's thread too."""
+        with suppress(MissingSettingError):
+            self._matcher.redactor.add_headers(provider.credentials())
 
         def send() -> LiveResponse | None:
             compared = self._matcher.match(case, partial(preview_prepared, provider))
@@ -164,26 +169,26 @@ class Prefetcher:
 
         self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
 
-    def prefetch_captured(self, cases: Iterable[UpcomingCase], provider: Provider, count: int) -> None:
-        """Prefetch the next cases of a provider that has to send, offline, in order to show what it sends.
+    def prefetch_captured(self, cases: Iterable[tuple[UpcomingCase, Provider]], count: int) -> None:
+        """Prefetch the next cases of providers that have to send, offline, in order to show what they send.
 
         No request may be in flight meanwhile, so these cases are compared with their snapshots together.
 
         Args:
-            cases: upcoming cases of the provider, in their order.
-            provider: an object with `send`, or a plain function.
+            cases: upcoming cases in their order, each with its provider: an object with `send`, or a plain function.
             count: how many to prefetch at most.
         """
-        accepted: list[tuple[UpcomingCase, Exchange]] = []
+        accepted: list[tuple[UpcomingCase, Provider, Exchange]] = []
         api = EvalAPI(self._matcher.redactor)
         with self._executor.pause():
-            for case in cases:
-                if len(accepted) >= count:
-                    break
-                compared = self._matcher.match(case, lambda request: capture_offline(provider, request, api))
+            remaining = iter(cases)
+            # What is taken from them is compared, so the number comes first.
+            while len(accepted) < count and (upcoming := next(remaining, None)) is not None:
+                case, provider = upcoming
+                compared = self._matcher.match(case, partial(capture_offline, provider, api=api))
                 if compared is not None:
-                    accepted.append((case, compared))
-        for case, compared in accepted:
+                    accepted.append((case, provider, compared))
+        for case, provider, compared in accepted:
             send = partial(self.send, provider, compared, case.place)
             self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
 
