@@ -1,7 +1,8 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
 The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Pure functions; `sent_request` calls them, `payload_strings` knows the keys.
+with files, or its bytes in base64. Pure functions; `sent_request` and `apis.model_request` call them; `prompt_size` and
+`secrets.payload_strings` know the keys.
 """
 
 from __future__ import annotations

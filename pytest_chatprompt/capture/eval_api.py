@@ -3,7 +3,8 @@
 While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
 first, then a reply that the test queued, then the least reply that is valid for the request. What goes to this machine
 or to an allowed host passes, unless it is a request to a known API. Any other request is an error.
-`recorder` and the fixture `eval_api` let it act; tests add routes and replies, and read what was sent.
+`recorder` lets it act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what
+was sent.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the requests that were sent meanwhile:
 its own only, however many threads send at once. Replies that the test has queued are given, and their requests go
-nowhere. `recorder` calls it.
+nowhere. The run's session makes the router; `recorder` calls it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The size of a prompt: how many characters a model has to read in a request, and about how many tokens that is.
 
-A sent request comes in, numbers come out. Pure; reports tell what a change of a prompt costs.
+A sent request comes in, numbers come out. Pure; `items.change_costs` calls it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows from YAML: a list of mappings, in a file of its own or in the eval file.
 
 In: a file, or the node of `parametrize`. Out: a `RawRow` for each row; what is wrong with one row does not stop the
-others. `dataset` reads files with it, `loader` the rows of an eval file.
+others. `dataset` reads files with it, `row_loader` the rows of an eval file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keys that are unknown where they stand, and known elsewhere: in another place of an eval file, or in another tool.
 
 In: a level of an eval file, and an unknown key. Out: what to write instead. Pure; `diagnostics` completes its errors
-with it, `ineffective_keys` its warnings. A key more is a word more in one of the tables.
+with it, `ineffective_keys` its warnings; `loader` reads `OTHER_FORMATS`. To add a key, add a word to one of the tables.
 Sources: the documentation of promptfoo, AgentV, Inspect and DeepEval, and the parameters of the vendors' APIs.
 """
 

@@ -1,7 +1,8 @@
 """JSON data inside an eval file: what is sent as it is written, such as a schema or `extra_body`.
 
 In: plain data from YAML, which can hold more than JSON can. Out: the same data, or a validation error at the value that
-JSON cannot hold. Pure; `settings`, `tools` and `response_format` check with it, providers merge bodies with it.
+JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it, providers merge bodies
+with `deep_merge`.
 """
 
 from __future__ import annotations

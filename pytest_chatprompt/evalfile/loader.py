@@ -3,7 +3,7 @@
 In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
 with variables a `CaseTemplate` for each of its rows.
 A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
-Collection calls `load_eval_file`, once for each file.
+`items.file` calls `load_eval_file` as it collects, once for each file, and so does `eval_file_check`.
 """
 
 from __future__ import annotations

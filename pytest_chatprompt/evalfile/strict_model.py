@@ -1,7 +1,7 @@
 """The base class of an eval file's models, and the types that their fields share.
 
 In: plain data from YAML. Out: frozen models, nothing converted.
-The models of this room derive from it; providers declare settings with `NonEmptyString`.
+The models of this room and the checks of `grading` derive from it; providers declare settings with `NonEmptyString`.
 """
 
 from __future__ import annotations

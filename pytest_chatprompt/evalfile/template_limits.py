@@ -1,6 +1,7 @@
 """The limits of a template: how often it may loop, and how large a text it may make.
 
-In: what a template is about to do. Out: `TemplateLimitError` if that is too much. Only `template_sandbox` calls it.
+In: what a template is about to do. Out: `TemplateLimitError` if that is too much. Only `template_sandbox` calls it;
+`template_errors` words the error.
 """
 
 from __future__ import annotations

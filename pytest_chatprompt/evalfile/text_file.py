@@ -2,7 +2,7 @@
 
 In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark; the bytes of media.
 Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
-`yaml_file`, `dataset` and `prompt.file_reader` call it.
+`yaml_file`, the readers of datasets and `prompt.file_reader` call it, and `snapshots.files` for snapshots.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A YAML file, read from disk and parsed.
 
 In: a path. Out: a `YamlFile`, or `EvalFileError` with the position of what cannot be read.
-`loader` reads eval files with it, `agentv_config` reads AgentV's settings.
+`loader` reads eval files with it, `agentv_config` and `agentv_targets` read AgentV's files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Problems of a YAML text: what is wrong, where, and what to write instead.
 
-`yaml_parser` raises a `YamlError` where it cannot go on, and lists the other problems; `yaml_file` and `ignored_data`
-read them.
+`yaml_parser` raises a `YamlError` where it cannot go on, and lists the other problems; the modules that parse files
+report them, and `ignored_data` drops those that do not matter.
 """
 
 from __future__ import annotations

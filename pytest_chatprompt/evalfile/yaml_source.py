@@ -1,7 +1,7 @@
 """The text of a YAML file, kept to look up positions in it.
 
-In: a text that was parsed before. Out: its tree, parsed again when somebody asks, and positions for characters.
-Each case of an eval file keeps the one of its file.
+In: a text that was parsed before. Out: its tree, parsed again on first use, and positions for characters. Each case of
+an eval file keeps the one of its file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Warnings about eval files, each once for a file, at its line.
 
 In: what is found as a file is collected. Out: an `EvalFileWarning` for each, once collection is done.
-`file` adds them, `session` has them issued.
+`file` and `agentv_providers` add them, `session` has them issued; `tags` issues its own with `issue`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The names in `settings` that stand for providers: each has to be one, or what is under it would be lost silently.
 
 In: a case with settings, and the providers that it could ask for. Out: an `EvalFileError` for names that are none.
-The fixture `eval_request` calls it, for cases with settings only.
+`code_case` calls it for the fixture `eval_request`, only for cases with settings.
 """
 
 from __future__ import annotations

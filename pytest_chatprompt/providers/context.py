@@ -1,7 +1,8 @@
 """The context in which providers send: offline or not, what answers their requests, and what ends them.
 
-The default is the real network. `capture` enters another context while a case is sent offline, and `live` for each
-request of its threads. Providers, their HTTP client and their retries ask `current_context()` and look nowhere else.
+The default is the real network. `capture` enters another context while a case is sent offline, `live` for each request
+of its threads, and `items.recordings` while it reads a recorded reply. Providers, their HTTP client and their retries
+ask `current_context()` and look nowhere else.
 """
 
 from __future__ import annotations

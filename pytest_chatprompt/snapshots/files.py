@@ -1,7 +1,7 @@
 """Read, replace and delete the files of snapshots and recordings.
 
-Paths and texts come in; the functions touch no other file. The modules of this room and `live` call them, and `items`
-to remove unused snapshots and what a killed run left behind.
+Paths and texts come in; the functions touch no other file. The modules of this room call them, `items` to read and
+remove snapshots and what a killed run left behind, and `reports` to write a report.
 """
 
 from __future__ import annotations

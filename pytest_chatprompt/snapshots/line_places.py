@@ -1,7 +1,7 @@
 """Line places: where in the data each line of a snapshot stands, and what it says apart from its YAML.
 
 The data of a snapshot comes in; a `Line` for each line that `serializer.dump` writes of it comes out, whether blocks
-are escaped or not. Pure; `changes` calls it.
+are escaped or not. Pure; `changes` and `reordering` call it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names made from case ids and the names of tests: the name in pytest's node id, and the file name of the snapshot.
 
 Strings come in, strings come out. A name is the id itself where possible; characters that are not allowed are
-percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items`, `extension` and `unused` call it.
+percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items` and this room's modules call it.
 """
 
 from __future__ import annotations

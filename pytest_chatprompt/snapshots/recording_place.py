@@ -1,7 +1,7 @@
 """The recording of a test: opened when the test begins to send, saved when it has ended.
 
 A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
-each test that may reach a real API, `live` for each upcoming case.
+each test that may reach a real API, also for upcoming cases; `live` opens those.
 """
 
 from __future__ import annotations

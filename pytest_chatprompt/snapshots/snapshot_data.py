@@ -1,7 +1,7 @@
 """What a snapshot shows of an `Exchange`, as JSON data.
 
 An `Exchange` comes in; the data that `serializer` writes comes out. HTTP bodies are as decoded from the bytes sent.
-Pure functions: `items` and `live` compare the data with the snapshot, `recording_files` hashes what was sent.
+Pure functions: `items` and `live` compare the data with the snapshot, `recording_place` hashes what was sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OpenAI's chat completions, as OpenAI, Azure and many others serve them.
 
 Source: https://platform.openai.com/docs/api-reference/chat, and the package `openai` (`types/chat/`). `table` lists the
-API; `mistral` builds on it.
+API; `azure` and `mistral` build on it, and `cohere`, `ollama` and `openai_responses_input` read messages with it.
 """
 
 from __future__ import annotations

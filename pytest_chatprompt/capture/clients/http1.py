@@ -1,7 +1,7 @@
 """HTTP/1.1 as bytes: what a client of `http.client` writes to its socket, and what it reads from it.
 
-The bytes of a request come in, and its parts come out; a `Reply` comes in, and a file to read it from comes out. The
-seams of `http.client` and urllib3 call it.
+The bytes of a request come in, and its parts come out; an `EncodedReply` comes in, and a file to read it from comes
+out. The seams of `http.client` and urllib3 call it.
 """
 
 from __future__ import annotations

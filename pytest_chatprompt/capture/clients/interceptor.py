@@ -1,7 +1,7 @@
 """The interceptor: who gets the requests of this process's clients at the moment.
 
-`interception` says who; each seam asks `current_interceptor()` for every request. The last one that was entered gets
-the requests of all threads and event loops.
+`interception` says who; each seam asks `current_interceptor()` for every request. Seams and `recording.onward_client`
+send past it with `let_pass`. The last one that was entered gets the requests of all threads and event loops.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
 
 What was recorded comes in; the reply to each request comes out, found by the hash of the request, in the recorded order
-where requests are equal. New replies are kept in the order of their requests, whatever thread they arrive in.
-`case_runner`, `own_code` and `live` make one for a test; `replaying` asks it for each request. Safe between threads.
+where requests are equal. New replies are kept in the order of their requests, also if they arrive in several threads.
+`snapshots.recording_place` makes one for a test; `replaying` asks it for each request. Safe between threads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Secret names: which variables, headers, parameters and keys of a body say by their name that they hold a secret.
 
-Names come in; out comes what may stand there. Pure functions; the modules of this room call them.
+Names come in; out comes what may stand there. Pure functions; the modules of this room and `capture.sent_request` call
+them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
 
-Requests come in from whatever client was led here by `environ`. Each goes, as an `httpx.Request` with the URL of the
-real API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards
-the request to the real API. `EvalAPI` makes one when its URL is asked for, `agent_requests` one for each run of an
-agent.
+Requests come in from each client that `environ` points here. Each goes, as an `httpx.Request` with the URL of the real
+API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards the
+request to the real API. `child_processes` makes one when the URL of an `EvalAPI` is asked for, `agent_requests` one for
+each run of an agent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The environment variables that point a child process to the server.
 
 The server's URL and its placeholder key come in, with the variables of this process; variables to put over those come
-out. Pure functions; `capture_server` calls them.
+out. Pure functions; `capture_server` and `agent_requests` call them.
 """
 
 from __future__ import annotations

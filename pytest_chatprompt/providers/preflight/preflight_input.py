@@ -1,6 +1,6 @@
 """What preflight looks at: a request that is about to be sent, and the model that it is for.
 
-A provider fills a `PreflightInput`; the functions of the rules read it.
+`chat.preflight_check` fills a `PreflightInput`; the functions of the rules read it.
 """
 
 from __future__ import annotations
