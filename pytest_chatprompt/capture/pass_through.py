@@ -33,7 +33,7 @@ Send = Callable[[httpx.Request], httpx.Response]
 
 @dataclass(slots=True, eq=False)
 class _Capture:
-    """What one provider sends, and the replies that the test has queued for it."""
+    """The requests that one provider sends, and the replies queued for them."""
 
     replies: ReplyQueue
     passes: Callable[[httpx.URL], bool]

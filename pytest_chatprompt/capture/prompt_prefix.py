@@ -28,7 +28,7 @@ _Place = tuple[str | int, ...]
 
 
 def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
-    """Find the first place of the prompt that is not as it was.
+    """Find the first place where the prompt differs from the stored one.
 
     Args:
         stored: the request as it was.
@@ -42,7 +42,7 @@ def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
 
 
 def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str | None:
-    """Find the first place where a request does not go on from an earlier one, as each of a conversation should.
+    """Find the first place where a request differs from the earlier one of its conversation, which it should extend.
 
     Args:
         earlier: the request before.
@@ -55,7 +55,7 @@ def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str 
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
-    """Assert that each request goes on from the one before.
+    """Assert that each request begins with all of the one before.
 
     Args:
         sent: the requests of one conversation, in order.

@@ -1,6 +1,6 @@
-"""Keys that are valid and have no effect, though their author may expect one: what would grade, and lost settings.
+"""Valid keys that have no effect here, such as evaluators and misplaced settings.
 
-In: the tree of an eval file. Out: warnings, each once for the file. Documentation, such as `note`, is no such key.
+In: the tree of an eval file. Out: warnings, each once for the file; none for documentation, such as `note`.
 Pure; only `loader` calls it.
 """
 

@@ -96,7 +96,7 @@ def require_json_mapping(value: Any) -> Any:
 
 
 def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping of ours without the keys that begin with `x-`, which are the author's own."""
+    """Return a mapping of an eval file without its `x-` keys, which are the author's own."""
     # The parser has reported a key that is not a string.
     return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
 

@@ -30,7 +30,7 @@ class TemplateLimitError(Exception):
 
 
 class Usage:
-    """What rendering one text has taken so far."""
+    """Counts the steps and the output of one rendering."""
 
     __slots__ = ("output", "steps")
 

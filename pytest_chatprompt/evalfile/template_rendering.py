@@ -147,7 +147,7 @@ def _messages(renderer: _Renderer, messages: tuple[Any, ...], location: _Locatio
 
 
 def _message(renderer: _Renderer, message: Any, location: _Location) -> Any:
-    """A message with its texts rendered; of `expected_messages` that are none, all texts."""
+    """Render the texts of a message; data of `expected_messages` that is not a message has all its texts rendered."""
     if not isinstance(message, EvalMessage):
         return _data(renderer, message, location)
     location = (*location, "content")
@@ -187,7 +187,7 @@ def _checks(renderer: _Renderer, checks: tuple[EvalCheck, ...], _: _Location) ->
 
 
 def _arguments(renderer: _Renderer, check: EvalCheck) -> FrozenDict:
-    """The values of a check with all of their texts rendered; `of` is a word and no text."""
+    """The values of a check with all their texts rendered, except `of`, which is a keyword."""
     return FrozenDict(
         {
             key: value if key == "of" else _data(renderer, value, (*check.location, key))

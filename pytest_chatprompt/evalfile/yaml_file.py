@@ -17,7 +17,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Node
 
 
 class YamlFile(NamedTuple):
-    """The content of a YAML file.
+    """A parsed YAML file.
 
     Args:
         text: the whole text.

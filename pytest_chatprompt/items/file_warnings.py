@@ -17,7 +17,7 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileWarning
 
 @dataclass(eq=False)
 class FileWarnings:
-    """What is to be said about the eval files of a run.
+    """The warnings about the eval files of a run.
 
     Args:
         config: the configuration of the run.
@@ -33,7 +33,7 @@ class FileWarnings:
         return config.stash.setdefault(_key, cls(config))
 
     def add(self, diagnostic: Diagnostic | None) -> None:
-        """Add a warning; `None` is none."""
+        """Add a warning; `None` adds nothing."""
         if diagnostic is not None:
             self.diagnostics.append(diagnostic)
 

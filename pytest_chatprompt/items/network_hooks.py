@@ -46,7 +46,7 @@ class NetworkHooks:
                 self._with_late_threads.append(self._attempts)
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
-        """Describe an attempt of a phase of the item that runs, if the error that it got was swallowed.
+        """Describe a blocked connection whose error the item's code swallowed.
 
         Args:
             call: the phase: setup, call or teardown.

@@ -62,7 +62,7 @@ class UnusedSnapshots:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
-        """Find the unused snapshots; an incomplete run has none, neither of ours nor of syrupy's.
+        """Find the unused snapshots; an incomplete run reports none, by this plugin or by syrupy.
 
         After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
         `--snapshot-update`.

@@ -80,7 +80,7 @@ def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None
 
 
 def note_late_difference(item: pytest.Item) -> None:
-    """Note that a test sent something else than its snapshot shows, after a real reply, which it may hold."""
+    """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
     _set_properties(item, {"late_difference": True})
 
 

@@ -65,7 +65,7 @@ class UpcomingCase:
 
 
 class LiveResponse(NamedTuple):
-    """A response of a live run.
+    """A response, and whether it was sent or replayed.
 
     Args:
         compared: what was compared with the snapshot before it was sent.
@@ -95,7 +95,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SnapshotMatcher:
-    """Decides whether an upcoming case may be sent: it has to equal its snapshot, and to need no word to the user.
+    """Decides whether an upcoming case may be sent: it has to equal its snapshot, and cause no warning.
 
     Args:
         root: pytest's root folder.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ChangeCost(BaseModel):
-    """What the changes of one case cost.
+    """How a change alters the size of a request and its cacheable prefix.
 
     Args:
         characters: how many more are sent than the snapshot shows; fewer if negative. Media do not count.

@@ -23,7 +23,7 @@ class AzureChat(OpenAIChat):
     path = r"/openai/deployments/[^/]+/chat/completions/?$"
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """OpenAI's, with what the content filter found: nothing."""
+        """OpenAI's body, with empty content filter results."""
         body = super().body(model_request, answer)
         for choice in body["choices"]:
             choice["content_filter_results"] = _SEVERITIES

@@ -67,7 +67,7 @@ class ModelAPI(ABC):
 
         Args:
             request: its body has been read.
-            reply: what the test wants; `None` for the least that is valid for this request.
+            reply: what the test wants; `None` for the smallest valid answer to this request.
 
         Returns:
             JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async

@@ -64,7 +64,7 @@ class OpenAIChat(ChatAPI):
         return {"type": "object"} if wanted.get("type") == "json_object" else None
 
     def call_id(self, call: AnswerToolCall) -> str:
-        """The id of a call."""
+        """Make the id of a tool call."""
         return call.id or f"call_{call.digest}"
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:

@@ -194,7 +194,7 @@ class _ReplyTransport(asyncio.Transport):
 
 @contextmanager
 def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Raise aiohttp's own error for one of httpx, so that its callers recognise it."""
+    """Convert httpx errors to aiohttp's errors, which its callers recognise."""
     try:
         yield
     except httpx.TimeoutException as error:

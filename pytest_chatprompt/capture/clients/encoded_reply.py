@@ -18,7 +18,7 @@ _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class EncodedReply:
-    """The reply to one request.
+    """An HTTP response as the bytes that a server would send.
 
     Args:
         response: what the interceptor returned.

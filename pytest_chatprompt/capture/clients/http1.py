@@ -133,7 +133,7 @@ class _ReplyFile(io.RawIOBase):
 
 
 def own_error(error: httpx.TransportError) -> OSError:
-    """The error of a socket that stands for an error of httpx."""
+    """Convert an httpx transport error to the socket's `OSError`."""
     if isinstance(error, httpx.TimeoutException):
         return TimeoutError(str(error))
     if isinstance(error, httpx.ConnectError):

@@ -136,7 +136,7 @@ class _Stream:
 
 @contextmanager
 def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Raise the library's own error of the same name for one of httpx, so that its clients recognise it."""
+    """Convert httpx errors to the library's errors of the same name, which its clients recognise."""
     try:
         yield
     except httpx.TransportError as error:

@@ -165,7 +165,7 @@ class Redactor:
         return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
 
     def _holds_secret(self, text: str) -> bool:
-        """`False` if a text holds no secret: most hold none, and this is told faster than where one stands."""
+        """Return whether a text may hold a secret; faster than finding its place."""
         return any(
             self._forms.may_be_in(version) or find_tokens(version)
             for version in chain((text,), decoded(text, shorten=True))

@@ -28,7 +28,7 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 class Order(TypedDict):
-    """What to start.
+    """The command that the supervisor starts.
 
     Args:
         argv: the executable and its arguments.
@@ -48,7 +48,7 @@ class Order(TypedDict):
 
 
 class Report(TypedDict, total=False):
-    """How the agent ended.
+    """The exit status of the agent, or why it did not start.
 
     Args:
         returncode: its exit status, or the negative number of the signal that killed it.
