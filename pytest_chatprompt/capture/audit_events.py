@@ -145,7 +145,7 @@ def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 # `fork` is missing on purpose: the child is this very program, guard included. That of `forkpty` is there to become
-# another program, and a refusal in the child would reach nobody.
+# another program, and an error in the child would not reach the test.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.connect": _connection,
     "socket.sendto": _connection,

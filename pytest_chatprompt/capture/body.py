@@ -59,7 +59,7 @@ def part_name(part: Mapping[str, Any]) -> str:
 
 
 def _parts(content: bytes, boundary: bytes) -> list[dict[str, Any]] | None:
-    """The parts of a multipart body; `None` if it is none (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
+    """The parts of a multipart body; `None` for another body (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
     before, *sections = (b"\r\n" + content).split(b"\r\n--" + boundary)
     if before or not sections or not sections.pop().startswith(b"--"):
         return None

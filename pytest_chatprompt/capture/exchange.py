@@ -25,7 +25,7 @@ class Exchange:
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
-        replies: the replies that the test had queued, as far as requests took them; a live run gives them again.
+        replies: the queued replies that requests took; a live run gives them again.
     """
 
     request: ProviderRequest

@@ -44,7 +44,7 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
         request: what to send.
 
     Raises:
-        ProviderError: it is no provider, or returned something other than a response or a text.
+        ProviderError: it is not a provider, or returned something other than a response or a text.
     """
     __tracebackhide__ = True
     response = send_function(provider)(request)

@@ -65,7 +65,7 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
     """
     __tracebackhide__ = True
     if len(sent) < 2:  # noqa: PLR2004 - one before, one after
-        raise AssertionError(f"a conversation has two requests at least, but here is {len(sent)}")
+        raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
     for number, (earlier, later) in enumerate(pairwise(sent), start=2):
         place = find_break_of_conversation(earlier, later)
         if place is not None:

@@ -166,7 +166,7 @@ def can_prepare(provider: ChatProvider) -> bool:
 
 
 def _is_built_in(provider: object) -> TypeGuard[ChatProvider]:
-    """Whether a provider is exactly a built-in class, and nobody has replaced its `send`."""
+    """Whether a provider is exactly a built-in class, and its `send` is not replaced."""
     return type(provider) in CHAT_PROVIDERS and getattr(provider.send, "__func__", None) is _BUILT_IN_SEND  # type: ignore[attr-defined]
 
 

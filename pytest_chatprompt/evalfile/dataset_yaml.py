@@ -22,7 +22,7 @@ def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list.
 
     Raises:
-        TextFileError: the file cannot be read, or is no list.
+        TextFileError: the file cannot be read, or is not a list.
         YamlError: it is not valid YAML.
     """
     document, problems = parse_yaml(read_text(path, root))

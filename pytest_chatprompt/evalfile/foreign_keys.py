@@ -19,7 +19,7 @@ _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
 
 
 def _key(word: str) -> str:
-    """A key without its spelling: `maxTokens` and `max_tokens` are one word."""
+    """Normalize the spelling of a key: `maxTokens` and `max_tokens` are one word."""
     return _OTHER_CHARACTERS.sub("", word.lower())
 
 
@@ -136,7 +136,7 @@ _ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gp
 
 
 def explain_foreign_role(role: str) -> str:
-    """Say which role to write for the role of another format; `""` if it is none that is known."""
+    """Say which role to write instead of a role of another format; `""` for an unknown role."""
     name = _ROLES.get(_key(role))
     return "" if name is None else f"write {name!r}"
 
@@ -172,7 +172,7 @@ def explain_foreign_key(level: Level, key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def explain_ineffective_setting(key: str, place: str) -> str:
-    """Say where a setting belongs that stands where nobody reads it.
+    """Say where a setting belongs that is in a place where it has no effect.
 
     Args:
         key: a key of a mapping that may hold anything.

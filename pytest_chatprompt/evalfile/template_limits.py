@@ -106,7 +106,7 @@ def check_call(name: str, text: str, args: tuple[Any, ...], kwargs: Mapping[str,
 
 
 def limited(name: str, filter_function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that checks its arguments first.
+    """Wrap a filter so that it checks its arguments first.
 
     Args:
         name: its name, one of `FILTERS`.

@@ -23,7 +23,7 @@ from jinja2.utils import missing
 
 from pytest_chatprompt.evalfile import template_limits as limits
 
-# Names that no template can write, so that they are no variable or filter of its own.
+# Names that no template can write, so they never collide with its variables and filters.
 _USAGE: Final = "<usage>"
 _COUNTED: Final = "<counted>"
 _CONCATENATED: Final = "<concatenated>"

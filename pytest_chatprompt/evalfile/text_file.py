@@ -72,7 +72,7 @@ def read_bytes(path: Path, root: Path) -> bytes:
         root: pytest's root folder.
 
     Raises:
-        TextFileError: as in `read_text`, whatever the content is.
+        TextFileError: as in `read_text`, but any content is valid.
     """
     _refuse_link_outside(path, root)
     return read_regular_file(path, MAX_BYTES)

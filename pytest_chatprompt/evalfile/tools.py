@@ -32,7 +32,7 @@ _NAMED_CHOICE: Final = "{type: function, name: NAME}"
 
 
 def _rule_of_type(kind: str, rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule of JSON Schema for mappings of one type, which may hold what it is about below the name of the type."""
+    """Make a JSON Schema rule for mappings of one type, whose content may be nested under the name of the type."""
     below = {"if": {"required": [kind]}, "then": {"properties": {kind: {"type": "object", **rule}}}, "else": rule}
     return {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": below}
 
@@ -119,7 +119,7 @@ Tool = ChatTool | FlatTool | OtherTool
 
 
 def _tool_shape(tool: Any) -> str:
-    """The tag of a tool's shape; in angle brackets, since it stands for nothing in the file."""
+    """The tag of a tool's shape; in angle brackets, because error messages leave it out."""
     if not isinstance(tool, Mapping):
         return "<flat>"
     if tool.get("type", "function") != "function":
@@ -128,7 +128,7 @@ def _tool_shape(tool: Any) -> str:
 
 
 class _Tools(BaseModel):
-    """A list of tools; its name stands for nothing in the file."""
+    """A list of tools; error messages leave out its name, which the file does not have."""
 
     model_config = ConfigDict(defer_build=True)
 

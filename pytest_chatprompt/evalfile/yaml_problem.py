@@ -24,7 +24,7 @@ class YamlProblem(NamedTuple):
 
 
 class UnexpectedValue(YamlProblem):
-    """A key that is not a string, or a value that is not what it looks like; in data that nobody reads, it may be."""
+    """A key that is not a string, or a value that is not what it looks like; allowed in data that is ignored."""
 
     __slots__ = ()
 

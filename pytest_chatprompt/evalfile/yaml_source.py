@@ -21,7 +21,7 @@ _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 
 @dataclass(frozen=True)
 class YamlSource:
-    """A YAML text that is parsed again when somebody needs a position in it.
+    """A YAML text that is parsed again when a position in it is needed.
 
     Keeping the trees of all cases would take most of a run's memory, and few runs need them.
 

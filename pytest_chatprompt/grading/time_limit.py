@@ -38,7 +38,7 @@ def limited_time(what: str) -> Iterator[None]:
             f"{what} takes more than {MAX_SECONDS:g} seconds on this text; write it so that it backtracks less"
         )
 
-    # The timer of computing time: nobody else's timeout is touched, since those run by the clock.
+    # The timer of CPU time: timeouts of other plugins are not touched, since they use the clock.
     previous = signal.signal(signal.SIGVTALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)

@@ -62,7 +62,7 @@ class CaseChecks:
             self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
 
     def grade_answer(self, response: ProviderResponse) -> None:
-        """Grade the checks that look at the answer; if there is none, warn that nothing was graded."""
+        """Grade the checks that look at the answer; without an answer, warn that nothing was graded."""
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
             self._grade(checks, response)

@@ -51,7 +51,7 @@ _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
 
 
 def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
-    """Note that a case is not what its snapshot says.
+    """Note that what a case sends differs from its snapshot.
 
     Args:
         item: the case's item.
@@ -80,7 +80,7 @@ def _notes(item: pytest.Item) -> _Notes:
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
-    """Put the record of a test into its report, if anybody reads it.
+    """Put the record of a test into its report, if it is needed.
 
     Args:
         item: an eval item, or a test with `eval_api` or `eval_snapshot`.

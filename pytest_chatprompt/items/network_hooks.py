@@ -58,7 +58,7 @@ class NetworkHooks:
         is_failed = call.excinfo is not None and not call.excinfo.errisinstance(ENDED_EARLY)
         if not is_failed and (call.when == "setup" or call.excinfo is not None):
             # The call reports what a fixture tried: the case fails then, which an error of its setup would not say.
-            # After a skip, which is no failure, the teardown does.
+            # A skip is not a failure; after it the teardown does.
             return ""
         text = ""
         if attempts.blocked:

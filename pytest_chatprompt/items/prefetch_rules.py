@@ -188,5 +188,5 @@ class PrefetchRules:
 
 
 def _last(definitions: Sequence[Any] | None) -> Any:
-    """The definition of a fixture that counts, of those that override each other; `None` if there is none."""
+    """The definition of a fixture that overrides all others of its name; `None` if there is none."""
     return definitions[-1] if definitions else None

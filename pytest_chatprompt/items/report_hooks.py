@@ -93,7 +93,7 @@ class ReportHooks:
         options = self.config.stash[options_key]
         has_notes = options.live or options.replay or self.config.stash.get(all_results_key, False)
         if report.failed or (report.when == "call" and has_notes):
-            # Most tests pass, and nobody asks what they sent.
+            # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)

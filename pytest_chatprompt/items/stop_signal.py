@@ -53,7 +53,7 @@ class StopSignal:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the file before pytest-xdist waits for its workers, whatever has ended the run."""
+        """Write the file before pytest-xdist waits for its workers, for any other end of the run."""
         self._file.touch()
 
     def pytest_unconfigure(self) -> None:
@@ -65,7 +65,7 @@ class StopWatcher:
     """Waits in a thread for the stop file, and then ends the requests of this worker.
 
     Args:
-        file: the stop file; `None` in a process that is no worker, where nothing is watched.
+        file: the stop file; `None` in a process that is not a worker, where nothing is watched.
         stop: called once, in that thread, when the file is there.
     """
 

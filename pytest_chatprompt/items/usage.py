@@ -159,7 +159,7 @@ class UsageSummary:
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
         if self._cases and config.pluginmanager.hasplugin("dsession"):
-            yield "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
+            yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)
         for case in itertools.chain.from_iterable(self._cases.values()):
             if "not_sent_ahead" in case:
@@ -175,7 +175,7 @@ class UsageSummary:
             yield f"Recorded {count} more {nouns} did not run."
 
     def _notes_of_recordings(self) -> Iterator[str]:
-        """How much was replayed, what that saved, and what nobody asked for."""
+        """How much was replayed, what that saved, and which recorded replies no request asked for."""
         totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
         if totals["replayed"] or (totals["sent"] and self.replays):
             saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
@@ -191,7 +191,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Without a whole reply nothing is recorded: {nouns} got none, in {_some(unanswered)}."
+            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

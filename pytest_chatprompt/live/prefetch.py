@@ -133,7 +133,7 @@ class SnapshotMatcher:
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
             is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
-            # Whatever is wrong with the case is reported when it runs.
+            # Errors of the case are reported when it runs.
             return None
         if not is_equal or exchange.response.findings or self.redactor.find(data) is not None:
             return None

@@ -26,7 +26,7 @@ class SendContext:
     """Where the requests of the calling thread go, to the network or to a handler, and what cancels them.
 
     Args:
-        is_offline: keys and endpoints are placeholders, whatever the environment holds, and nothing is retried: an
+        is_offline: keys and endpoints are placeholders, also if the environment has real ones. Nothing is retried: an
             error is one that a test has asked for.
         handler: answers requests in place of the network; `None` for the network.
         cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.

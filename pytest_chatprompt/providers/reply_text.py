@@ -22,7 +22,7 @@ _ESCAPE: Final = re.compile(
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace each half of a character with U+FFFD; a whole character is no surrogate in Python."""
+    """Replace each half of a character with U+FFFD; a whole character has no surrogates in Python."""
     return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)
 
 

@@ -108,7 +108,7 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
 
 
 def _sides(snapshot: SnapshotResult) -> dict[str, Any]:
-    """Before and after; the hunks if nobody kept them."""
+    """Before and after; the hunks if these texts were not kept."""
     sides: dict[str, Any] = {
         name: _side(data) for name, data in (("stored", snapshot.stored), ("sent", snapshot.sent)) if data
     }

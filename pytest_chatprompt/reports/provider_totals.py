@@ -35,7 +35,7 @@ class ProviderTotal:
 
 
 def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
-    """The totals of each provider, in the order of the run; empty where nobody answered."""
+    """The totals of each provider, in the order of the run; empty without answers."""
     answered: dict[str, list[tuple[CaseResult, ResponseResult]]] = {}
     for result in results:
         if result.response is not None:

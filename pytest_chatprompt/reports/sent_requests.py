@@ -80,7 +80,7 @@ def _scalar(value: str | int | float | bool) -> str:
 
 
 def _tools(body: Any) -> list[str]:
-    """The names of the tools that a request offers, in whatever shape its API has them."""
+    """The names of the tools that a request offers, in the shape of any API."""
     if not isinstance(body, Mapping):
         return []
     tools = body.get("tools")

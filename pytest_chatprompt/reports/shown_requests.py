@@ -39,7 +39,7 @@ class ShownRequests:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print it."""
+        """Print what the tests sent."""
         terminalreporter.write_sep("=", "what is sent")
         for result in self._results.values():
             name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"

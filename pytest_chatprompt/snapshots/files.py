@@ -111,7 +111,7 @@ def _is_running(process_id: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        # It belongs to somebody else.
+        # It runs, and belongs to another user.
         return True
     return True
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a test shows of the values in its snapshot.
+    """Syrupy's `matcher`, `exclude` and `include` of one assertion.
 
     Args:
         matcher: gives what to show for a value; `None` shows every value as it is.

@@ -14,7 +14,7 @@ from pytest_chatprompt.snapshots.serializer import inline
 
 # The line of a transcript on which a turn begins, and what follows on it.
 TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
-# Where the bodies of the known APIs hold their conversation: texts count there whatever their key is.
+# Where the bodies of the known APIs hold their conversation: texts count there under any key.
 _CONVERSATION_KEYS: Final = frozenset(
     {"messages", "contents", "input", "system", "systemInstruction", "system_instruction", "instructions", "prompt"}
 )

@@ -71,7 +71,7 @@ class RecordingPlace:
         return recording_path(self.folder, self.stem)
 
     def load(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded.
+        """Read the recorded exchanges; empty without a file.
 
         Raises:
             ReplayError: the file is unreadable.

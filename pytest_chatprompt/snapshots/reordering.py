@@ -22,7 +22,7 @@ _LABEL_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What changed its place.
+    """Items, keys or turns that moved within one list, mapping or transcript.
 
     Args:
         place: the list, mapping or transcript: `request.messages`.

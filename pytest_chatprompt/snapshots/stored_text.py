@@ -66,7 +66,7 @@ def shows_the_same(stored: str, sent: str) -> bool:
     """Whether two texts of snapshots hold the same data.
 
     Args:
-        stored: the text of a file, which somebody may have formatted anew.
+        stored: the text of a file, perhaps reformatted.
         sent: a text that `serializer` wrote.
     """
     if stored == sent:

@@ -184,7 +184,7 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
         "the first difference is at messages[1].content; the vendor can reuse nothing from there on"
     )
     for few in ([], requests[:1]):
-        with pytest.raises(AssertionError, match=f"^a conversation has two requests at least, but here is {len(few)}$"):
+        with pytest.raises(AssertionError, match=f"^a conversation has at least two requests, but here is {len(few)}$"):
             assert_conversation(few)
 
 

@@ -110,7 +110,7 @@ REFUSALS: list[Any] = [
     ),
     pytest.param(
         "import ctypes; ctypes.CDLL(None).connect",
-        "the C function connect was not called, called at test_it.py:*: it may send unseen",
+        "the C function connect was not called, called at test_it.py:*: it may send requests that cannot be captured",
         id="a function of the C library",
     ),
     pytest.param(

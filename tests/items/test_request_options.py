@@ -134,7 +134,7 @@ def test_what_an_api_lacks_is_an_error_at_its_line(run: Run) -> None:
             "a.eval.yaml:4:26: case 'effort': Anthropic has no reasoning_effort 'none'; write one of *",
             f"a.eval.yaml:3:3: case 'file': {lacks_seed}",
             f"a.eval.yaml:19:9: case 'case': {lacks_seed}",
-            "a.eval.yaml:6:14: case 'choice': Anthropic can be made to call functions only, *",
+            "a.eval.yaml:6:14: case 'choice': Anthropic can only be made to call functions, *",
             "a.eval.yaml:28:9: case 'tool': Anthropic has no tool of OpenAI's type 'web_search'; *",
             "a.eval.yaml:33:22: case 'json': Anthropic has no JSON without a schema; *",
         ]

@@ -16,7 +16,7 @@ GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
 ALLOW = "chatprompt_allowed_secrets"
 ADVICE = (
     "remove it: snapshots are committed."
-    " If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+    " If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
 )
 
 

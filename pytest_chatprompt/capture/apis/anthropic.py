@@ -63,7 +63,7 @@ class AnthropicMessages(ChatAPI):
     }
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`output_config.format`, its older form `output_format`, and `tool_choice`."""
+        """Read `output_config.format`, its older form `output_format`, and `tool_choice`."""
         wanted = as_mapping(
             as_mapping(model_request.body.get("output_config")).get("format") or model_request.body.get("output_format")
         )

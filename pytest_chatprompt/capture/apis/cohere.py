@@ -32,7 +32,7 @@ class CohereChat(ChatAPI):
     }
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`response_format` and `tool_choice`."""
+        """Read `response_format` and `tool_choice`."""
         functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(model_request.body.get("tools"))]
         tools = [
             Tool(function["name"], function.get("parameters") or {})

@@ -55,7 +55,7 @@ class ModelAPI(ABC):
         )
 
     def claims(self, request: httpx.Request) -> bool:  # noqa: ARG002 - what the APIs with common paths look at
-        """Whether a request with one of the API's paths is one of this API, where that server may be another's."""
+        """Whether a request to one of the API's paths is for this API: other servers may have the same path."""
         return True
 
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at

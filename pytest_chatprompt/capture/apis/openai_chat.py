@@ -48,7 +48,7 @@ class OpenAIChat(ChatAPI):
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`response_format`, `tool_choice` and its older form `function_call`."""
+        """Read `response_format`, `tool_choice` and its older form `function_call`."""
         tools = [
             *map(_tool, as_items(model_request.body.get("tools"))),
             *map(_function, as_items(model_request.body.get("functions"))),
@@ -176,7 +176,7 @@ def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def read_chat_message(message: Any) -> ConversationTurn:
-    """Read a message of chat completions, whatever is wrong with it."""
+    """Read a message of chat completions, also an invalid one."""
     if not isinstance(message, Mapping):
         return ConversationTurn("user", (as_text(message),))
     role = read_role(message.get("role"))

@@ -56,7 +56,7 @@ class OpenAIResponses(ChatAPI):
     error_words = OPENAI_ERRORS
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`text.format` and `tool_choice`."""
+        """Read `text.format` and `tool_choice`."""
         wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
         schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
             wanted.get("type", "")

@@ -110,7 +110,7 @@ def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:
-    """A tool call; arguments that are no text are written as JSON."""
+    """Read a tool call; arguments other than text are written as JSON."""
     written = arguments if isinstance(arguments, str) else json_text({} if arguments is None else arguments)
     return ConversationToolCall(as_text(name), written, as_text(call_id))
 

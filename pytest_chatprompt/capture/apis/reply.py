@@ -122,7 +122,7 @@ def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) ->
 
 
 def _json_copy(value: Any, place: str) -> Any:
-    """A copy of JSON data that nobody else can change."""
+    """Copy JSON data, so that later changes to the original have no effect."""
     try:
         return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
     except (TypeError, ValueError, RecursionError) as error:
@@ -132,7 +132,7 @@ def _json_copy(value: Any, place: str) -> Any:
 def _refuse(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{_type(value)} is no JSON data")
+    raise TypeError(f"{_type(value)} is not JSON data")
 
 
 def _type(value: object) -> str:

@@ -41,7 +41,7 @@ MODEL_APIS: Final[tuple[ModelAPI, ...]] = (
 # Nine patterns take as long as the rest of a search, and a client sends to the same few paths.
 @lru_cache(maxsize=256)
 def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
-    """Find the API that a request is for; `None` if it is none of the table.
+    """Find the API that a request is for; `None` if the table has no such API.
 
     Args:
         method: of HTTP.
@@ -55,7 +55,7 @@ def get_api(name: str) -> ModelAPI:
     """The API of a name.
 
     Raises:
-        LookupError: there is none; the error lists them.
+        LookupError: no API has this name; the error lists the names.
     """
     for api in MODEL_APIS:
         if api.name == name:

@@ -183,7 +183,7 @@ class _ReplyTransport(asyncio.Transport):
         self._reading.clear()
 
     def resume_reading(self) -> None:
-        """Go on."""
+        """Let the reply go on."""
         self._reading.set()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:

@@ -61,7 +61,7 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
 
 
 def read_reply(reply: EncodedReply, method: str) -> http.client.HTTPResponse:
-    """A response of `http.client` that reads a reply, its head read.
+    """Make a response of `http.client` for a reply; its status and headers have been read.
 
     Args:
         reply: the reply.

@@ -63,7 +63,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
 
 
 def _is_local(pool: Any) -> bool:
-    """Whether a pool connects to a socket of the file system, whatever the URLs say."""
+    """Whether a pool connects to a Unix socket, so that the hosts of URLs mean nothing."""
     return getattr(pool, "_uds", None) is not None
 
 

@@ -36,7 +36,7 @@ _lets_pass: Final[ContextVar[bool]] = ContextVar("_lets_pass", default=False)
 
 
 def current_interceptor() -> Interceptor | None:
-    """Who gets the next request of the calling thread or task; `None` if it goes to the network."""
+    """The interceptor of the calling thread or task; `None` if its requests go to the network."""
     if _lets_pass.get():
         return None
     try:

@@ -108,7 +108,7 @@ class _Call:
         return self.module.Retry.from_int(retries, redirect=redirect, default=self.pool.retries)
 
     def request(self, content: bytes) -> httpx.Request:
-        """What is sent.
+        """The request that is sent.
 
         Args:
             content: the body.

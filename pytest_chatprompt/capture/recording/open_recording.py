@@ -42,7 +42,7 @@ class PendingReply:
         request: the request.
 
     Attributes:
-        exchange: the request with its reply; `None` as long as there is none.
+        exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
     """
 
@@ -58,7 +58,7 @@ class PendingReply:
         Args:
             status: the status code.
             content_type: as the API sent it.
-            body: as far as it was read.
+            body: the part that was read.
             is_complete: whether that is all of it.
         """
         self.exchange = RecordedExchange(
@@ -111,10 +111,10 @@ class OpenRecording:
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request; if there is none, a place for the reply to the request sent now.
+        """Take the recorded reply to a request, or else a place for the reply that is about to come.
 
         Raises:
-            ReplayError: there is none, and nothing may be sent.
+            ReplayError: no reply is recorded, and nothing may be sent.
         """
         request = recorded_request(sent, self._mask)
         with self._lock:
@@ -136,13 +136,13 @@ class OpenRecording:
         return tuple(entry for entry in entries if entry is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded and was not asked for."""
+        """The recorded exchanges that no request asked for."""
         with self._lock:
             return tuple(exchange for waiting in self._waiting.values() for exchange, _ in waiting)
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
-        """What was replayed."""
+        """The exchanges that were replayed."""
         with self._lock:
             return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
 

@@ -140,7 +140,7 @@ class _AsyncRecordingStream(httpx.AsyncByteStream):
 
 
 class _Collected:
-    """What was read of a body so far."""
+    """The part of a body that was read so far."""
 
     def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
         self._status = response.status_code
@@ -163,7 +163,7 @@ class _Collected:
         self._chunks.append(chunk)
 
     def finish(self, *, is_complete: bool) -> None:
-        """Record it; the first call counts. A body that broke off, or of which nothing was read, is not recorded."""
+        """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
         if not self._is_broken and self._pending.exchange is None and (is_complete or self._chunks):
             body = b"".join(self._chunks)
             # OpenAI's SDK reads no further than this, which is the end.

@@ -91,7 +91,7 @@ class CaptureServer:
         return build_environ(self.url, self._placeholder, self._environment, is_live=self._is_live)
 
     def learn_environment(self) -> None:
-        """Take the variables as they are now for those before any of them led here."""
+        """Remember the values of variables that do not point to this server, to forward requests with them later."""
         self._environment_before |= {
             name: value for name, value in self._environment.items() if not self._is_own(value)
         }
@@ -188,7 +188,7 @@ class CaptureServer:
         )
 
     def _find_environment(self) -> Mapping[str, str]:
-        """The variables of this process, and where one leads to this server, what it was before."""
+        """The variables of this process; one that points to this server has its earlier value."""
         return {
             name: self._environment_before.get(name, "") if self._is_own(value) else value
             for name, value in self._environment.items()

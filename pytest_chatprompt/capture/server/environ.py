@@ -27,7 +27,7 @@ def url_variables(server_url: str) -> dict[str, str]:
 
 
 def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
-    """Add the server as the proxy for everything else, where it refuses all of it: a program then stays offline.
+    """Make the server the proxy for all other hosts, which refuses these requests: so a program stays offline.
 
     That holds for clients that respect such variables, as most do; Node's own `fetch` does not.
 

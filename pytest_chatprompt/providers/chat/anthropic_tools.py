@@ -21,7 +21,7 @@ def anthropic_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dic
     """The body's `tools`.
 
     Raises:
-        PayloadError: there is a tool that is no function.
+        PayloadError: a tool is not a function.
     """
     return [_tool(tool) for tool in require_functions(tools, vendor)]
 

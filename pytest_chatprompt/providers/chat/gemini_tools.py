@@ -22,7 +22,7 @@ def gemini_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> Payload:
     """The body's `tools`: one tool with all functions.
 
     Raises:
-        PayloadError: there is a tool that is no function.
+        PayloadError: a tool is not a function.
     """
     functions = require_functions(tools, vendor)
     adjustments = tuple(

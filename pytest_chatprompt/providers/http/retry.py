@@ -102,7 +102,7 @@ def send_with_retries(
         The result of `send_once`, and how many times the request was sent again.
 
     Raises:
-        RequestCancelledError: the request was cancelled, whatever error that led to.
+        RequestCancelledError: the request was cancelled.
         ProviderError: the error of the last try, with `retries` set.
     """
     if current_context().is_offline:

@@ -14,7 +14,7 @@ from pytest_chatprompt.providers.preflight.models import UNKNOWN, ModelLimits
 
 
 class ModelParameters(NamedTuple):
-    """The model and its parameters, as a provider reads them out of a finished body, whatever the user merged into it.
+    """The model and its parameters, read from a finished body with all that the user merged into it.
 
     Args:
         model: the model's name.
