@@ -2,8 +2,8 @@
 
 The name and the arguments of an audit event come in; an `Attempt` comes out, or `None` for an event that is neither.
 Pure functions; `network_guard` calls them, and `eval_api` and `offline_api` ask `is_loopback`. The events and their
-arguments are those of https://docs.python.org/3/library/audit_events.html; they are raised whichever library calls, and
-even if it kept a reference to a function of `socket` from long before.
+arguments are those of https://docs.python.org/3/library/audit_events.html; they are raised for every library, even if
+it kept a reference to a function of `socket` from long before.
 """
 
 from __future__ import annotations

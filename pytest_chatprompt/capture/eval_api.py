@@ -92,7 +92,7 @@ class EvalAPI(respx.MockRouter):
         finish_reason: str | None = None,
         error: int | None = None,
     ) -> None:
-        """Queue a reply for the next request to whichever API: in that API's shape, streamed if it asks for a stream.
+        """Queue a reply for the next request to any API: in that API's shape, streamed if the request asks for it.
 
         Args:
             text: the text.

@@ -125,14 +125,14 @@ _guards: Final = _Guards()
 def guard_network(
     owner: str = "", *, allows_programs: bool = False, allowed_hosts: Collection[str] = ()
 ) -> Iterator[ConnectionAttempts]:
-    """Block the network and child processes in all threads; yields the attempts, which go on being added to.
+    """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
     Args:
         owner: what the guard protects: the node id of a case. With one, threads that are started meanwhile and outlive
             the guard stay blocked.
         allows_programs: whether programs may be started; what they do cannot be seen.
-        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may: which
-            of them belong to it cannot be told.
+        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
+            there is no way to know which addresses belong to it.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True

@@ -1,7 +1,7 @@
 """Pass-through capture: see the requests of a live run while they go on to the network.
 
 A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the requests that were sent meanwhile:
-its own only, however many threads send at once. Replies that the test has queued are given, and their requests go
+its own only, also if other threads send too. Replies that the test has queued are given, and their requests go
 nowhere. The run's session makes the router; `recorder` calls it.
 """
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pytest_chatprompt.capture.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import SentRequest
 
-# They tell the API what to keep, and the model nothing: of Anthropic within a block, of Bedrock a block of its own.
+# Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.
 CACHE_KEY: Final = "cache_control"
 CACHE_BLOCK: Final = "cachePoint"
 # What the path of Gemini's and Bedrock's APIs does with the model.

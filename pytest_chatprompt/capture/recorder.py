@@ -160,7 +160,7 @@ def capture_replayed(
 
 def can_prepare(provider: ChatProvider) -> bool:
     """Whether a provider sends what it prepares: built-in ones, and subclasses that do not override how they send."""
-    # Of the object, not of its class: a test may have replaced a method of this one.
+    # The methods of the object, not of its class: a test may have replaced them.
     methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
     return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
 

@@ -36,7 +36,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "attachments_format": "files_format",
     "arguments": "args",
 }
-# They change neither what is sent nor to whom.
+# These fields change neither what is sent nor where it is sent.
 _SILENT: Final = frozenset(
     {
         "name",

@@ -41,7 +41,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-# It finds the end of a row that the other one refuses.
+# Finds the end of a row that `_DECODER` refuses.
 _LENIENT_DECODER: Final = json.JSONDecoder()
 
 

@@ -131,7 +131,7 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 }
 
 
-# Of OpenAI's later models, of LangChain and of ShareGPT's datasets, of Gemini, and of OpenAI before it had tools.
+# The roles of OpenAI's later models, LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
 _ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
 
 

@@ -14,7 +14,7 @@ from pytest_chatprompt.evalfile.shorthands import SHORTHANDS
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
-# They may hold anything, and in AgentV's they do not say what is sent either.
+# These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
 # The keys of AgentV that another key wins over.
 _STAND_INS: Final = (

@@ -150,7 +150,7 @@ class _EvalFileLoader:
         except ValidationError as error:
             is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                # That there are no `evalcases` is said where the other format says what it has instead.
+                # The error at the key of the other format also says that `evalcases` is missing.
                 if not (is_other_format and text == "missing key 'evalcases'"):
                     self.add_diagnostic(position, text)
             return None

@@ -78,7 +78,7 @@ class PlainFormat(StrictModel):
     type: Literal["text", "json_object"]
 
 
-# As in `format_model`.
+# The same models as in `format_model`.
 ResponseFormat = PlainFormat | ChatSchemaFormat | FlatSchemaFormat
 
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 # More than any text for a model needs, and done in seconds.
 MAX_STEPS: Final = 1_000_000
-# As large as an attached file may be.
+# The same limit as for an attached file.
 MAX_SIZE: Final = 20 * 1024 * 1024
 MAX_WIDTH: Final = 10_000
 _MAX_BITS: Final = 10_000
 # Jinja's filters whose result may be much larger than what comes in.
 FILTERS: Final = ("batch", "center", "format", "indent", "join", "replace", "slice")
-# Those of them, and the methods of a text, that take a width or a size.
+# The filters, and the methods of a text, that take a width or a size.
 _WIDE: Final = frozenset({"batch", "center", "expandtabs", "indent", "ljust", "rjust", "slice", "zfill"})
 # A width or precision of `%` or `format` that is as long as five digits, or comes from a variable.
 _WIDE_FORMAT: Final = re.compile(r"\d{5}|%[^%a-zA-Z]*\*|\{[^{}]*:[^{}]*\{")

@@ -189,7 +189,7 @@ def read_tool_choice(data: Any) -> str | FrozenDict | None:
 
 
 ToolChoiceWord = Annotated[str, SchemaKeywords(lambda: {"enum": [*TOOL_CHOICES]})]
-# As `_is_choice` says it.
+# The same rules as in `_is_choice`.
 ToolChoice = Annotated[
     Mapping[str, Any],
     SchemaKeywords(lambda: {**_CHOICE_OF_ONE, **_rule_of_type("allowed_tools", _CHOICE_OF_SEVERAL)}),

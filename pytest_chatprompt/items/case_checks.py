@@ -77,7 +77,7 @@ class CaseChecks:
             try:
                 graded = grade(check, self.case, subject)
             except ENDED_EARLY as error:
-                # It would hide what the other checks say.
+                # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")
             self.graded.append(graded)
 

@@ -210,7 +210,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         else:
             live = replay_answer(place, provider, compared, api)
     except RequestCancelledError:
-        # It was this run that broke the request off: that says nothing about the API.
+        # This run broke off the request: that says nothing about the API.
         raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)

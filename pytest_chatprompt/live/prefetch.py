@@ -1,7 +1,7 @@
 """Prefetch: send the requests of upcoming cases while pytest runs the cases before them.
 
-An upcoming case and its provider come in. If what the case sends equals its snapshot, and nothing else is to be said
-about it, the request is sent in a thread of the `RequestExecutor`, and `take` gives its future when the case runs.
+An upcoming case and its provider come in. If what the case sends equals its snapshot, and it causes no
+warning, the request is sent in a thread of the `RequestExecutor`, and `take` gives its future when the case runs.
 Every other case is sent when it runs, after the usual checks. `items.prefetch_planner` and `items.live_run` call it.
 """
 

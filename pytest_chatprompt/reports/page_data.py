@@ -21,7 +21,7 @@ from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
-# Of JSON: so much is unpacked in a few hundredths of a second.
+# Characters of JSON: so many are unpacked in a few hundredths of a second.
 _BLOCK_CHARACTERS: Final = 400_000
 
 

@@ -80,7 +80,7 @@ class RunReports:
         result = CaseResult.from_data(json.loads(text))
         earlier = self._results.pop(result.node_id, None)
         if earlier is not None and report.when == "teardown":
-            # What was compared stays, however the fixtures ended.
+            # What was compared stays, also if a fixture failed at its end.
             result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
         self._results[result.node_id] = result
 

@@ -41,7 +41,7 @@ class ShownChange:
             changed.
         moved: the lines of what only changed its place.
         hidden_lines: how many more there are.
-        cost: what is said of the costs of its cases; `""` for nothing.
+        cost: the line about the costs of its cases; `""` for none.
         command: accepts it; `""` where only the command for all changes would.
         has_others: whether the command accepts other changes of the same cases too.
     """

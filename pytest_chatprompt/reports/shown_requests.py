@@ -20,7 +20,7 @@ from pytest_chatprompt.snapshots.serializer import dump
 # What a snapshot holds beside what is sent.
 _OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments"})
 
-# They would change what the terminal shows; a tab does no harm.
+# Control characters would change what the terminal shows; a tab does no harm.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

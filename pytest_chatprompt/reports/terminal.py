@@ -94,7 +94,7 @@ class _Failures:
                 report.longrepr = _shown(report.longrepr, result, shown)
                 crash = getattr(report.longrepr, "reprcrash", None)
                 if crash is not None and crash.message == summary_line(result.difference.changes):
-                    # It fails for nothing else.
+                    # The case fails for nothing but its snapshot.
                     crash.message = self.review.short_line(result)
         try:
             return (yield)
@@ -149,7 +149,7 @@ class _ShownCase:
         if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
         elif isinstance(self._shown, str) or self._path not in lines:
-            # It failed for something else.
+            # The case failed for another reason.
             yield from (((line, ""),) for line in lines)
         else:
             start = lines.index(self._path) + 1

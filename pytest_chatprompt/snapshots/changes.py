@@ -105,7 +105,7 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     difference = None if data is None else _compare_data(data, read_data(sent))
     if difference is not None and (difference.hunks or stored == sent):
         return difference
-    # It cannot be read, or as something else than what it shows: then the text says why it is not the same.
+    # The stored text cannot be read, or not as the data that it shows: the changed lines of the text say why.
     before, after = _Side(_split_lines(stored), ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
     return _difference(before, after, _opcodes(before.text, after.text), ())
 

@@ -46,7 +46,7 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         the encoding of accents.
     """
     stems = [_stem(case_id, label) for case_id, label in names]
-    # Compare ids, not whole stems, so that a snapshot has the same name whichever providers a run uses.
+    # Compare ids, not whole stems, so that a snapshot has the same name with any providers.
     sharing_ids = Counter(normalized_name(case_id) for case_id in {case_id for case_id, _ in names})
     sharing_stems = Counter(map(normalized_name, stems))
     return tuple(

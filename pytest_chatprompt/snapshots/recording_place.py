@@ -117,7 +117,7 @@ class RecordingPlace:
         return data_sha256(self.masks.apply(payload_data(exchange, self.root)))
 
     def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
-        """Whether an exchange begins as another one: a later request may hold the reply to the first."""
+        """Whether two exchanges have the same first request; later ones may hold the reply to it."""
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 

@@ -1,4 +1,4 @@
-"""Azure OpenAI's chat completions by deployment: OpenAI's, but for the path, the filter's results and the errors.
+"""Azure OpenAI's chat completions by deployment: OpenAI's, except the path, the filter's results and the errors.
 
 Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference. `table` lists the API. Azure's v1 path is served
 as OpenAI's.

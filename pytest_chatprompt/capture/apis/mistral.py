@@ -1,4 +1,4 @@
-"""Mistral's chat completions and embeddings: OpenAI's, but for the ids, the streams and the errors.
+"""Mistral's chat completions and embeddings: OpenAI's, except the ids, the streams and the errors.
 
 Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`). `table` lists both.
 """

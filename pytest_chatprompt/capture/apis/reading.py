@@ -76,7 +76,7 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 
 
 def result_parts(parts: Iterable[Part]) -> tuple[str | Media | Thought, ...]:
-    """The parts of a tool result, which holds neither calls nor results: one that does is JSON text."""
+    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
     return tuple(
         part
         if isinstance(part, str | Media | Thought)

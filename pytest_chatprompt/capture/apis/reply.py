@@ -16,7 +16,7 @@ from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
-# As the APIs call them.
+# The names that APIs use for the same.
 _OTHER_NAMES: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "input": "arguments"}
 _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
@@ -24,7 +24,7 @@ _LAST_ERROR: Final = 599
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model replies, whichever API asks.
+    """What the model replies, in the terms that all APIs share.
 
     Args:
         text: the text.

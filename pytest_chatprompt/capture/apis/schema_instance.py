@@ -23,7 +23,7 @@ from pytest_chatprompt.capture.apis.schema_strings import find_match, least_stri
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 _MOST_UNIQUE_TRIES: Final = 64
 _MOST_ITEMS: Final = 5_000
-# So that no schema takes seconds.
+# A limit, so that no schema takes seconds.
 _MOST_VALUES: Final = 10_000
 
 

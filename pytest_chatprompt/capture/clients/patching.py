@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-# The packages of the users' own mocks that replace the very methods that we do. Theirs win.
+# Packages of mocks that replace the same methods as we do. The user's mocks win.
 _MOCKS: Final = ("respx", "vcr", "unittest")
 
 

@@ -79,7 +79,7 @@ class OpenRecording:
         describe_missing: gives the error text for a request that nothing is recorded for.
 
     Attributes:
-        responses: the recorded answers of what sends no HTTP requests of its own, by the hash of what was sent.
+        responses: the recorded answers of agents and plain functions, by the hash of what was sent.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ class CaptureServer:
         self._handle = handle
         self._is_live = is_live
         self._max_body_bytes = max_body_bytes
-        # Whoever knows it may spend the user's money in a live run, so it is told to the child process alone.
+        # In a live run this key spends the user's money, so only the child process gets it.
         self._placeholder = f"placeholder-{secrets.token_hex(16)}"
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.

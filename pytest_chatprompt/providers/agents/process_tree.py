@@ -42,7 +42,7 @@ def marked(variable: str) -> set[psutil.Process]:
 
 
 def in_group(processes: Iterable[psutil.Process], group: int) -> set[psutil.Process]:
-    """Those of some processes that are in a process group.
+    """Select the processes that are in a process group.
 
     Args:
         processes: where to look.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CONTROL: Final = 0
 _PARENT_CHECK_SECONDS: Final = 1.0
-# Of Linux, see prctl(2).
+# Linux's number of this option, see prctl(2).
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
 

@@ -115,7 +115,7 @@ def send_with_retries(
             return send_once()
         except ProviderError as error:
             if cancellation.cancelled.is_set():
-                # It was this run that broke off the reply, and not the API.
+                # This run broke off the reply, not the API.
                 raise RequestCancelledError from error
             raise
 
