@@ -39,14 +39,14 @@ class CodeOrigin(Origin):
     __slots__ = ()
 
     def position_of(self, *_: str | int) -> Position:
-        """No position."""
+        """Return no position, since no file holds the case."""
         return _NO_POSITION
 
     def position_of_provider(self, _: str) -> None:
-        """No position."""
+        """Return no position, since no file holds the case."""
 
     def position_of_option(self, *_: object) -> Position:
-        """No position."""
+        """Return no position, since no file holds the case."""
         return _NO_POSITION
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:

@@ -57,7 +57,7 @@ class StopSignal:
         self._file.touch()
 
     def pytest_unconfigure(self) -> None:
-        """Remove the file."""
+        """Remove the stop file."""
         self._file.unlink(missing_ok=True)
 
 
@@ -88,7 +88,7 @@ class StopWatcher:
         return cls(None if worker is None else stop_file(worker["testrunuid"]), stop)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop looking for the file."""
         self._closed.set()
 
     def _watch(self) -> None:

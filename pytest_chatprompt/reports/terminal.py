@@ -175,7 +175,7 @@ class _Changes:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the list."""
+        """Write the distinct changes."""
         if getattr(terminalreporter, "no_summary", False):
             return
         terminalreporter.write_sep("=", self.review.title())
@@ -197,7 +197,7 @@ class _Cost:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the line."""
+        """Write the line about the cost."""
         if not getattr(terminalreporter, "no_summary", False):
             terminalreporter.write_line(f"This change: {self.line}")
 

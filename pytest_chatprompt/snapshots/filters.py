@@ -29,7 +29,7 @@ class Filters:
     include: PropertyFilter | None = None
 
     def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Filter data.
+        """Replace values of data, and leave out keys, as the filters say.
 
         Args:
             data: mappings, sequences and scalars; a value of another type that the matcher gives becomes its `repr`.

@@ -79,7 +79,7 @@ class Revision:
         return None if content is None else snapshot_text(content)
 
     def close(self) -> None:
-        """End git."""
+        """End the git process."""
         pipe: Any
         for pipe in (self._process.stdin, self._process.stdout):
             pipe.close()

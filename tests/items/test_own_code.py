@@ -188,7 +188,10 @@ def test_where_a_fixture_takes_the_last_reply(farewell, eval_api):
     result = own()
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(
-        ["*ERROR at teardown of test_it*", "eval_api.reply queued 2 replies that no request has taken; remove them, or send*"]
+        [
+            "*ERROR at teardown of test_it*",
+            "eval_api.reply queued 2 replies that no request has taken; remove them, or send*",
+        ]
     )
 
 

@@ -79,7 +79,7 @@ class BedrockConverse(ChatAPI):
         return Demand(tools, forced, _schema(model_request.body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
-        """A `ConverseResponse`."""
+        """The body of the reply, a `ConverseResponse`."""
         content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
         content += [
             {"toolUse": {"toolUseId": call.id or f"tooluse_{call.digest}", "name": call.name, "input": call.arguments}}

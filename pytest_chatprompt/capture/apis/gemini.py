@@ -94,7 +94,7 @@ class GeminiGenerateContent(ChatAPI):
         return Demand(tools, forced, _schema(model_request.body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """A `GenerateContentResponse`."""
+        """The body of the reply, a `GenerateContentResponse`."""
         parts: list[dict[str, Any]] = []
         if answer.text is not None:
             parts.append({"text": _unquoted(model_request.body, answer.text)})

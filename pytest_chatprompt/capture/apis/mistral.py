@@ -97,7 +97,7 @@ class MistralEmbeddings(OpenAIEmbeddings):
         return {"id": model_request.digest[:32], **body, "usage": usage}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """Mistral's error."""
+        """The body of an error in Mistral's shape."""
         return _error(model_request, status, message)
 
 

@@ -86,7 +86,7 @@ class OllamaAPI(ChatAPI):
         yield json_bytes({**body, **end}) + b"\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """Ollama's error."""
+        """The body of an error in Ollama's shape."""
         return {"error": message}
 
 

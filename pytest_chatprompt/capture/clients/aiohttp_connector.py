@@ -80,7 +80,7 @@ class _CollectingWriter:
         self.content = b""
 
     async def write(self, chunk: Any) -> None:
-        """Add some bytes."""
+        """Collect some bytes of the body."""
         self.content += chunk
 
 

@@ -53,7 +53,7 @@ class PendingReply:
         self.is_repeated = False
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
-        """Take the reply.
+        """Put the reply into its place in the recording.
 
         Args:
             status: the status code.

@@ -39,7 +39,7 @@ def _declaration(tool: FunctionTool) -> dict[str, Any]:
 
 
 def gemini_tool_config(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """The body's `toolConfig`.
+    """Make the body's `toolConfig`.
 
     Raises:
         PayloadError: it chooses something other than functions, or allows some without demanding one.
