@@ -641,6 +641,7 @@ def test_the_tables_of_providers_are_the_registry() -> None:
     in_full = {quoted(row[0])[0]: quoted(row[1])[0] for row in table("docs/providers.md", after="# Providers")}
     assert in_full == {name: provider.__name__ for name, provider in PROVIDERS.items()}
     assert {quoted(row[0])[0] for row in table("README.md", after="## Providers")} == set(PROVIDERS)
+    assert {provider.__name__ for provider in PROVIDERS.values()} <= set(pytest_chatprompt.__all__)
 
 
 def test_the_tables_of_providers_say_what_the_classes_say() -> None:
