@@ -198,7 +198,7 @@ class _EvalFileLoader:
             merged["guideline_patterns"] = self.default_patterns
         if case.checks or file_keys.checks:
             merged["checks"] = merge_checks(file_keys.checks, case.checks, origin.case_index)
-        # `model_copy` would do the same, but a copy costs half as much as validation, and nobody else has the case yet.
+        # `model_copy` would do the same, but a copy costs half as much as validation, and the case is still ours alone.
         vars(case).update(merged)
         case.model_fields_set.update(merged)
         case._origin = origin

@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.media_types import sniff_media_type
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
-# Opening a pipe waits until somebody writes to it. Windows has no such flag.
+# Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 
 

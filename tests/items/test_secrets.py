@@ -241,7 +241,7 @@ def test_a_recording_holds_no_secret(live_project: MakeLiveProject, server: Serv
     run("--chatprompt-replay").assert_outcomes(passed=1)
 
 
-# --- what is no secret
+# --- what is not a secret
 
 
 def test_a_variable_with_an_ordinary_value_changes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,7 @@ class _ReplyTransport(asyncio.Transport):
         self._reading.set()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """There is no socket behind this transport."""
+        """Return no information: this transport has no socket."""
         del name
         return default
 
