@@ -74,7 +74,7 @@ def path_pattern(suffixes: Iterable[str]) -> str:
 
 
 def word_pattern(word: str) -> str:
-    """A pattern of one word, in upper or lower case.
+    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters.
 
     Args:
         word: small letters.
