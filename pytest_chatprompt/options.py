@@ -39,6 +39,7 @@ class Options:
         default_provider: the provider of cases that name none.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
+        repeat: how often each case is sent in a live run; `None` for what its file says.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
@@ -55,6 +56,7 @@ class Options:
     default_provider: str
     live: bool
     concurrency: int
+    repeat: int | None
     record: bool
     replay: bool
     against: str | None
@@ -92,6 +94,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_concurrency",
         metavar="N",
         help=f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
+    )
+    group.addoption(
+        "--chatprompt-repeat",
+        dest="chatprompt_repeat",
+        metavar="N",
+        help="how often each case is sent in a live run, whatever its file says",
     )
     group.addoption(
         "--chatprompt-record",
@@ -198,6 +206,7 @@ def resolve_options(config: pytest.Config) -> Options:
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
         live=live,
         concurrency=_concurrency(config),
+        repeat=_repeat(config),
         record=record,
         replay=replay,
         against=against,
@@ -260,6 +269,15 @@ def _concurrency(config: pytest.Config) -> int:
     option = config.getoption("chatprompt_concurrency")
     name = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
     value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
+    return _whole_number(name, value)
+
+
+def _repeat(config: pytest.Config) -> int | None:
+    value = config.getoption("chatprompt_repeat")
+    return None if value is None else _whole_number("--chatprompt-repeat", value)
+
+
+def _whole_number(name: str, value: str | int) -> int:
     try:
         number = int(value)
     except ValueError:

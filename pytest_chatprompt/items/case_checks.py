@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
@@ -54,6 +54,10 @@ class CaseChecks:
         # A case made in code has no checks, and is refused here if it does.
         case = case_in_test(case, find_running_test())
         return cls(item, case, parse_checks(case, run_reader(item.config)))
+
+    def for_answer(self) -> CaseChecks:
+        """The same checks for one answer of a repeated case, none of them graded."""
+        return replace(self, graded=[])
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""
@@ -103,10 +107,15 @@ class CaseChecks:
 
     def _raise_failures(self) -> None:
         __tracebackhide__ = True
+        failure = self.failure()
+        if failure is not None:
+            raise failure
+
+    def failure(self) -> CheckFailedError | CheckError | None:
+        """The error for the checks that do not pass; `None` if all do."""
         text = self._text()
-        if text:
-            is_broken = any(graded.verdict is None for graded in self.graded)
-            raise (CheckError if is_broken else CheckFailedError)(text)
+        is_broken = any(graded.verdict is None for graded in self.graded)
+        return (CheckError if is_broken else CheckFailedError)(text) if text else None
 
     def _text(self) -> str:
         """All that does not pass; `""` for nothing."""

@@ -23,7 +23,13 @@ from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.case_result import (
+    CaseResult,
+    ErrorResult,
+    RepeatsResult,
+    ResponseResult,
+    SnapshotResult,
+)
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
@@ -45,6 +51,7 @@ class _Notes:
     data: Any = None
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    repeats: RepeatsResult | None = None
 
 
 _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
@@ -73,6 +80,11 @@ def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed:
     """Note the answer that a case got."""
     notes = _notes(item)
     notes.response, notes.is_replayed = response, is_replayed
+
+
+def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
+    """Note the answers of a case that is sent several times."""
+    _notes(item).repeats = repeats
 
 
 def _notes(item: pytest.Item) -> _Notes:
@@ -123,7 +135,8 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if response is None else _response_result(response, notes.is_replayed),
+        response=None if response is None else response_result(response, notes.is_replayed),
+        repeats=notes.repeats,
     )
 
 
@@ -211,7 +224,8 @@ def _data(text: str | None) -> Any:
         return text
 
 
-def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+def response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+    """The record of an answer."""
     return ResponseResult(
         text=response.text,
         tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),

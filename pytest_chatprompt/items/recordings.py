@@ -6,6 +6,7 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_runner
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recording_files import save_recording
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
 
@@ -116,3 +118,33 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
         return place.save(live.recording, redactor, keeps_others=False)
     place.save_response(live.compared, live.response, redactor)
     return True
+
+
+def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
+    """Write the answers of a repeated case beside its snapshot, if this run records and any was sent.
+
+    Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
+
+    Args:
+        place: of the case's recording.
+        answers: by their numbers.
+        redactor: removes secrets.
+
+    Returns:
+        How many answers were recorded.
+    """
+    loaded = place.load() if place.mode.replays else ()
+    kept = [exchange for exchange in loaded if exchange.repeat not in answers]
+    count = 0
+    for number, live in answers.items():
+        if live.recording is None or not place.mode.records:
+            # Replayed as a whole.
+            kept += [exchange for exchange in loaded if exchange.repeat == number]
+            continue
+        exchanges = live.recording.exchanges()
+        count += len(exchanges) > len(live.recording.replayed) or not exchanges
+        exchanges = exchanges or (place.response_entry(live.compared, live.response),)
+        kept += [exchange.model_copy(update={"repeat": number}) for exchange in (*exchanges, *live.recording.unused())]
+    if count:
+        save_recording(place.path, sorted(kept, key=lambda exchange: exchange.repeat), redactor)
+    return count

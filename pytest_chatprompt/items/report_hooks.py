@@ -21,18 +21,8 @@ import pytest
 
 import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import (
-    APIConnectionError,
-    APIStatusError,
-    BadRequestError,
-    CaptureError,
-    CheckError,
-    ContentFilterError,
-    EvalFileError,
-    MissingSettingError,
-    ReplayError,
-)
-from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
+from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage, text_failure
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
@@ -83,7 +73,7 @@ class ReportHooks:
         report = yield from self._report(item, call)
         _add_checks(item, report)
         _place_at_test(item, report)
-        if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
+        if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
         self._add_result(item, report)
@@ -186,13 +176,6 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
         representation.addsection(name, text)
     else:
         report.sections.append((name, text))
-
-
-def _is_outage(error: BaseException) -> bool:
-    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
-    of_the_case = (BadRequestError, ContentFilterError)
-    outages = (APIStatusError, APIConnectionError, MissingSettingError, ReplayError, CheckError, EvalFileError)
-    return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 
 def _user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
