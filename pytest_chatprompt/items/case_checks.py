@@ -101,7 +101,9 @@ class CaseChecks:
             self._raise_failures()
             raise
         except BaseException:
-            self.item.stash[failed_checks_key] = self._text()
+            # What a repeated case has left there comes first.
+            texts = (self.item.stash[failed_checks_key], self._text())
+            self.item.stash[failed_checks_key] = "\n\n".join(filter(None, texts))
             raise
         self._raise_failures()
 

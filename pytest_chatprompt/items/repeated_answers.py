@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -115,15 +116,24 @@ class LiveAnswers:
     def _arriving(self, sends: RepeatedSends[LiveResponse], is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
         """The answers of requests in flight together, as they arrive."""
         __tracebackhide__ = True
-        waiting = {future: number for number, future in sends.futures.items()}
-        while waiting:
+        given: set[int] = set()
+        while True:
             if is_certain() and not sends.is_recorded:
                 sends.stop()
-                waiting = {future: number for future, number in waiting.items() if not future.cancelled()}
-                if not waiting:
-                    return
+            waiting = {
+                future: number
+                for number, future in sends.futures.items()
+                if number not in given and not (future.cancelled() and is_certain())
+            }
+            if not waiting:
+                return
             for future in sorted(self.live_run.wait_for_first(waiting), key=waiting.__getitem__):
-                yield RepeatedAnswer.of(waiting.pop(future), lambda future=future: result_of(future))  # type: ignore[misc]
+                number = waiting[future]
+                given.add(number)
+                yield RepeatedAnswer.of(number, partial(result_of, future))
+                if not is_certain():
+                    # The answer is graded now.
+                    sends.send_next()
 
     def _one_by_one(self, numbers: range, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
         """Send in this thread, where Ctrl-C arrives: it has to end an agent's process."""
@@ -134,10 +144,8 @@ class LiveAnswers:
             if number not in recorded and is_certain():
                 return
             place = self.place.of_repeat(number, loaded)
-            yield RepeatedAnswer.of(
-                number,
-                lambda place=place: self.live_run.prefetcher.send(self.provider, self.compared, place, self.api),  # type: ignore[misc]
-            )
+            send = partial(self.live_run.prefetcher.send, self.provider, self.compared, place, self.api)
+            yield RepeatedAnswer.of(number, send)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +174,5 @@ class RecordedAnswers:
         recorded = self.place.of_repeat(1, loaded).recorded_repeats(self.compared)
         for number in [number for number in recorded if number <= self.repeat] or [1]:
             place = self.place.of_repeat(number, loaded)
-            yield RepeatedAnswer.of(
-                number,
-                lambda place=place: replay_answer(place, self.provider, self.compared, self.api),  # type: ignore[misc]
-            )
+            replay = partial(replay_answer, place, self.provider, self.compared, self.api)
+            yield RepeatedAnswer.of(number, replay)

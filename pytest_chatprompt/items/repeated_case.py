@@ -24,6 +24,7 @@ from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, failed_chec
 from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats
 from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
 from pytest_chatprompt.items.repeats import first_response_key
+from pytest_chatprompt.items.report_hooks import user_frames
 from pytest_chatprompt.results.case_result import AttemptResult
 from pytest_chatprompt.results.repeats import describe_repeats, repeats_result
 from pytest_chatprompt.wording import shown_path
@@ -159,6 +160,8 @@ class RepeatedCase:
             failure = checks.failure()
         try:
             self.item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
+        except ENDED_EARLY:
+            raise
         except (pytest.fail.Exception, Exception) as error:
             return error if failure is None else failure.__class__(f"{failure}\n\n{self._describe(error, None)}")
         return failure
@@ -167,8 +170,8 @@ class RepeatedCase:
         """Why an answer does not pass, and the answer if that does not show it."""
         if isinstance(error, CheckFailedError | CheckError | ProviderError):
             return str(error)
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{shown_path(Path(frames[-1].filename), self.item.config.rootpath)}:{frames[-1].lineno}"
+        frame = traceback.extract_tb(user_frames(error.__traceback__) or error.__traceback__)[-1]
+        place = f"{shown_path(Path(frame.filename), self.item.config.rootpath)}:{frame.lineno}"
         text = f"{place}: {type(error).__name__}: {error}"
         if response is None:
             return text
@@ -227,9 +230,10 @@ class RepeatedCase:
             return (CheckFailedError if outcome == "failed" else CheckError)(self._text())
         # Only a replayed run comes to an end before the outcome is certain.
         had = {attempt.number for attempt in self.attempts}
-        missing = ", ".join(str(number) for number in range(1, self.repeat + 1) if number not in had)
+        *others, last = (str(number) for number in range(1, self.repeat + 1) if number not in had)
+        missing = f"{', '.join(others)} and {last}" if others else last
         head = f"{len(had)} of {self.repeat} answers are recorded, and with them the outcome is not certain"
-        return ReplayError(f"{head}: nothing is recorded for answer {missing}\n\n{self.place.advice}\n\n{self._text()}")
+        return ReplayError(f"{head}: nothing is recorded for {missing}\n\n{self.place.advice}\n\n{self._text()}")
 
     def _text(self) -> str:
         return describe_repeats(repeats_result(self.required, self.attempts))

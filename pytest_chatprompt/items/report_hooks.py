@@ -93,7 +93,7 @@ class ReportHooks:
         if call.excinfo is None or not report.failed or self.config.getoption("fulltrace", False):
             return
         error = call.excinfo.value
-        if isinstance(error, OWN_ERRORS) and _user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
+        if isinstance(error, OWN_ERRORS) and user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
             report.longrepr = item.repr_failure(text_failure(str(error)))
             # The section was added for tracebacks, which show the error in another way.
             report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
@@ -107,7 +107,7 @@ class ReportHooks:
         if not isinstance(error, OWN_ERRORS):
             # Fixtures that are asked for late put their own machinery between the item and the user's code.
             call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(_user_frames(error.__traceback__) or error.__traceback__)
+                error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)
             )
             return (yield)
         # The error itself stays in `call`, for `xfail(raises=...)` and `--pdb`.
@@ -178,7 +178,7 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
         report.sections.append((name, text))
 
 
-def _user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
+def user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
     """A traceback without the frames of pytest, pluggy and this package; `None` if there are no others.
 
     Args:

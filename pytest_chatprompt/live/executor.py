@@ -44,6 +44,7 @@ class RequestExecutor:
         concurrency: how many jobs may run at once, at least 1.
 
     Attributes:
+        concurrency: see above.
         in_flight: how many jobs are running.
         finished: how many jobs have ended.
     """
@@ -51,7 +52,7 @@ class RequestExecutor:
     def __init__(self, concurrency: int) -> None:
         self.in_flight = 0
         self.finished = 0
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._queue: list[tuple[int, int, Callable[[], Any], RequestFuture[Any]]] = []
         self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
@@ -76,7 +77,7 @@ class RequestExecutor:
                 _cancel_future(future)
                 return future
             heapq.heappush(self._queue, (order, next(self._tickets), job, future))
-            if len(self._threads) < self._concurrency and len(self._threads) < self.in_flight + len(self._queue):
+            if len(self._threads) < self.concurrency and len(self._threads) < self.in_flight + len(self._queue):
                 thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()

@@ -1,4 +1,4 @@
-"""`RepeatedSends`: the requests of one repeated case, in flight together.
+"""`RepeatedSends`: the requests of one repeated case, several of them in flight together.
 
 The numbers of the answers come in, and what sends for each of them; a future of each answer comes out. `prefetch` makes
 one for a case that is sent ahead, `items` for one that runs, and ends them.
@@ -6,8 +6,10 @@ one for a case that is sent ahead, `items` for one that runs, and ends them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from pytest_chatprompt.capture.exchange import Exchange
@@ -17,7 +19,9 @@ T = TypeVar("T")
 
 
 class RepeatedSends(Generic[T]):
-    """The requests of a repeated case.
+    """The requests of a repeated case: as many at once as the executor runs, each further one when it is asked for.
+
+    So no answer that is already there has to be graded in vain: nothing is sent that its verdict makes needless.
 
     Args:
         executor: runs them.
@@ -30,7 +34,7 @@ class RepeatedSends(Generic[T]):
     Attributes:
         compared: see above.
         is_recorded: see above.
-        futures: the future of each answer by its number.
+        futures: the future of each answer that was asked for, by its number.
     """
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
@@ -45,13 +49,24 @@ class RepeatedSends(Generic[T]):
     ) -> None:
         self.compared = compared
         self.is_recorded = is_recorded
-        self.futures: dict[int, RequestFuture[T]] = {
-            number: executor.submit(order, lambda number=number: send(number))  # type: ignore[misc]
-            for number in numbers
-        }
+        self.futures: dict[int, RequestFuture[T]] = {}
+        self._executor = executor
+        self._order = order
+        self._send = send
+        self._left = deque(numbers)
+        for _ in range(len(self._left) if is_recorded else executor.concurrency):
+            self.send_next()
+
+    def send_next(self) -> bool:
+        """Send for one answer more; gives whether there is one that nobody has sent for."""
+        if not self._left:
+            return False
+        number = self._left.popleft()
+        self.futures[number] = self._executor.submit(self._order, partial(self._send, number))
+        return True
 
     def stop(self) -> None:
-        """Send nothing more; requests in flight go on."""
+        """Start none of the requests that wait; those in flight go on."""
         for future in self.futures.values():
             future.cancel()
 
