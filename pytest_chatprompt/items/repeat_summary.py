@@ -9,26 +9,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.grading.pass_rate import wilson_interval
+from pytest_chatprompt.items.repeats import RATE_PROPERTY
 from pytest_chatprompt.results.repeats import describe_rate
 
-# The properties of a case, without the prefix that all of them have.
-RATE_PROPERTY: Final = "passed_answers"
-INTERVAL_PROPERTY: Final = "pass_interval"
 _MOST_CASES: Final = 10
 
 
 def repeat_lines(cases: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The lines about repeated cases; none if there are none.
+    """The lines about repeated cases.
 
     Args:
-        cases: the properties of the repeated cases, by node id.
+        cases: the properties of the repeated cases, by node id; at least one.
     """
     rates: list[tuple[int, int, str]] = []
     for node_id, usage in cases.items():
         passed, answers = map(int, usage[RATE_PROPERTY].split("/"))
         rates.append((passed, answers, node_id))
-    if not rates:
-        return
     passed, answers = sum(rate[0] for rate in rates), sum(rate[1] for rate in rates)
     nouns = "1 case was" if len(rates) == 1 else f"{len(rates)} cases were"
     mixed = sorted((rate for rate in rates if rate[0] < rate[1]), key=lambda rate: rate[0] / rate[1])

@@ -16,6 +16,9 @@ from pytest_chatprompt.options import options_key
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
 
+# The properties of a repeated case in its report, without the prefix that all of them have.
+RATE_PROPERTY: Final = "passed_answers"
+INTERVAL_PROPERTY: Final = "pass_interval"
 # What the fixture `eval_response` gives for a repeated case.
 first_response_key: Final[pytest.StashKey[ProviderResponse]] = pytest.StashKey()
 

@@ -19,7 +19,7 @@ import pytest
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.items.repeat_summary import RATE_PROPERTY, repeat_lines
+from pytest_chatprompt.items.repeats import RATE_PROPERTY
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _PREFIX: Final = "chatprompt_"
@@ -182,7 +182,11 @@ class UsageSummary:
             # One case alone does not make a run slow.
             if len(node_ids) > 1:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
-        yield from repeat_lines(self._repeated)
+        if self._repeated:
+            # Most runs have none.
+            from pytest_chatprompt.items.repeat_summary import repeat_lines  # noqa: PLC0415
+
+            yield from repeat_lines(self._repeated)
         yield from self._notes_of_recordings()
         count = config.stash.get(_early_answers_key, 0)
         if count:

@@ -125,7 +125,7 @@ GATEWAY = """
 import httpx
 
 @pytest.fixture(scope="{scope}")
-def openai_provider():
+def openai_provider({fixture}):
     def gateway(request):
         body = {{"model": "m", "messages": [{{"role": "user", "content": request.question}}]}}
         reply = httpx.post("{url}/chat/completions", json=body, timeout=60)
@@ -134,11 +134,13 @@ def openai_provider():
 """
 
 
-@pytest.mark.parametrize(("scope", "in_flight"), [("session", 4), ("function", 1)])
+@pytest.mark.parametrize(
+    ("scope", "fixture", "in_flight"), [("session", "", 4), ("function", "", 4), ("function", "tmp_path", 1)]
+)
 def test_a_provider_of_your_own_sends_in_threads_if_it_may_be_sent_ahead(
-    repeated: MakeRun, server: Server, scope: str, in_flight: int
+    repeated: MakeRun, server: Server, scope: str, fixture: str, in_flight: int
 ) -> None:
-    run = repeated(many(3, 4), GATEWAY.format(scope=scope, url=server.url))
+    run = repeated(many(3, 4), GATEWAY.format(scope=scope, fixture=fixture, url=server.url))
     if in_flight > 1:
         server.gather(in_flight)
     run(LIVE, RECORD).assert_outcomes(passed=3)
@@ -152,7 +154,7 @@ def test_a_provider_of_your_own_sends_in_threads_if_it_may_be_sent_ahead(
 
 
 def test_a_provider_in_this_thread_stops_as_soon_as_the_outcome_is_certain(repeated: MakeRun, server: Server) -> None:
-    run = repeated(many(1, 5), GATEWAY.format(scope="function", url=server.url))
+    run = repeated(many(1, 5), GATEWAY.format(scope="function", fixture="tmp_path", url=server.url))
     server.script = scripted(GOOD, BAD)
     run(LIVE, RECORD).assert_outcomes(failed=1)
     assert len(server.requests) == 2
