@@ -347,8 +347,8 @@ def own_code(run: Run) -> str:
 
 
 def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> None:
-    eval_file, of_request = blocks("docs/grading.md", "yaml")
-    (failure,) = blocks("docs/grading.md", "")
+    eval_file, of_request, _ = blocks("docs/grading.md", "yaml")
+    failure, _ = blocks("docs/grading.md", "")
     conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
     run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
     run.update().assert_outcomes(passed=1)
@@ -360,6 +360,19 @@ def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> Non
     result = run("--snapshot-update")
     result.assert_outcomes(failed=1)
     assert "the request does not fit the schema at $: 'temperature' is a required property" in result.stdout.str()
+
+
+def test_the_failure_of_a_repeated_case_is_what_happens(run: Run, server: Server) -> None:
+    _, _, eval_file = blocks("docs/grading.md", "yaml")
+    _, failure = blocks("docs/grading.md", "")
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
+    run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
+    run.update().assert_outcomes(passed=1)
+    texts = ["14 days.", "As soon as we have your parcel.", "14 Days", "In 14 days.", "As soon as we have your parcel."]
+    server.script = lambda number, _: Reply({**CHAT_REPLY, "choices": [{"message": {"content": texts[number]}}]})
+    result = run("--chatprompt-live", "--chatprompt-concurrency=1")
+    result.assert_outcomes(failed=1)
+    assert failure in result.stdout.str()
 
 
 def test_the_types_of_checks_are_the_table_of_types() -> None:
@@ -592,7 +605,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/grading.md", "yaml"): 2,
+        ("docs/grading.md", "yaml"): 3,
         ("docs/grading.md", "toml"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
