@@ -43,7 +43,7 @@ class RequiredPasses:
         Args:
             passed: how many answers passed.
             failed: how many failed.
-            errors: how many could not be had, or not be graded.
+            errors: how many could not be obtained or graded.
 
         Returns:
             The outcome; `None` as long as it is not certain.

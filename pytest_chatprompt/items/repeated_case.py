@@ -87,7 +87,7 @@ class RepeatedCase:
 
         Raises:
             CheckFailedError: fewer answers pass than have to.
-            CheckError: it cannot be said whether enough answers pass, since some could not be had or graded.
+            CheckError: it cannot be said whether enough answers pass, since some could not be obtained or graded.
             ReplayError: too few answers are recorded.
         """
         __tracebackhide__ = True

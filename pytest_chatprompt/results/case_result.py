@@ -75,7 +75,7 @@ class AttemptResult(_Record):
 
     Args:
         number: from 1; its recording has the same.
-        outcome: whether the answer passes; `error` where it could not be had, or not be graded.
+        outcome: whether the answer passes; `error` where it could not be obtained or graded.
         response: the answer; `None` if there is none.
         problem: why it does not pass, in several lines; `""` if it does.
     """

@@ -56,7 +56,7 @@ def describe_repeats(result: RepeatsResult) -> str:
     errors = len(result.attempts) - result.answers
     rate = describe_rate(result.passed, result.answers, result.interval)
     counts = [f"{result.passed}/{result.answers} answers passed: {rate}"] if result.answers else []
-    counts += [f"{errors} could not be had or graded"] if errors else []
+    counts += [f"{errors} could not be obtained or graded"] if errors else []
     not_sent = result.planned - len(result.attempts)
     counts += [f"{not_sent} not sent"] if not_sent else []
     counts.append(f"{result.needed} of {result.planned} must pass")

@@ -157,19 +157,19 @@ ONE_BY_ONE = "--chatprompt-concurrency=1"
         pytest.param(
             [DOWN, BAD, BAD],
             "failed",
-            "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 could not be had or graded; 2 not sent; 4 of 5 must pass",
+            "0/2 answers passed: 0 % (95 % interval 0 % to 66 %); 1 could not be obtained or graded; 2 not sent; 4 of 5 must pass",
             id="too many fail whatever the error was",
         ),
         pytest.param(
             [DOWN, BAD, GOOD, GOOD, GOOD],
             "errors",
-            "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 could not be had or graded; 4 of 5 must pass",
+            "3/4 answers passed: 75 % (95 % interval 30 % to 95 %); 1 could not be obtained or graded; 4 of 5 must pass",
             id="one more answer could have passed or failed",
         ),
         pytest.param(
             [DOWN] * 4,
             "errors",
-            "4 could not be had or graded; 1 not sent; 4 of 5 must pass",
+            "4 could not be obtained or graded; 1 not sent; 4 of 5 must pass",
             id="no answer at all",
         ),
         pytest.param([GOOD] * 4, "passed", None, id="it passes as soon as enough pass"),
