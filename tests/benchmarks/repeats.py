@@ -12,6 +12,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,7 @@ class Contest:
     Args:
         requests: how many requests the server answered.
         seconds: of the whole process.
+        cpu_seconds: that it computed.
         least_seconds: the least that so many requests can take.
         outcomes: how many answers passed, failed or were errors, by the report.
         given: the same, by the server.
@@ -56,6 +58,7 @@ class Contest:
 
     requests: int
     seconds: float
+    cpu_seconds: float
     least_seconds: float
     outcomes: Counter[str]
     given: Counter[str]
@@ -83,22 +86,28 @@ def run_contest(cases: int, repeat: int, concurrency: int, latency_seconds: floa
         path.write_text(head + path.read_text(encoding="utf-8"), encoding="utf-8")
         (folder / "conftest.py").write_text(_CONFTEST.format(url=url), encoding="utf-8")
         _pytest(folder, "--snapshot-update")
-        started = time.perf_counter()
+        started, cpu_before = time.perf_counter(), _cpu_seconds()
         _pytest(folder, "--chatprompt-live", f"--chatprompt-concurrency={concurrency}", "--chatprompt-report=r.json")
-        seconds = time.perf_counter() - started
+        seconds, cpu_seconds = time.perf_counter() - started, _cpu_seconds() - cpu_before
         connection.send("end")
         given: Counter[str] = connection.recv()
         results = json.loads((folder / "r.json").read_text(encoding="utf-8"))["results"]
     attempts = [attempt for result in results for attempt in result["repeats"]["attempts"]]
     outcomes = Counter(attempt["outcome"] for attempt in attempts)
     requests = given.total()
-    return Contest(requests, seconds, requests * latency_seconds / concurrency, outcomes, given)
+    return Contest(requests, seconds, cpu_seconds, requests * latency_seconds / concurrency, outcomes, given)
 
 
 def _pytest(folder: Path, *arguments: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
+
+
+def _cpu_seconds() -> float:
+    """What the processes that have ended computed."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 @contextmanager
@@ -149,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options: Any = parser.parse_args(arguments)
     contest = run_contest(options.cases, options.repeat, options.concurrency, options.seconds)
     print(f"{contest.requests} requests in {contest.seconds:.1f} s; the least is {contest.least_seconds:.1f} s")
-    print(f"ratio {contest.ratio:.2f}, budget {_BUDGET}")
+    print(f"ratio {contest.ratio:.2f}, budget {_BUDGET}; {contest.cpu_seconds:.1f} s of computing")
     print(f"verdicts: {dict(contest.outcomes)}; replies: {dict(contest.given)}")
     if contest.outcomes != contest.given:
         raise SystemExit("not every reply has its verdict")
