@@ -13,13 +13,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 
 T = TypeVar("T")
 
@@ -83,6 +83,32 @@ class RequestExecutor:
             self._changed.notify()
         return future
 
+    def overlap(self, order: int, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """Run jobs in this thread, and in those that are free meanwhile; wait for all of them.
+
+        A job may call it: it does not wait for jobs that have not started, but runs them itself.
+
+        Args:
+            order: as for `submit`.
+            jobs: what to run, in the context in which the calling thread sends.
+
+        Returns:
+            Their results, in the order of the jobs.
+
+        Raises:
+            BaseException: what the first job that failed has raised; the others have ended or been abandoned.
+        """
+        context = current_context()
+        shared = [_SharedJob(job, context) for job in jobs]
+        helpers = [self.submit(order, job.run_once) for job in shared[1:]]
+        try:
+            for job in shared:
+                job.run_once()
+            return [job.result() for job in shared]
+        finally:
+            for helper in helpers:
+                helper.abandon()
+
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Wait for the jobs that are running, and start no other until the block ends."""
@@ -135,6 +161,37 @@ class RequestExecutor:
             future.set_exception(error)
         else:
             future.set_result(result)
+
+
+class _SharedJob(Generic[T]):
+    """A job that the first thread runs which comes to it."""
+
+    def __init__(self, job: Callable[[], T], context: SendContext) -> None:
+        self._job = job
+        self._context = context
+        self._future: Future[T] = Future()
+        self._lock = threading.Lock()
+        self._is_taken = False
+
+    def run_once(self) -> None:
+        """Run the job if no thread has begun it; what it raises is in its result."""
+        with self._lock:
+            if self._is_taken:
+                return
+            self._is_taken = True
+        # A thread of the executor may end its own request; the thread that waits may end all of them.
+        context = current_context() if self._context.cancellation is None else self._context
+        try:
+            with use_context(context):
+                result = self._job()
+        except BaseException as error:
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(result)
+
+    def result(self) -> T:
+        """The result, once the thread that has begun the job ends it."""
+        return self._future.result()
 
 
 def _cancel_future(future: Future[Any]) -> None:

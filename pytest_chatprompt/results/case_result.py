@@ -99,6 +99,7 @@ class CaseResult(_Record):
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
         response: the answer; `None` offline.
+        judge: what the judge replied about the answer, each of its votes, in the order of the checks.
         error: why it failed; `None` if it did not.
     """
 
@@ -113,6 +114,7 @@ class CaseResult(_Record):
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
+    judge: tuple[ResponseResult, ...] = ()
     error: ErrorResult | None = None
 
     @property
