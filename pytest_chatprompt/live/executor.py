@@ -58,6 +58,8 @@ class RequestExecutor:
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._pauses = 0
+        # How many of the jobs that are running wait for others.
+        self._waiting = 0
         self._is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
@@ -76,12 +78,17 @@ class RequestExecutor:
                 _cancel_future(future)
                 return future
             heapq.heappush(self._queue, (order, next(self._tickets), job, future))
-            if len(self._threads) < self._concurrency and len(self._threads) < self.in_flight + len(self._queue):
-                thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+            self._start_thread()
             self._changed.notify()
         return future
+
+    def _start_thread(self) -> None:
+        """Start one more thread if a job has none, and may run."""
+        most = min(self._concurrency + self._waiting, self.in_flight + len(self._queue))
+        if len(self._threads) < most:
+            thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def overlap(self, order: int, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """Run jobs in this thread, and in those that are free meanwhile; wait for all of them.
@@ -104,10 +111,25 @@ class RequestExecutor:
         try:
             for job in shared:
                 job.run_once()
-            return [job.result() for job in shared]
+            with self._room_for_another():
+                return [job.result() for job in shared]
         finally:
             for helper in helpers:
                 helper.abandon()
+
+    @contextmanager
+    def _room_for_another(self) -> Iterator[None]:
+        """Let another job run while this thread waits and sends nothing."""
+        with self._changed:
+            is_own = threading.current_thread() in self._threads
+            self._waiting += is_own
+            self._start_thread()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= is_own
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -133,10 +155,13 @@ class RequestExecutor:
                 future.abandon()
             self._changed.notify_all()
 
+    def _may_run_another(self) -> bool:
+        return bool(self._queue) and not self._pauses and self.in_flight - self._waiting < self._concurrency
+
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._is_cancelled or (self._queue and not self._pauses))
+                self._changed.wait_for(lambda: self._is_cancelled or self._may_run_another())
                 if self._is_cancelled:
                     return
                 _, _, job, future = heapq.heappop(self._queue)

@@ -191,6 +191,36 @@ def test_a_job_that_overlaps_others_does_not_wait_for_a_thread() -> None:
     assert executor.overlap(0, [lambda: 1, lambda: 2]) == [1, 2]
 
 
+def test_another_job_runs_while_one_waits_for_those_that_it_overlaps() -> None:
+    executor = RequestExecutor(2)
+    begun, third = threading.Event(), threading.Event()
+    running: list[int] = []
+
+    def first() -> bool:
+        # It ends once the second one runs in the other thread.
+        return begun.wait(60)
+
+    def second() -> bool:
+        begun.set()
+        return third.wait(60)
+
+    future = executor.submit(0, lambda: executor.overlap(0, [first, second]))
+    begun.wait(60)
+    other = executor.submit(1, third.set)
+    assert future.result(60) == [True, True]
+    other.result(60)
+    # Nobody waits any more: two at once again.
+    together = threading.Semaphore(0)
+
+    def count() -> None:
+        running.append(executor.in_flight)
+        together.acquire(timeout=0.02)
+
+    wait([executor.submit(number, count) for number in range(8)])
+    assert max(running) <= 2
+    executor.cancel()
+
+
 def test_the_error_of_an_overlapping_job_is_raised() -> None:
     executor = RequestExecutor(1)
 
