@@ -42,13 +42,13 @@ def show_judging(
     checks: list[Check],
     provider_request: ProviderRequest,
     redactor: Redactor,
-) -> Judging | None:
-    """What the judge will be asked about the answers of an item; `None` if no check asks it. Nothing is sent.
+) -> Judging:
+    """What the judge will be asked about the answers of an item. Nothing is sent.
 
     Args:
         request: the item's fixture request.
         case: the fixture `eval_case`.
-        checks: of the case.
+        checks: of the case; at least one asks a judge.
         provider_request: the fixture `eval_request`.
         redactor: learns the key of the judge.
 
@@ -57,8 +57,6 @@ def show_judging(
     """
     __tracebackhide__ = True
     questions = judge_questions(checks, case, provider_request.question, project_prompt(request.config))
-    if not questions:
-        return None
     judge: Provider = request.getfixturevalue(JUDGE_FIXTURE)
     is_live = request.config.stash[options_key].live
     # A stand-in of its own: the replies that a test has queued are for the case.

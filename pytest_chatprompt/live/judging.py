@@ -52,9 +52,9 @@ class Judging:
     questions: tuple[JudgeQuestion, ...]
     previews: tuple[Exchange, ...]
 
-    def asks_the_same(self, other: Judging | None) -> bool:
+    def asks_the_same(self, other: Judging) -> bool:
         """Whether another one asks the same judge the same."""
-        return other is not None and self.judge is other.judge and self.questions == other.questions
+        return self.judge is other.judge and self.questions == other.questions
 
 
 def preview_judging(

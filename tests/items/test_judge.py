@@ -376,6 +376,30 @@ def test_the_default_judge_is_the_default_provider_whatever_is_judged(run: Run) 
         )
 
 
+# Where each API has the shape of the verdict.
+FORMATS = {
+    "openai": "response_format",
+    "openai_responses": "text",
+    "azure": "response_format",
+    "anthropic": "output_config",
+    "gemini": "generationConfig",
+    "bedrock": "outputConfig",
+    "ollama": "response_format",
+    "openrouter": "response_format",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_api_judges_with_structured_output_and_without_a_warning(run: Run, name: str) -> None:
+    ini = f"[pytest]\nfilterwarnings = error\nchatprompt_judge = {name}\n"
+    run.write({"a.eval.yaml": FILE, "pytest.ini": ini})
+    run.update().assert_outcomes(passed=1)
+    (entry,) = run.snapshot(SNAPSHOT)["judge"]
+    assert "The answer:\\n| <the answer>" in json.dumps(entry["request"])
+    # Bedrock has the schema as text.
+    assert '"pass": {"type": "boolean"}' in json.dumps(entry["request"][FORMATS[name]]).replace("\\", "")
+
+
 def test_a_judge_without_a_fixture_is_an_error_that_lists_the_providers(judged_project: Run) -> None:
     judged_project.write({"pytest.ini": "[pytest]\nchatprompt_judge = critik\n"})
     result = judged_project()
@@ -468,7 +492,9 @@ def test_tool_calls_of_an_answer_are_shown_to_the_judge(judged_project: Run, ser
 
 def test_an_empty_answer_is_an_error_and_not_judged(judged_project: Run, server: Server) -> None:
     server.script = judged_by(verdict(True), "")
-    judged_project("--chatprompt-live").assert_outcomes(errors=0, failed=1)
+    judged_project.write({"a.eval.yaml": many(3)})
+    judged_project.update()
+    judged_project("--chatprompt-live").assert_outcomes(failed=3)
     assert asked(server) == []
 
 
@@ -622,6 +648,40 @@ def eval_response(eval_response):
     server.requests.clear()
     judged_project("--chatprompt-live").assert_outcomes(passed=1)
     assert [body["messages"][1]["content"].rpartition("\n")[2] for body in asked(server)] == ["| made up"]
+
+
+EARLY = """
+from pytest_chatprompt import EvalCheck
+
+@pytest.fixture
+def eval_case(eval_case):
+    checks = (*eval_case.checks, EvalCheck("llm_rubric", {{"value": "{value}"}}))
+    return eval_case.model_copy(update={{"checks": checks}})
+"""
+
+
+@pytest.mark.parametrize("checks", ["", "checks: [{type: llm_rubric, value: Greets.}]\n"])
+def test_checks_that_a_fixture_adds_are_judged_too(judged_project: Run, server: Server, checks: str) -> None:
+    cases = many(3).partition("evalcases:")[2]
+    judged_project.write({"conftest.py": JUDGE_CONFTEST.format(url=server.url) + EARLY.format(value="Greets.")})
+    judged_project.write({"a.eval.yaml": f"provider: openai\n{checks}evalcases:{cases}"})
+    judged_project.update()
+    server.script = by_rubric
+    judged_project("--chatprompt-live").assert_outcomes(passed=3)
+    assert len(asked(server)) == 3 * (2 if checks else 1)
+    assert len(server.requests) - len(asked(server)) == 3
+
+
+def test_a_check_that_is_not_valid_or_a_judge_without_a_fixture_keeps_no_other_case_from_being_sent(
+    judged_project: Run, server: Server
+) -> None:
+    text = many(2).replace("checks:", "x-checks:") + FILE.partition("evalcases:\n")[2]
+    text += "  - {id: odd, checks: [{type: llm_rubic}], input_messages: [{role: user, content: odd}]}\n"
+    judged_project.write({"a.eval.yaml": text, "pytest.ini": "[pytest]\nchatprompt_judge = critik\n"})
+    judged_project("--snapshot-update")
+    server.script = by_rubric
+    judged_project("--chatprompt-live").assert_outcomes(passed=2, errors=2)
+    assert sorted(server.last_contents) == ["c0", "c1"]
 
 
 def test_what_the_judge_used_is_in_the_summary_and_in_junit(judged_project: Run) -> None:

@@ -157,6 +157,16 @@ def test_parts_share_the_recorded_replies_and_come_after_the_whole_in_the_order_
     assert [each.unanswered_count for each in (recording, first, second)] == [1, 0, 0]
 
 
+def test_new_replies_that_are_forgotten_are_not_recorded_and_recorded_ones_stay() -> None:
+    recording = OpenRecording([exchange("a", "1")], sends=True)
+    part = recording.part()
+    part.take(sent("a"))
+    begin(part, "b").finish(200, "text/plain", b"2")
+    part.forget_new()
+    assert [each.request.body for each in recording.exchanges()] == ["a"]
+    assert (recording.sent_count, recording.unanswered_count) == (1, 0)
+
+
 def test_requests_are_read_below_the_base_url() -> None:
     request = httpx.Request("POST", "https://api.example/v1/chat", json={"a": 1})
     for base_url, endpoint in (("https://api.example/v1", "POST /chat"), (5, "POST /v1/chat")):
