@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from tests.items.conftest import Run
+from tests.items.test_stopping import pytest_process, wait_until
 from tests.server import Reply, Server
 
 JUDGE_CONFTEST = """
@@ -330,6 +332,29 @@ def test_cases_before_the_first_with_a_judge_do_not_keep_the_later_ones_from_bei
     server.script = script
     judged_project("--chatprompt-live").assert_outcomes(passed=7)
     assert ahead.is_set()
+
+
+def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_project: Run, server: Server) -> None:
+    judged_project.write({"a.eval.yaml": many(3)})
+    judged_project.update()
+    end = threading.Event()
+
+    def script(_: int, body: Any) -> Reply:
+        if is_judge(body):
+            end.wait(100)
+        return chat("Hello.")
+
+    server.script = script
+    with pytest_process(judged_project, "--chatprompt-record", "--chatprompt-concurrency=6") as process:
+        wait_until(lambda: len(asked(server)) >= 6)
+        process.send_signal(signal.SIGINT)
+        # The judge never replies.
+        process.communicate(timeout=50)
+    end.set()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    for number in range(3):
+        recording = judged_project.snapshot(f"__snapshots__/a.eval/c{number}[openai].recording.yaml")
+        assert [exchange["request"]["body"]["model"] for exchange in recording["exchanges"]] == ["judged"]
 
 
 def test_a_judge_that_is_slow_is_ended_with_the_run(judged_project: Run, server: Server) -> None:
