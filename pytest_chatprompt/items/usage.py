@@ -48,7 +48,7 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
-    _set_properties(item, properties)
+    set_properties(item, properties)
 
 
 def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
@@ -59,7 +59,7 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
         recording: its recording, when all was sent.
     """
     usages = [read_usage(exchange.reply.content) for exchange in recording.replayed if exchange.reply is not None]
-    _set_properties(
+    set_properties(
         item,
         {
             "replayed": len(usages),
@@ -76,16 +76,21 @@ def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None
     """Put into the user properties of a case that its answer was replayed as a whole, as that of an agent is."""
     usage = response.usage
     saved = {"saved_input_tokens": usage.input_tokens or 0, "saved_output_tokens": usage.output_tokens or 0}
-    _set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
+    set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
 
 
 def note_late_difference(item: pytest.Item) -> None:
     """Note that a test sent something else than its snapshot shows, after a real reply, which it may hold."""
-    _set_properties(item, {"late_difference": True})
+    set_properties(item, {"late_difference": True})
 
 
-def _set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
-    """Set user properties; a test that is run again has the numbers of its last run."""
+def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
+    """Set user properties; a test that is run again has those of its last run.
+
+    Args:
+        item: the test.
+        properties: by their names, without the prefix that all of them have.
+    """
     named = {f"{_PREFIX}{name}": value for name, value in properties.items()}
     item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
 
