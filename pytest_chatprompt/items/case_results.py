@@ -25,7 +25,7 @@ from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.check_result import CheckResult, check_result
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
@@ -136,6 +136,8 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
 def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
     if not has_graded_checks(item):
         return ()
+    from pytest_chatprompt.results.graded_checks import check_result  # noqa: PLC0415
+
     case, graded = item.stash[graded_checks_key]
     # What is told once is not told again when the item is torn down.
     item.stash[graded_checks_key] = (case, [])

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from pytest_chatprompt.reports.markdown_text import cut
 from pytest_chatprompt.results.case_result import ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
 
@@ -25,10 +26,15 @@ def answer_line(response: ResponseResult, width: int) -> str:
     """
     facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
     room = max(width - len(facts), _LEAST_EXCERPT)
-    parts = [repr(response.text[:room])] if response.text else []
-    text = "; ".join([*parts, *(_printable(call[:room]) for call in called_tools(response))]) or "no text"
-    is_cut = len(text) > room or len(response.text) > room
-    return f"{text[: room - 1]}…{facts}" if is_cut else f"{text}{facts}"
+    calls = "; ".join(called_tools(response))
+    text = " ".join(response.text.split())
+    if text:
+        calls = f"; {calls}" if calls else ""
+        # Two quotes, and whatever follows the text.
+        shown = repr(cut(text, max(room - 2 - len(calls), _LEAST_EXCERPT))) + calls
+    else:
+        shown = calls or "no text"
+    return f"{cut(printable(shown), room)}{facts}"
 
 
 def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) -> str:
@@ -39,10 +45,11 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
     calls = [f"[{call}]" for call in called_tools(response)]
     facts = ", ".join(answer_facts(response))
     parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
-    return "\n".join(_printable(line) for part in parts if part for line in part.split("\n"))
+    return "\n".join(printable(line) for part in parts if part for line in part.split("\n"))
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
+    """A line with escapes for characters that would change what a terminal shows."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
 
 

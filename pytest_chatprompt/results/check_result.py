@@ -1,7 +1,6 @@
 """`CheckResult`: what one check of a case said, for every report to read.
 
-A graded check and its case come in; a frozen record comes out, which is JSON within a `CaseResult`. Pure; `items` makes
-it when a test ends, `reports` show it.
+A frozen record, which is JSON within a `CaseResult`. Pure; `graded_checks` makes it, `reports` show it.
 """
 
 from __future__ import annotations
@@ -10,13 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.eval_check import EvalCheck
-from pytest_chatprompt.evalfile.frozen_dict import thaw
-from pytest_chatprompt.grading.failure_text import describe_check
-from pytest_chatprompt.grading.grade import GradedCheck
-from pytest_chatprompt.grading.parsing import find_node
-from pytest_chatprompt.grading.table import NEGATION
+from pytest_chatprompt.grading.check_description import NEGATION, describe_check
 
 
 class CheckResult(BaseModel):
@@ -69,29 +63,3 @@ class CheckResult(BaseModel):
     def verdict(self) -> str:
         """What it said, as a word."""
         return "not graded" if self.passed is None else "passed" if self.passed else "failed"
-
-
-def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:
-    """Make the record of a graded check.
-
-    Args:
-        graded: the check, with its verdict or its error.
-        case: its case.
-        with_place: whether to look up where it stands, though it passes; the eval file is parsed again for that.
-    """
-    check, verdict = graded.check, graded.verdict
-    arguments = {key: thaw(value) for key, value in check.written.arguments.items() if key != "of"}
-    position: dict[str, Any] = {}
-    if with_place or not graded.passed:
-        line, column = find_node(check.written, case).position
-        position = {"path": case.origin.shown_path, "line": line, "column": column}
-    return CheckResult(
-        type=check.written.type.replace("-", "_").removeprefix(NEGATION),
-        is_negated=check.is_negated,
-        of=check.of,
-        value=arguments.pop("value", None),
-        arguments=arguments,
-        passed=None if verdict is None else verdict.passed,
-        reason=graded.error if verdict is None else verdict.reason,
-        **position,
-    )

@@ -394,7 +394,7 @@ function checksView(checks) {
   const items = [...others, ...passed].map((check) => {
     const word = make("span", { class: "verdict" }, check.verdict);
     const place = check.place && make("span", { class: "where" }, " ", isolated(check.place));
-    return make("li", { class: check.verdict === "passed" ? "passed" : "failed" }, word, " ", make("code", {}, isolated(check.text)), " ", isolated(check.reason), place);
+    return make("li", { class: check.verdict === "passed" ? "passed" : "failed" }, word, " ", make("code", {}, isolated(check.text)), ": ", isolated(check.reason), place);
   });
   return make("div", { class: "checks" }, make("h5", {}, `${passed.length} of ${count(checks.length, "check")} passed`), make("ul", {}, ...items));
 }

@@ -1,0 +1,109 @@
+"""The command line of reports: `python -m pytest_chatprompt compare` and `merge`.
+
+The words of a command come in; text goes to the standard output, mistakes to the standard error, and the exit status
+comes out. `__main__` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
+from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.reports.report_reader import ReportError, read_report
+from pytest_chatprompt.reports.run_comparison_text import comparison_lines
+from pytest_chatprompt.results.run_comparison import compare_runs
+from pytest_chatprompt.snapshots.files import atomic_write
+
+OK: Final = 0
+WORSE: Final = 1
+# What argparse exits with.
+USAGE_ERROR: Final = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command.
+
+    Args:
+        arguments: its words.
+
+    Returns:
+        0 if all went well; 1 if `compare` found a case that got worse; 2 for what cannot be read, merged or written.
+
+    Raises:
+        SystemExit: the words are no command.
+    """
+    options = _parser().parse_args(arguments)
+    # A console that cannot show a character of an answer still shows the rest.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        status: int = options.run(options)
+    except (ReportError, MergeError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE_ERROR
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_chatprompt",
+        description="Work with the reports of runs, as --chatprompt-report PATH.json writes them.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    compare = commands.add_parser(
+        "compare",
+        help="say what got better and what got worse from one run to another",
+        description="Say what got better, what got worse and what changed from one run to another. "
+        "Exits with 1 if a case got worse.",
+    )
+    compare.add_argument("before", type=Path, metavar="BEFORE.json", help="the report of the first run")
+    compare.add_argument("after", type=Path, metavar="AFTER.json", help="the report of the second run")
+    compare.set_defaults(run=_compare)
+    merge = commands.add_parser(
+        "merge",
+        help="make one report of those of several shards",
+        description="Make one report of those of several shards. A test that is in two of them is an error.",
+    )
+    merge.add_argument("reports", nargs="+", type=Path, metavar="SHARD.json", help="the report of a shard")
+    merge.add_argument(
+        "-o",
+        dest="outputs",
+        type=_output,
+        action="append",
+        required=True,
+        metavar="PATH",
+        help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated",
+    )
+    merge.set_defaults(run=_merge)
+    return parser
+
+
+def _output(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in FORMATS:
+        raise argparse.ArgumentTypeError(f"{text!r} has the suffix of no report; end it with {', '.join(FORMATS)}")
+    return path
+
+
+def _compare(options: argparse.Namespace) -> int:
+    comparison = compare_runs(read_report(options.before), read_report(options.after))
+    for line in comparison_lines(comparison, (str(options.before), str(options.after))):
+        sys.stdout.write(f"{line}\n")
+    return WORSE if comparison.of_kind("worse") else OK
+
+
+def _merge(options: argparse.Namespace) -> int:
+    run = merge_runs([(str(path), read_report(path)) for path in options.reports])
+    for path in options.outputs:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path.absolute(), FORMATS[path.suffix](run))
+        except OSError as error:
+            raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
+        sys.stdout.write(f"wrote {path}: {len(run.results)} tests of {len(options.reports)} reports\n")
+    return OK
