@@ -31,7 +31,7 @@ def answer_line(response: ResponseResult, width: int) -> str:
     if text:
         calls = f"; {calls}" if calls else ""
         # Two quotes, and whatever follows the text.
-        shown = repr(cut(text, max(room - 2 - len(calls), _LEAST_EXCERPT))) + calls
+        shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
     else:
         shown = calls or "no text"
     return f"{cut(printable(shown), room)}{facts}"
