@@ -1,4 +1,4 @@
-"""The command line of reports: `python -m pytest_chatprompt compare` and `merge`.
+"""The command line: `python -m pytest_chatprompt compare` and `merge`.
 
 The words of a command come in; text goes to the standard output, mistakes to the standard error, and the exit status
 comes out. `__main__` calls it.
@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.reports.markdown_text import count
 from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.reports.report_reader import ReportError, read_report
 from pytest_chatprompt.reports.run_comparison_text import comparison_lines
 from pytest_chatprompt.results.run_comparison import compare_runs
 from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
+from pytest_chatprompt.snapshots.revision import RevisionError
 
 OK: Final = 0
 WORSE: Final = 1
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         status: int = options.run(options)
-    except (ReportError, MergeError) as error:
+    except (ReportError, MergeError, RecordingConflictError, RevisionError, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE_ERROR
     return status
@@ -66,28 +69,25 @@ def _parser() -> argparse.ArgumentParser:
     compare.set_defaults(run=_compare)
     merge = commands.add_parser(
         "merge",
-        help="make one report of those of several shards",
-        description="Make one report of those of several shards. A test that is in two of them is an error.",
+        help="make one report of those of several shards, or put their recordings into one folder",
+        description="Make one report of those of several shards, or put the recordings of several shards into one "
+        "folder. A test that several shards ran, or recorded with different replies, is an error.",
     )
-    merge.add_argument("reports", nargs="+", type=Path, metavar="SHARD.json", help="the report of a shard")
+    merge.add_argument(
+        "shards", nargs="+", type=Path, metavar="SHARD", help="the .json report of a shard; or folders with recordings"
+    )
     merge.add_argument(
         "-o",
         dest="outputs",
-        type=_output,
+        type=Path,
         action="append",
         required=True,
         metavar="PATH",
-        help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated",
+        help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated. "
+        "For recordings: the folder of the project",
     )
     merge.set_defaults(run=_merge)
     return parser
-
-
-def _output(text: str) -> Path:
-    path = Path(text)
-    if path.suffix not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{text!r} has the suffix of no report; end it with {', '.join(FORMATS)}")
-    return path
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -98,12 +98,32 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    run = merge_runs([(str(path), read_report(path)) for path in options.reports])
+    if any(path.is_dir() for path in options.shards):
+        return _merge_recordings(options)
+    for path in options.outputs:
+        if path.suffix not in FORMATS:
+            raise MergeError(f"{path} has the suffix of no report; end it with {', '.join(FORMATS)}")
+    run = merge_runs([(str(path), read_report(path)) for path in options.shards])
     for path in options.outputs:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(path.absolute(), FORMATS[path.suffix](run))
         except OSError as error:
             raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
-        sys.stdout.write(f"wrote {path}: {len(run.results)} tests of {len(options.reports)} reports\n")
+        sys.stdout.write(f"wrote {path}: {count(len(run.results), 'test')} of {count(len(options.shards), 'report')}\n")
+    return OK
+
+
+def _merge_recordings(options: argparse.Namespace) -> int:
+    files = [str(path) for path in options.shards if not path.is_dir()]
+    if files:
+        raise MergeError(f"{', '.join(files)}: not a folder; merge reports, or folders with recordings, not both")
+    if len(options.outputs) > 1 or not options.outputs[0].is_dir():
+        raise MergeError("recordings are put into the folder of the project: name that folder once, as in -o .")
+    written = merge_recordings(options.shards, options.outputs[0])
+    for path in written:
+        sys.stdout.write(f"{path.as_posix()}\n")
+    sys.stdout.write(
+        f"put {count(len(written), 'recording')} of {count(len(options.shards), 'shard')} into {options.outputs[0]}\n"
+    )
     return OK

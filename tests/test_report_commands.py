@@ -14,6 +14,7 @@ from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
+from tests.git_repository import Git, commit_all
 from tests.items.conftest import Run, case_ids, eval_file, run
 from tests.reports.results import answered
 
@@ -71,9 +72,11 @@ def test_merge_says_what_it_cannot_merge_or_write(folder: Path, capsys: pytest.C
     (folder / "file").write_text("")
     assert main(["merge", "1.json", "1.json", "-o", "all.json"]) == 2
     assert main(["merge", "1.json", "-o", "file/all.json"]) == 2
-    first, *_, last = capsys.readouterr().err.splitlines()
+    assert main(["merge", "1.json", "-o", "a.txt"]) == 2
+    first, *_, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("error: a test is in more than one report")
-    assert last.startswith("error: cannot write file/all.json: ")
+    assert second.startswith("error: cannot write file/all.json: ")
+    assert last == "error: a.txt has the suffix of no report; end it with .html, .md, .json"
     assert not (folder / "all.json").exists()
 
 
@@ -83,7 +86,6 @@ def test_merge_says_what_it_cannot_merge_or_write(folder: Path, capsys: pytest.C
         ([], "the following arguments are required: COMMAND"),
         (["compare", "a.json"], "the following arguments are required: AFTER.json"),
         (["merge", "a.json"], "the following arguments are required: -o"),
-        (["merge", "a.json", "-o", "a.txt"], "'a.txt' has the suffix of no report; end it with .html, .md, .json"),
     ],
 )
 def test_what_is_no_command_is_a_usage_error(
@@ -125,3 +127,85 @@ def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
     comment = (run.path / "all.md").read_text(encoding="utf-8")
     assert comment.startswith("## 1 distinct change in 2 snapshots")
     assert "To accept all: `pytest one/a.eval.yaml::c0 two/b.eval.yaml::c0 --snapshot-update`\n" in comment
+
+
+RECORDING = "__snapshots__/a.eval/{}[openai].recording.yaml"
+
+
+def write_recordings(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        path = folder / RECORDING.format(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def test_the_recordings_of_shards_are_put_into_the_folder_of_the_project(
+    folder: Path, capsys: pytest.CaptureFixture[str], git: Git
+) -> None:
+    write_recordings(folder / "project", a="old a", b="old b", kept="kept")
+    commit_all(git, folder)
+    # Each has a copy of those that it did not record.
+    write_recordings(folder / "1", a="new a", b="old b", kept="kept", both="same")
+    write_recordings(folder / "2", a="old a", b="new b ö", kept="kept", both="same")
+    (folder / "2" / RECORDING.format("link")).symlink_to(folder / "2" / RECORDING.format("a"))
+    names = [RECORDING.format(name) for name in ("a", "b", "both")]
+    # A second time it does the same.
+    for _ in range(2):
+        assert main(["merge", "1", "2", "-o", "project"]) == 0
+        assert capsys.readouterr().out.splitlines() == [*names, "put 3 recordings of 2 shards into project"]
+        texts = [
+            (folder / "project" / RECORDING.format(name)).read_text("utf-8") for name in ("a", "b", "both", "kept")
+        ]
+        assert texts == ["new a", "new b ö", "same", "kept"]
+    assert len(list((folder / "project").rglob("*.yaml"))) == 4
+
+
+def test_a_test_that_two_shards_recorded_differently_is_a_conflict_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in ("1", "2"):
+        write_recordings(folder / number, **{name: f"{name}{number}" for name in "abcdef"}, **{f"new{number}": "x"})
+    (folder / "project").mkdir()
+    assert main(["merge", "1", "2", "-o", "project"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: several shards have recorded 6 tests, with different replies; give each test to one shard:",
+        *(f"  {RECORDING.format(name)}" for name in "abcde"),
+        "  and 1 more",
+    ]
+    assert list((folder / "project").iterdir()) == []
+    write_recordings(folder / "2", **{name: f"{name}1" for name in "bcdef"})
+    assert main(["merge", "1", "2", "-o", "project"]) == 2
+    assert "several shards have recorded a test, with" in capsys.readouterr().err
+    (folder / "1" / RECORDING.format("z")).write_bytes(b"\xff")
+    assert main(["merge", "1", "-o", "project"]) == 2
+    assert "can't decode" in capsys.readouterr().err
+
+
+def test_without_a_commit_all_that_shards_hold_is_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_recordings(folder / "1", a="a")
+    write_recordings(folder / "2", b="b")
+    (folder / "project").mkdir()
+    assert main(["merge", "1", "2", "-o", "project"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "put 2 recordings of 2 shards into project"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["1", "a.json", "-o", "."],
+            "a.json: not a folder; merge reports, or folders with recordings, not both",
+        ),
+        (["1", "-o", "a.json"], "recordings are put into the folder of the project: name that folder once, as in -o ."),
+        (
+            ["1", "-o", ".", "-o", "."],
+            "recordings are put into the folder of the project: name that folder once, as in -o .",
+        ),
+    ],
+)
+def test_folders_of_recordings_are_merged_alone_and_into_one_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    (folder / "1").mkdir()
+    assert main(["merge", *arguments]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
