@@ -7,6 +7,7 @@ comes out. `__main__` calls it.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,11 +46,17 @@ def main(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        status: int = options.run(options)
+        lines, status = options.run(options)
     except (ReportError, MergeError, RecordingConflictError, RevisionError, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE_ERROR
-    return status
+    try:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads has seen enough, as `head` has; Python would complain when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(status)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,14 +97,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _compare(options: argparse.Namespace) -> int:
+def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
     comparison = compare_runs(read_report(options.before), read_report(options.after))
-    for line in comparison_lines(comparison, (str(options.before), str(options.after))):
-        sys.stdout.write(f"{line}\n")
-    return WORSE if comparison.of_kind("worse") else OK
+    lines = list(comparison_lines(comparison, (str(options.before), str(options.after))))
+    return lines, WORSE if comparison.of_kind("worse") else OK
 
 
-def _merge(options: argparse.Namespace) -> int:
+def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     if any(path.is_dir() for path in options.shards):
         return _merge_recordings(options)
     for path in options.outputs:
@@ -110,20 +116,16 @@ def _merge(options: argparse.Namespace) -> int:
             atomic_write(path.absolute(), FORMATS[path.suffix](run))
         except OSError as error:
             raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
-        sys.stdout.write(f"wrote {path}: {count(len(run.results), 'test')} of {count(len(options.shards), 'report')}\n")
-    return OK
+    counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
+    return [f"wrote {path}: {counts}" for path in options.outputs], OK
 
 
-def _merge_recordings(options: argparse.Namespace) -> int:
+def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:
     files = [str(path) for path in options.shards if not path.is_dir()]
     if files:
         raise MergeError(f"{', '.join(files)}: not a folder; merge reports, or folders with recordings, not both")
     if len(options.outputs) > 1 or not options.outputs[0].is_dir():
         raise MergeError("recordings are put into the folder of the project: name that folder once, as in -o .")
     written = merge_recordings(options.shards, options.outputs[0])
-    for path in written:
-        sys.stdout.write(f"{path.as_posix()}\n")
-    sys.stdout.write(
-        f"put {count(len(written), 'recording')} of {count(len(options.shards), 'shard')} into {options.outputs[0]}\n"
-    )
-    return OK
+    counts = f"{count(len(written), 'recording')} of {count(len(options.shards), 'shard')}"
+    return [*(path.as_posix() for path in written), f"put {counts} into {options.outputs[0]}"], OK

@@ -108,6 +108,19 @@ def test_the_package_is_a_command_and_a_console_that_cannot_show_a_character_sho
     assert r"    + \ud800" in result.stdout.splitlines()
 
 
+@pytest.mark.measures_processes
+def test_who_reads_only_the_beginning_sees_no_error(folder: Path) -> None:
+    write(folder / "a.json", *[answered(f"c{number}", outcome="failed") for number in range(5_000)])
+    write(folder / "b.json")
+    command = [sys.executable, "-m", "pytest_chatprompt", "compare", "a.json", "b.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
+
+
 def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
     ids = case_ids(6)
     run.write({"one/a.eval.yaml": eval_file(ids), "two/b.eval.yaml": eval_file(ids), "two/c.eval.yaml": eval_file(ids)})

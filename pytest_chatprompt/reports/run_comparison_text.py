@@ -14,7 +14,7 @@ from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.markdown_text import count
 from pytest_chatprompt.reports.provider_totals import run_total
 from pytest_chatprompt.reports.text_table import table_lines
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.run_comparison import CaseComparison, Kind, RunComparison
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
@@ -80,9 +80,8 @@ def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
 
 
 def _answer(result: CaseResult) -> str:
-    if result.response is None:
-        return ""
-    return printable("\n".join([result.response.text] * bool(result.response.text) + [*called_tools(result.response)]))
+    response = result.response or ResponseResult(text="")
+    return printable("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
 
 
 def _excerpt(text: str, start: int) -> str:
