@@ -64,7 +64,7 @@ check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it can cost; about 20 minutes
+bench: $(BENCH)/.ready  ## measure what a case costs, beside the minimal cost of an eval item; about 20 minutes
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
 
 schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; also what resolves a conflict in them

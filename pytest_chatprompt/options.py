@@ -47,7 +47,7 @@ class Options:
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
-        allowed_secrets: what a match of one of them covers is no secret.
+        allowed_secrets: patterns of texts that are not secrets.
         allowed_hosts: hosts that tests of own code may reach, by name or address.
     """
 
@@ -79,7 +79,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-provider",
         dest="chatprompt_provider",
         metavar="NAME",
-        help="send every case through this provider, whatever its file says",
+        help="send every case through this provider instead of the one in its file",
     )
     group.addoption(
         "--chatprompt-live",
@@ -103,7 +103,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-replay",
         dest="chatprompt_replay",
         action="store_true",
-        help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
+        help="use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
     )
     group.addoption(
         "--chatprompt-against",
@@ -156,7 +156,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
     parser.addini(
         "chatprompt_allowed_secrets",
-        "regular expressions; what one of them matches is no secret, and may stand in a snapshot",
+        "regular expressions of texts that are not secrets, and may stand in a snapshot",
         type="linelist",
         default=[],
     )
@@ -185,14 +185,14 @@ def resolve_options(config: pytest.Config) -> Options:
     patterns = config.getini("chatprompt_guideline_patterns")
     against = config.getoption("chatprompt_against")
     if against is not None:
-        _check_alone(config, "--chatprompt-against compares, and no more", _SENDING_OR_WRITING)
+        _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
     if config.getoption("chatprompt_show"):
         others = {
             **_SENDING_OR_WRITING,
             "--chatprompt-against": "chatprompt_against",
             "--chatprompt-report": "chatprompt_reports",
         }
-        _check_alone(config, "--chatprompt-show prints what is sent, and no more", {**_SENDING_OR_WRITING, **others})
+        _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
         default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
@@ -230,7 +230,7 @@ def _report(config: pytest.Config, text: str) -> Path:
     if path.suffix not in REPORT_SUFFIXES:
         *others, last = REPORT_SUFFIXES
         raise pytest.UsageError(
-            f"--chatprompt-report: {text!r} has the suffix of no report; end it with {', '.join(others)} or {last}"
+            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(others)} or {last}"
         )
     if path.is_dir():
         raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         0 if all went well; 1 if `compare` found a case that got worse; 2 for what cannot be read, merged or written.
 
     Raises:
-        SystemExit: the words are no command.
+        SystemExit: the words are not a command.
     """
     options = _parser().parse_args(arguments)
     # A console that cannot show a character of an answer still shows the rest.
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Who reads has seen enough, as `head` has; Python would complain when it ends.
+        # The reader has stopped reading, as `head` does. Python would report that as an error when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(status)
 
@@ -108,7 +108,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         return _merge_recordings(options)
     for path in options.outputs:
         if path.suffix not in FORMATS:
-            raise MergeError(f"{path} has the suffix of no report; end it with {', '.join(FORMATS)}")
+            raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
     run = merge_runs([(str(path), read_report(path)) for path in options.shards])
     for path in options.outputs:
         try:

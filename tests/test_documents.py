@@ -41,7 +41,7 @@ from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
-from pytest_chatprompt.providers.registry import PROVIDERS
+from pytest_chatprompt.providers.registry import CHAT_PROVIDERS, PROVIDERS
 from pytest_chatprompt.report_commands import main
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
@@ -79,12 +79,18 @@ def blocks(page: str, language: str, *, before: str = "", after: str = "") -> li
     return [content for its_language, content in fenced if its_language == language]
 
 
-def table(page: str, *, after: str) -> list[list[str]]:
-    """The cells of the first table behind a text of a page, row by row, without its head."""
+def table_with_head(page: str, *, after: str) -> list[list[str]]:
+    """The cells of the first table behind a text of a page, row by row, its head first."""
     part = PAGES[page]
     rows = re.search(r"(?:^\|.*\n)+", part[part.index(after) :], re.MULTILINE)
     assert rows is not None
-    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[0].splitlines()[2:]]
+    head, _, *body = rows[0].splitlines()
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in (head, *body)]
+
+
+def table(page: str, *, after: str) -> list[list[str]]:
+    """The cells of the first table behind a text of a page, row by row, without its head."""
+    return table_with_head(page, after=after)[1:]
 
 
 def quoted(cell: str) -> list[str]:
@@ -215,14 +221,14 @@ def test_the_images_of_the_page_on_eval_files_run(run: Run) -> None:
 
 
 def test_the_table_of_media_is_the_tables_of_the_apis() -> None:
-    rows = table("docs/providers.md", after="## Images, documents and audio")
+    (_, *vendors), *rows = table_with_head("docs/providers.md", after="## Images, documents and audio")
+    assert ["Azure OpenAI" if vendor == "Azure" else vendor for vendor in vendors] == [
+        provider.vendor for provider in CHAT_PROVIDERS
+    ]
     in_table = {quoted(kind)[0]: cells for kind, *cells in rows}
     assert list(in_table) == list(MEDIA_TYPES)
     for kind, cells in in_table.items():
-        names = ("openai", "openai_responses", "azure", "anthropic", "gemini", "bedrock", "ollama", "openrouter")
-        for name, cell in zip(names, cells, strict=True):
-            provider = PROVIDERS[name]
-            assert issubclass(provider, ChatProvider)
+        for provider, cell in zip(CHAT_PROVIDERS, cells, strict=True):
             support = {key: support for key, support in provider.media.items() if key == kind}.get(cast(Any, kind))
             assert cell == ("no" if support is None else "file, URL" if support.takes_urls else "file")
 
@@ -237,10 +243,13 @@ def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
 def test_the_tables_of_settings_are_the_code() -> None:
     documented = [name for row in table("docs/eval-files.md", after="| setting | value |") for name in quoted(row[0])]
     assert documented == list(RequestSettings.model_fields)
-    for names, *cells in table("docs/eval-files.md", after="Where each API has the settings"):
-        for name, cell in zip(("openai", "openai_responses", "anthropic", "gemini", "bedrock"), cells, strict=True):
-            provider = PROVIDERS[name]
-            assert issubclass(provider, ChatProvider)
+    own_fields = [provider for provider in CHAT_PROVIDERS if "setting_fields" in vars(provider)]
+    (_, *heads), *rows = table_with_head("docs/eval-files.md", after="Where each API has the settings")
+    # A head names several vendors, or adds where the fields are: `OpenAI, Azure`, `Gemini, in ...`.
+    vendors = ["Amazon Bedrock" if head.startswith("Bedrock") else head.partition(", ")[0] for head in heads]
+    assert vendors == [provider.vendor for provider in own_fields]
+    for names, *cells in rows:
+        for provider, cell in zip(own_fields, cells, strict=True):
             fields = [provider.setting_fields.get(setting) for setting in quoted(names)]
             keys = [".".join(field.path) for field in fields if field is not None]
             paths = [key.removeprefix("generationConfig.").removeprefix("inferenceConfig.") for key in keys]
@@ -672,6 +681,7 @@ def test_the_tables_of_providers_are_the_registry() -> None:
     in_full = {quoted(row[0])[0]: quoted(row[1])[0] for row in table("docs/providers.md", after="# Providers")}
     assert in_full == {name: provider.__name__ for name, provider in PROVIDERS.items()}
     assert {quoted(row[0])[0] for row in table("README.md", after="## Providers")} == set(PROVIDERS)
+    assert {provider.__name__ for provider in PROVIDERS.values()} <= set(pytest_chatprompt.__all__)
 
 
 def test_the_tables_of_providers_say_what_the_classes_say() -> None:

@@ -76,7 +76,7 @@ def test_merge_says_what_it_cannot_merge_or_write(folder: Path, capsys: pytest.C
     first, *_, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("error: a test is in more than one report")
     assert second.startswith("error: cannot write file/all.json: ")
-    assert last == "error: a.txt has the suffix of no report; end it with .html, .md, .json"
+    assert last == "error: a.txt has an unknown suffix; end it with .html, .md, .json"
     assert not (folder / "all.json").exists()
 
 

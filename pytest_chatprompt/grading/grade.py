@@ -25,8 +25,8 @@ class GradedCheck:
     Args:
         check: the check.
         subject: what it looked at.
-        verdict: its verdict, the opposite where it is negated; `None` if there is none.
-        error: why there is no verdict; `""` if there is one.
+        verdict: its verdict, the opposite where it is negated; `None` if it cannot be graded.
+        error: why it cannot be graded; `""` if it can.
     """
 
     check: CaseCheck

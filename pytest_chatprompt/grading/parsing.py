@@ -1,7 +1,8 @@
 """Parsing: the checks of a case, from what its author wrote.
 
 In: an `EvalCase` with its variables filled in, and the run's file reader. Out: a `CaseCheck` for each check, or
-`EvalFileError` with the line and column of each mistake. `items` calls it when a case runs, offline too.
+`EvalFileError` with the line and column of each mistake. `items` calls it when a case runs, offline too, and `live`
+before it prefetches a case.
 """
 
 from __future__ import annotations

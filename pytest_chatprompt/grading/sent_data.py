@@ -29,7 +29,7 @@ class SentData:
 
     @cached_property
     def text(self) -> str:
-        """All texts in the data in their order, each on lines of its own, but those of the keys `role` and `type`."""
+        """All texts in the data in order, each on lines of its own, except those of the keys `role` and `type`."""
         return "\n".join(_texts(self.data))
 
 

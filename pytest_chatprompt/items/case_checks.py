@@ -64,7 +64,7 @@ class CaseChecks:
             self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
 
     def grade_answer(self, response: ProviderResponse) -> None:
-        """Grade the checks that look at the answer; if there is none, warn that nothing was graded."""
+        """Grade the checks that look at the answer; without an answer, warn that nothing was graded."""
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
             self._grade(checks, response)
@@ -79,7 +79,7 @@ class CaseChecks:
             try:
                 graded = grade(check, self.case, subject)
             except ENDED_EARLY as error:
-                # It would hide what the other checks say.
+                # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")
             self.graded.append(graded)
 

@@ -1,8 +1,8 @@
 """Case results: the record of what a test did, put into its report.
 
-`case_runner` and `own_comparison` note what happens while a test runs; `report_hooks` asks for the record when the test
-has failed, or when a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of pytest's
-report, which comes from the workers of pytest-xdist with it.
+`case_runner` notes what happens while a case runs; `report_hooks` asks for the record when the test has failed, or when
+a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of pytest's report, which comes
+from the workers of pytest-xdist with it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
 
 
 def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
-    """Note that a case is not what its snapshot says.
+    """Note that what a case sends differs from its snapshot.
 
     Args:
         item: the case's item.
@@ -82,7 +82,7 @@ def _notes(item: pytest.Item) -> _Notes:
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
-    """Put the record of a test into its report, if anybody reads it.
+    """Put the record of a test into its report, if it is needed.
 
     Args:
         item: an eval item, or a test with `eval_api` or `eval_snapshot`.
@@ -139,7 +139,7 @@ def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
     from pytest_chatprompt.results.graded_checks import check_result  # noqa: PLC0415
 
     case, graded = item.stash[graded_checks_key]
-    # What is told once is not told again when the item is torn down.
+    # The report of the teardown does not repeat them.
     item.stash[graded_checks_key] = (case, [])
     with_place = item.config.stash.get(all_results_key, False)
     return tuple(check_result(each, case, with_place=with_place) for each in graded)

@@ -132,7 +132,7 @@ class CaseRunner:
             raise SnapshotError(
                 f"what is sent to {item.provider_name} holds {secret.what}, under {secret.path}; "
                 "remove it: snapshots are committed. "
-                "If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+                "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
             )
         if item.config.stash.get(all_results_key, False):
             from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
@@ -210,7 +210,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         else:
             live = replay_answer(place, provider, compared, api)
     except RequestCancelledError:
-        # It was this run that broke the request off: that says nothing about the API.
+        # This run broke off the request: that says nothing about the API.
         raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)

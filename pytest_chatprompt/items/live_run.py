@@ -1,7 +1,7 @@
 """The live run: pytest's side of sending many requests at once.
 
 `session` registers a `LiveRun` as a plugin. It waits for responses, shows progress, and ends the requests of a test, or
-of all tests, as soon as nobody waits for them any more. `case_runner` asks it for the response of each case.
+of all tests, as soon as no test waits for them. `case_runner` asks it for the response of each case.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class PrefetchPlanner:
         return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case)
 
     def place(self, item: EvalItem) -> RecordingPlace:
-        """Where the recording of an item is that may be sent ahead.
+        """The place of the recording of an item that may be sent ahead.
 
         Raises:
             MaskError: its masks are invalid.

@@ -19,7 +19,7 @@ from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
 from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER, ROW_PARAMETER
 from pytest_chatprompt.snapshots.masks import Masks
 
-# Whoever overrides these sends, or compares, in a way of their own.
+# An override of these sends or compares in its own way.
 _SENDING_FIXTURES: Final = ("eval_response", "eval_snapshot")
 # What runs before a case is sent. Pytest calls the first with the conftests of the item's folders, the second with all.
 _ITEM_HOOKS: Final = ("pytest_runtest_setup", "pytest_fixture_setup", "pytest_runtest_call", "pytest_pyfunc_call")
@@ -136,7 +136,7 @@ class PrefetchRules:
         return PrefetchDecision(_last(manager.getfixturedefs(f"{item.provider_name}_provider", item)))
 
     def _parameters(self, item: EvalItem, manager: Any) -> Iterator[str]:
-        """A reason for each parameter of an item, but for those of installed plugins, such as pytest-repeat's."""
+        """A reason for each parameter of an item, except those of installed plugins, such as pytest-repeat's."""
         for name in getattr(getattr(item, "callspec", None), "params", ()):
             definition = _last(manager.getfixturedefs(name, item))
             if name not in (PROVIDER_PARAMETER, ROW_PARAMETER) and (
@@ -188,5 +188,5 @@ class PrefetchRules:
 
 
 def _last(definitions: Sequence[Any] | None) -> Any:
-    """The definition of a fixture that counts, of those that override each other; `None` if there is none."""
+    """The definition of a fixture that overrides all others of its name; `None` if there is none."""
     return definitions[-1] if definitions else None

@@ -1,7 +1,7 @@
 """Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
 
 A test and the run's options come in; a `RecordingPlace` comes out. `case_runner`, `prefetch_planner`, `live_run` and
-`own_code` call it.
+`fixtures` call it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
 
 
 def raise_if_unusable(response: ProviderResponse) -> None:
-    """Raise if a response is no answer.
+    """Raise an error if a response is blocked or empty.
 
     Raises:
         BlockedResponseError: the API withheld it.
@@ -107,7 +107,7 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
         Whether something was recorded.
 
     Raises:
-        BlockedResponseError, EmptyResponseError: the answer is none that may be recorded.
+        BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
     """
     raise_if_unusable(live.response)
     if live.recording is None or not place.mode.records:

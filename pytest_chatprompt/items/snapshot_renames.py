@@ -1,6 +1,6 @@
-"""Snapshot renames: which unused snapshots show what new ones do, since their case or test has another name now.
+"""Snapshot renames: unused snapshots whose case or test has another name now, found by their equal data.
 
-The snapshots that a run wrote, or what its failed tests sent without having one, come in; what to say of an unused
+The snapshots that a run wrote, or what its failed tests sent without a snapshot, come in; a note for an unused
 snapshot comes out. `unused_snapshots` keeps one for the run.
 """
 
@@ -17,7 +17,7 @@ from pytest_chatprompt.wording import shown_path
 
 @dataclass(eq=False)
 class SnapshotRenames:
-    """The new names of unused snapshots: new snapshots, or tests without one, that show the same.
+    """The new names of unused snapshots: those of equal new snapshots, or of tests that send the same.
 
     Args:
         created: the snapshots that this run wrote and that were not there before.
@@ -31,7 +31,7 @@ class SnapshotRenames:
         self.created.add(path)
 
     def find_written(self, unused: Iterable[Path], root: Path) -> None:
-        """Find the unused snapshots that show what one shows that this run wrote; those of recordings do not count.
+        """Match unused snapshots with equal snapshots that this run wrote; recordings do not count.
 
         Args:
             unused: they still exist.
@@ -44,7 +44,7 @@ class SnapshotRenames:
             self._find(unused, {sha256: shown_path(path, root) for sha256, path in written.items()})
 
     def find_sent(self, unused: Iterable[Path], reporter: pytest.TerminalReporter) -> None:
-        """Find the unused snapshots that show what a test sends that has none.
+        """Match unused snapshots with equal data that a test without a snapshot sends.
 
         Args:
             unused: they still exist.
@@ -68,5 +68,5 @@ class SnapshotRenames:
             self._names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
     def describe(self, path: Path) -> str:
-        """What to add to the name of an unused snapshot; `""` if nothing is known of it."""
+        """The note to put behind the name of an unused snapshot; `""` if its new name is not known."""
         return f", renamed to {self._names[path]}" if path in self._names else ""

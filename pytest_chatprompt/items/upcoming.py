@@ -1,7 +1,7 @@
 """Upcoming items: what this process runs next.
 
-The item that runs comes in; the items after it come out, as far as it is certain enough that they will run to send
-their requests now. `prefetch_planner` calls it.
+The item that runs comes in; the items after it come out that are certain enough to run for their requests to be sent
+now. `prefetch_planner` calls it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UpcomingItems:
         return self._stops_early or self._is_worker
 
     def after(self, item: EvalItem, next_item: pytest.Item | None, limit: int | None = None) -> list[pytest.Item]:
-        """The items that run after an item, as far as their requests may be sent now.
+        """The items that run after an item, and whose requests may be sent now.
 
         Args:
             item: the item that runs.

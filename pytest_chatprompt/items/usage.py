@@ -48,7 +48,7 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
-    set_properties(item, properties)
+    _set_properties(item, properties)
 
 
 def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
@@ -59,7 +59,7 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
         recording: its recording, when all was sent.
     """
     usages = [read_usage(exchange.reply.content) for exchange in recording.replayed if exchange.reply is not None]
-    set_properties(
+    _set_properties(
         item,
         {
             "replayed": len(usages),
@@ -76,21 +76,16 @@ def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None
     """Put into the user properties of a case that its answer was replayed as a whole, as that of an agent is."""
     usage = response.usage
     saved = {"saved_input_tokens": usage.input_tokens or 0, "saved_output_tokens": usage.output_tokens or 0}
-    set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
+    _set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
 
 
 def note_late_difference(item: pytest.Item) -> None:
-    """Note that a test sent something else than its snapshot shows, after a real reply, which it may hold."""
-    set_properties(item, {"late_difference": True})
+    """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
+    _set_properties(item, {"late_difference": True})
 
 
-def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
-    """Set user properties; a test that is run again has those of its last run.
-
-    Args:
-        item: the test.
-        properties: by their names, without the prefix that all of them have.
-    """
+def _set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
+    """Set user properties; a test that is run again has the numbers of its last run."""
     named = {f"{_PREFIX}{name}": value for name, value in properties.items()}
     item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
 
@@ -164,7 +159,7 @@ class UsageSummary:
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
         if self._cases and config.pluginmanager.hasplugin("dsession"):
-            yield "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
+            yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)
         for case in itertools.chain.from_iterable(self._cases.values()):
             if "not_sent_ahead" in case:
@@ -180,7 +175,7 @@ class UsageSummary:
             yield f"Recorded {count} more {nouns} did not run."
 
     def _notes_of_recordings(self) -> Iterator[str]:
-        """How much was replayed, what that saved, and what nobody asked for."""
+        """How much was replayed, what that saved, and which recorded replies no request asked for."""
         totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
         if totals["replayed"] or (totals["sent"] and self.replays):
             saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
@@ -196,7 +191,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Without a whole reply nothing is recorded: {nouns} got none, in {_some(unanswered)}."
+            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

@@ -1,7 +1,7 @@
 """Prefetch: send the requests of upcoming cases while pytest runs the cases before them.
 
-An upcoming case and its provider come in. If what the case sends equals its snapshot, and nothing else is to be said
-about it, the request is sent in a thread of the `RequestExecutor`, and `take` gives its future when the case runs.
+An upcoming case and its provider come in. If what the case sends equals its snapshot, and it causes no
+warning, the request is sent in a thread of the `RequestExecutor`, and `take` gives its future when the case runs.
 Every other case is sent when it runs, after the usual checks. `items.prefetch_planner` and `items.live_run` call it.
 """
 
@@ -65,7 +65,7 @@ class UpcomingCase:
 
 
 class LiveResponse(NamedTuple):
-    """A response of a live run.
+    """A response, and whether it was sent or replayed.
 
     Args:
         compared: what was compared with the snapshot before it was sent.
@@ -95,7 +95,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SnapshotMatcher:
-    """Decides whether an upcoming case may be sent: it has to equal its snapshot, and to need no word to the user.
+    """Decides whether an upcoming case may be sent: it has to equal its snapshot, and cause no warning.
 
     Args:
         root: pytest's root folder.
@@ -133,7 +133,7 @@ class SnapshotMatcher:
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
             is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
-            # Whatever is wrong with the case is reported when it runs.
+            # Errors of the case are reported when it runs.
             return None
         if not is_equal or exchange.response.findings or self.redactor.find(data) is not None:
             return None

@@ -2,6 +2,7 @@
 
 In: rendered messages, or the turns of a request that was sent. Out: the `question`. A chat provider never sends it if
 there is a chat prompt. Pure functions; `request` calls `render_transcript`, `capture` calls `write_transcript`.
+The wording of `<Attached: PATH>` and of the other lines that stand for a file is in `part_rendering` and `media`.
 """
 
 from __future__ import annotations

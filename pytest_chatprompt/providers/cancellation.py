@@ -1,6 +1,7 @@
 """`Cancellation`: ends one request from another thread.
 
-Whoever sends a request in a thread of its own, as `live` does, puts a `Cancellation` into that thread's `SendContext`.
+Code that sends a request in a thread of its own, as `live` does, puts a `Cancellation` into that thread's
+`SendContext`.
 `http` says which connection the request uses, and asks it before each wait and each try.
 """
 
@@ -24,7 +25,7 @@ class Cancellation:
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
-        """End the request, wherever it is. A request that has its reply already keeps it."""
+        """End the request at any step. A request that has its reply already keeps it."""
         with self._lock:
             self.cancelled.set()
             self._shut_down()

@@ -30,7 +30,7 @@ def answer_line(response: ResponseResult, width: int) -> str:
     text = " ".join(response.text.split())
     if text:
         calls = f"; {calls}" if calls else ""
-        # Two quotes, and whatever follows the text.
+        # Room for the quotes, and for the calls after the text.
         shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
     else:
         shown = calls or "no text"

@@ -1,4 +1,4 @@
-"""Answers by case: the results of a live or replayed run, those of one case together, whatever its provider.
+"""Answers by case: the results of a live or replayed run, with the providers of one case together.
 
 The results of a run come in; groups of those with an answer come out, those that need a look first. Pure;
 `markdown_answers` shows them.
@@ -26,13 +26,13 @@ class AnsweredCase:
 
     @property
     def rank(self) -> int:
-        """0 where the providers disagree, 1 where nobody passed, 2 where all did."""
+        """0 if the providers disagree, 1 if no answer passed, 2 if all did."""
         outcomes = {result.outcome == "passed" for result, _ in self.answers}
         return 0 if len(outcomes) > 1 else 1 if False in outcomes else 2
 
 
 def answers_by_case(results: Iterable[CaseResult]) -> list[AnsweredCase]:
-    """The answered cases: first those whose providers disagree, then those that nobody passed, then all others."""
+    """The answered cases: first those with which only some providers pass, then those that failed everywhere, then all others."""
     groups: dict[str, list[tuple[CaseResult, ResponseResult]]] = {}
     for result in results:
         if result.response is not None:

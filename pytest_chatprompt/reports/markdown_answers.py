@@ -31,7 +31,7 @@ def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
         room: how many characters there are for it.
 
     Returns:
-        One folded section with a folded section for each case; nothing if nobody answered, or there is no room.
+        One folded section with a folded section for each case; nothing without answers or room.
     """
     cases = answers_by_case(run.results)
     head = f"<details><summary>Answers to {count(len(cases), 'case')}</summary>\n"

@@ -22,7 +22,7 @@ from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
-# Of JSON: so much is unpacked in a few hundredths of a second.
+# Characters of JSON: so many are unpacked in a few hundredths of a second.
 _BLOCK_CHARACTERS: Final = 400_000
 
 
@@ -120,7 +120,7 @@ def _check(check: CheckResult) -> dict[str, Any]:
 
 
 def _sides(snapshot: SnapshotResult) -> dict[str, Any]:
-    """Before and after; the hunks if nobody kept them."""
+    """Before and after; the hunks if these texts were not kept."""
     sides: dict[str, Any] = {
         name: _side(data) for name, data in (("stored", snapshot.stored), ("sent", snapshot.sent)) if data
     }

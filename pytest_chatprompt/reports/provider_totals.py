@@ -63,14 +63,14 @@ def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
 
 
 def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
-    """The total of some results, whatever their providers.
+    """The total of some results of any providers.
 
     Args:
         name: what to call it in place of a provider.
         results: of cases.
 
     Returns:
-        The total; `None` if nobody answered.
+        The total; `None` without answers.
     """
     responses = [result.response for result in results if result.response is not None]
     if not responses:

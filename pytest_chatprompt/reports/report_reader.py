@@ -18,7 +18,7 @@ _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json
 
 
 class ReportError(Exception):
-    """A file is no report that can be read; the text says why, and what to do."""
+    """A file is not a readable report; the text says why, and what to do."""
 
 
 def read_report(path: Path) -> RunResults:
@@ -28,7 +28,7 @@ def read_report(path: Path) -> RunResults:
         path: of a `.json` file.
 
     Raises:
-        ReportError: it cannot be read, is no report, or is one of another version.
+        ReportError: it cannot be read, is not a report, or has another version.
     """
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))

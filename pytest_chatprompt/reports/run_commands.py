@@ -1,4 +1,4 @@
-"""Run commands: what to type to accept what a run found, as far as its record says how it was started.
+"""Run commands: what to type to accept what a run found, made of the record of how it was started.
 
 A `RunResults` comes in; command lines come out, for the folder where pytest was started. Pure; the reports that are
 read after the run show them.

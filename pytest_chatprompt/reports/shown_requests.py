@@ -20,7 +20,7 @@ from pytest_chatprompt.snapshots.serializer import dump
 # What a snapshot holds beside what is sent.
 _OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments"})
 
-# They would change what the terminal shows; a tab does no harm.
+# Control characters would change what the terminal shows; a tab does no harm.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -39,7 +39,7 @@ class ShownRequests:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print it."""
+        """Print what the tests sent."""
         terminalreporter.write_sep("=", "what is sent")
         for result in self._results.values():
             name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"

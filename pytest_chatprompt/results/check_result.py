@@ -25,7 +25,7 @@ class CheckResult(BaseModel):
         passed: whether it passes; `None` if it could not be graded.
         reason: a fact that completes "the answer ...", or "the request ..."; if it could not be graded, why not.
         path: the eval file, relative to pytest's root folder.
-        line: where it stands there, 1-based; 0 if nobody looked it up, as in a run without reports in which it passes.
+        line: where it stands there, 1-based; 0 if it was not looked up, as for a check that passes in a run without reports.
         column: likewise.
     """
 
@@ -56,7 +56,7 @@ class CheckResult(BaseModel):
 
     @property
     def place(self) -> str:
-        """Where it stands: `evals/a.eval.yaml:4:9`; `""` if nobody looked it up."""
+        """Where it stands: `evals/a.eval.yaml:4:9`; `""` if it was not looked up."""
         return f"{self.path}:{self.line}:{self.column}" if self.line else ""
 
     @property

@@ -49,6 +49,6 @@ class RunResults(BaseModel):
         """Read what `as_data` gave.
 
         Raises:
-            ValueError: it is none of this version.
+            ValueError: it is not the data of a run, or of another version.
         """
         return cls.model_validate(data)

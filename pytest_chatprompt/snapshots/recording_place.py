@@ -1,7 +1,7 @@
 """The recording of a test: opened when the test begins to send, saved when it has ended.
 
 A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
-each test that may reach a real API, `live` for each upcoming case.
+each test that may reach a real API, also for upcoming cases; `live` opens those.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RecordingPlace:
         return recording_path(self.folder, self.stem)
 
     def load(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded.
+        """Read the recorded exchanges; empty without a file.
 
         Raises:
             ReplayError: the file is unreadable.
@@ -117,7 +117,7 @@ class RecordingPlace:
         return data_sha256(self.masks.apply(payload_data(exchange, self.root)))
 
     def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
-        """Whether an exchange begins as another one: a later request may hold the reply to the first."""
+        """Whether two exchanges have the same first request; later ones may hold the reply to it."""
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 

@@ -1,7 +1,7 @@
 """What a snapshot shows of an `Exchange`, as JSON data.
 
 An `Exchange` comes in; the data that `serializer` writes comes out. HTTP bodies are as decoded from the bytes sent.
-Pure functions: `items` and `live` compare the data with the snapshot, `recording_files` hashes what was sent.
+Pure functions: `items` and `live` compare the data with the snapshot, `recording_place` hashes what was sent.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
     """What an agent sent to its model, if it was captured; pytest's root folder is `{rootdir}` in it."""
     if not exchange.sent:
         return {}
-    # Not followed by more of a name: `/project` is no part of `/project-2`.
+    # Not followed by more of a name: `/project` is not the folder of `/project-2`.
     root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")
 
     def portable(data: Any) -> Any:

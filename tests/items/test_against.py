@@ -59,9 +59,9 @@ def test_what_the_branch_changes_is_told_whatever_stands_on_disk(run: Run, git: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--snapshot-update"], "--chatprompt-against compares, and no more: remove --snapshot-update"),
-        (["--chatprompt-live"], "--chatprompt-against compares, and no more: remove --chatprompt-live"),
-        (["--chatprompt-replay"], "--chatprompt-against compares, and no more: remove --chatprompt-replay"),
+        (["--snapshot-update"], "--chatprompt-against only compares: remove --snapshot-update"),
+        (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
+        (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
     ],
 )

@@ -490,7 +490,7 @@ def test_under_n_the_workers_tell_why_too(live_project: MakeLiveProject, workers
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(
         [
-            "Under -n each worker has two requests in flight at most; *",
+            "Under -n each worker has at most two requests in flight; *",
             "6 cases were sent one by one: the fixture eval_response is overridden in conftest.py",
         ]
     )

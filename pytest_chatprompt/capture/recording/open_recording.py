@@ -1,8 +1,8 @@
 """`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
 
 What was recorded comes in; the reply to each request comes out, found by the hash of the request, in the recorded order
-where requests are equal. New replies are kept in the order of their requests, whatever thread they arrive in.
-`case_runner`, `own_code` and `live` make one for a test; `replaying` asks it for each request. Safe between threads.
+where requests are equal. New replies are kept in the order of their requests, also if they arrive in several threads.
+`snapshots.recording_place` makes one for a test; `replaying` asks it for each request. Safe between threads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PendingReply:
         request: the request.
 
     Attributes:
-        exchange: the request with its reply; `None` as long as there is none.
+        exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
     """
 
@@ -53,12 +53,12 @@ class PendingReply:
         self.is_repeated = False
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
-        """Take the reply.
+        """Put the reply into its place in the recording.
 
         Args:
             status: the status code.
             content_type: as the API sent it.
-            body: as far as it was read.
+            body: the part that was read.
             is_complete: whether that is all of it.
         """
         self.exchange = RecordedExchange(
@@ -79,7 +79,7 @@ class OpenRecording:
         describe_missing: gives the error text for a request that nothing is recorded for.
 
     Attributes:
-        responses: the recorded answers of what sends no HTTP requests of its own, by the hash of what was sent.
+        responses: the recorded answers of agents and plain functions, by the hash of what was sent.
     """
 
     def __init__(
@@ -111,10 +111,10 @@ class OpenRecording:
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request; if there is none, a place for the reply to the request sent now.
+        """Take the recorded reply to a request, or else a place for the reply that is about to come.
 
         Raises:
-            ReplayError: there is none, and nothing may be sent.
+            ReplayError: no reply is recorded, and nothing may be sent.
         """
         request = recorded_request(sent, self._mask)
         with self._lock:
@@ -136,13 +136,13 @@ class OpenRecording:
         return tuple(entry for entry in entries if entry is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded and was not asked for."""
+        """The recorded exchanges that no request asked for."""
         with self._lock:
             return tuple(exchange for waiting in self._waiting.values() for exchange, _ in waiting)
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
-        """What was replayed."""
+        """The exchanges that were replayed."""
         with self._lock:
             return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
 
