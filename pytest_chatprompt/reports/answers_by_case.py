@@ -32,7 +32,7 @@ class AnsweredCase:
 
 
 def answers_by_case(results: Iterable[CaseResult]) -> list[AnsweredCase]:
-    """The answered cases: first those with which only some providers pass, then those that failed everywhere, then all others."""
+    """The answered cases: first those that only some providers pass, then those that none passes, then the others."""
     groups: dict[str, list[tuple[CaseResult, ResponseResult]]] = {}
     for result in results:
         if result.response is not None:

@@ -25,7 +25,8 @@ class CheckResult(BaseModel):
         passed: whether it passes; `None` if it could not be graded.
         reason: a fact that completes "the answer ...", or "the request ..."; if it could not be graded, why not.
         path: the eval file, relative to pytest's root folder.
-        line: where it stands there, 1-based; 0 if it was not looked up, as for a check that passes in a run without reports.
+        line: where it stands there, 1-based; 0 if it was not looked up, as for a check that passes in a run
+            without reports.
         column: likewise.
     """
 

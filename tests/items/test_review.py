@@ -317,7 +317,7 @@ def test_the_record_of_a_live_run_has_the_answer(live_project: MakeLiveProject, 
     run("--chatprompt-live").assert_outcomes(passed=1)
     (result,) = records(run).values()
     assert (result["response"]["text"], result["response"]["input_tokens"]) == ("a real answer", 10)
-    assert ("sent" in result["snapshot"]) == keeps_requests
+    assert ("sent" in result.get("snapshot", {})) == keeps_requests
 
 
 UNCOMPARED = """

@@ -68,7 +68,7 @@ def test_a_graded_check_is_a_record_with_its_value_verdict_reason_and_place(proj
             "type": "max_output_tokens",
             "value": 3,
             "passed": None,
-            "reason": "it is not known how many tokens the answer has: its provider does not say",
+            "reason": "the provider does not report how many tokens the answer has",
             "path": "evals/a.eval.yaml",
             "line": 8,
             "column": 7,
