@@ -34,6 +34,7 @@ from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
+from pytest_chatprompt.grading.judge_prompt import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
 from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
@@ -348,7 +349,7 @@ def own_code(run: Run) -> str:
 
 
 def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> None:
-    eval_file, of_request = blocks("docs/grading.md", "yaml")
+    eval_file, of_request, *_ = blocks("docs/grading.md", "yaml")
     (failure,) = blocks("docs/grading.md", "")
     conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
     run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
@@ -361,6 +362,21 @@ def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> Non
     result = run("--snapshot-update")
     result.assert_outcomes(failed=1)
     assert "the request does not fit the schema at $: 'temperature' is a required property" in result.stdout.str()
+
+
+def test_the_judge_is_asked_as_the_page_says(run: Run) -> None:
+    _, _, eval_file, prompt = blocks("docs/grading.md", "yaml")
+    assert prompt == JUDGE_PROMPT.read_text(encoding="utf-8")
+    assert f"This is version {PROMPT_VERSION}." in PAGES["docs/grading.md"]
+    run.write({"a.eval.yaml": eval_file, "conftest.py": blocks("docs/grading.md", "python")[1]})
+    run.update().assert_outcomes(passed=1)
+    judge = run.snapshot("__snapshots__/a.eval/refund[openai].yaml")["judge"]
+    assert [(each["endpoint"], each["request"]["model"]) for each in judge] == [
+        ("POST /v1/messages", "claude-opus-5")
+    ] * 3
+    run.write({"a.eval.yaml": eval_file.replace("{type: llm_rubric} ", "{type: llm_rubric, template: judge.yaml}")})
+    run.write({"judge.yaml": prompt})
+    run().assert_outcomes(passed=1)
 
 
 def test_the_tables_of_answers_are_what_happens(run: Run, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -404,7 +420,7 @@ def test_the_commands_of_the_reference_are_those_of_the_command_line(capsys: pyt
 def test_the_types_of_checks_are_the_table_of_types() -> None:
     documented = [name for row in table("docs/grading.md", after="## Types") for name in quoted(row[0])]
     assert sorted(documented) == sorted(CHECKS)
-    (_, snippet), (toml,) = blocks("docs/grading.md", "python"), blocks("docs/grading.md", "toml")
+    (*_, snippet), (toml,) = blocks("docs/grading.md", "python"), blocks("docs/grading.md", "toml")
     ((group, types),) = tomllib.loads(toml)["project"]["entry-points"].items()
     assert group == ENTRY_POINT_GROUP
     namespace: dict[str, Any] = {"__name__": "word_checks"}
@@ -615,7 +631,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "README.md": 2,
         "docs/agents.md": 2,
         "docs/eval-files.md": 3,
-        "docs/grading.md": 2,
+        "docs/grading.md": 3,
         "docs/live.md": 1,
         "docs/own-code.md": 8,
         "docs/providers.md": 7,
@@ -632,7 +648,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/grading.md", "yaml"): 2,
+        ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
@@ -756,7 +772,7 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 def test_every_fixture_and_option_is_in_the_reference() -> None:
     fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == len(PROVIDERS) + 8
+    assert len(public) == len(PROVIDERS) + 9
     for name in public:
         assert f"`{name}`" in PAGES["docs/reference.md"]
     in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]

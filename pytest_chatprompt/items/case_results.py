@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -33,6 +33,9 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_text import read_data
 from pytest_chatprompt.wording import shown_path
 
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.judging import Votes
+
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
 
@@ -47,6 +50,7 @@ class _Notes:
     data: Any = None
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    votes: Votes = ()
 
 
 _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
@@ -75,6 +79,11 @@ def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed:
     """Note the answer that a case got."""
     notes = _notes(item)
     notes.response, notes.is_replayed = response, is_replayed
+
+
+def note_votes(item: pytest.Item, votes: Votes) -> None:
+    """Note what the judge said about the answer."""
+    _notes(item).votes = votes
 
 
 def _notes(item: pytest.Item) -> _Notes:
@@ -129,6 +138,12 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=None if response is None else _response_result(response, notes.is_replayed),
+        judge=tuple(
+            _response_result(vote.response, vote.is_replayed)
+            for votes in notes.votes
+            for vote in votes
+            if vote.response is not None
+        ),
         checks=_check_results(item),
     )
 

@@ -100,6 +100,7 @@ class CaseResult(_Record):
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
         response: the answer; `None` offline.
+        judge: what the judge replied about the answer, each of its votes, in the order of the checks.
         checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
         error: why it failed; `None` if it did not.
     """
@@ -115,6 +116,7 @@ class CaseResult(_Record):
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
+    judge: tuple[ResponseResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None
 
