@@ -43,6 +43,7 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS, PROVIDERS
+from pytest_chatprompt.report_commands import main
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG
@@ -378,6 +379,44 @@ def test_the_judge_is_asked_as_the_page_says(run: Run) -> None:
     run().assert_outcomes(passed=1)
 
 
+def test_the_tables_of_answers_are_what_happens(run: Run, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    (eval_file,) = blocks("docs/answers.md", "yaml")
+    table, commands, comparison, *_ = blocks("docs/answers.md", "")
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="")
+    anthropic = conftest.partition("@pytest.fixture")[2].replace("openai", "anthropic").replace("OpenAI", "Anthropic")
+    conftest = conftest.replace("import OpenAIProvider", "import AnthropicProvider, OpenAIProvider")
+    run.write({"conftest.py": f"{conftest}\n@pytest.fixture{anthropic}", "shop.eval.yaml": eval_file})
+    run.update()
+    answers = {"anthropic": "In 30 days.", "openai": "Within 14 days."}
+
+    def reply(_: int, body: Any) -> Reply:
+        is_return = "back" in body["messages"][-1]["content"]
+        text = answers["anthropic" if "max_tokens" in body else "openai"] if is_return else "Yes."
+        if "max_tokens" in body:
+            usage = {"input_tokens": 12, "output_tokens": 9}
+            return Reply({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage})
+        usage = {"prompt_tokens": 10, "completion_tokens": 3}
+        return Reply({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage})
+
+    server.script = reply
+    first, second, compare = (shlex.split(line) for line in commands.splitlines())
+    shown = run(*first[1:]).stdout.str()
+    seconds = re.compile(r" *\d+\.\d\d s")
+    assert seconds.sub(" s", table) in seconds.sub(" s", shown) + "\n"
+    answers |= {"anthropic": "In 14 days.", "openai": "Yes, within 14 days."}
+    run(*second[1:])
+    assert main(compare[3:]) == 0
+    assert comparison in capsys.readouterr().out
+
+
+def test_the_commands_of_the_reference_are_those_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    documented = [quoted(row[0])[0] for row in table("docs/reference.md", after="## Commands")]
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert [shlex.split(command)[3] for command in documented] == shown
+
+
 def test_the_types_of_checks_are_the_table_of_types() -> None:
     documented = [name for row in table("docs/grading.md", after="## Types") for name in quoted(row[0])]
     assert sorted(documented) == sorted(CHECKS)
@@ -604,7 +643,8 @@ def test_no_snippet_is_without_a_test() -> None:
     assert {(page, language): len(blocks(page, language)) for page, language in others if blocks(page, language)} == {
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
-        ("docs/ci.md", "yaml"): 2,
+        ("docs/answers.md", "yaml"): 1,
+        ("docs/ci.md", "yaml"): 3,
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,

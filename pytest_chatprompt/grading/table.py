@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.check_description import NEGATION
 from pytest_chatprompt.grading.is_json import IsJson
 from pytest_chatprompt.grading.limits import MaxLatencySeconds, MaxOutputTokens
 from pytest_chatprompt.grading.llm_rubric import LlmRubric
@@ -31,7 +32,6 @@ from pytest_chatprompt.grading.tool_called import ToolCalled
 from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
-NEGATION: Final = "not_"
 
 # By the name that an eval file uses.
 CHECKS: Final[Mapping[str, type[Check]]] = {

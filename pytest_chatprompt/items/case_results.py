@@ -17,13 +17,15 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.answers import add_answer
+from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
@@ -96,7 +98,8 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         report: of a phase that failed, or of the call.
         redactor: removes secrets.
     """
-    if not report.failed and not item.config.stash.get(all_results_key, False):
+    is_told = report.failed or item.config.stash.get(all_results_key, False)
+    if not is_told and _notes(item).response is None and not has_graded_checks(item):
         # What a test that is over has compared, sent and got would add up.
         item.stash[_notes_key] = _Notes()
         return
@@ -109,6 +112,8 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         result = result.model_copy(update={"error": _error(item, report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
+    if isinstance(item, EvalItem) and report.when != "teardown":
+        add_answer(item, report, CaseResult.from_data(data))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
@@ -139,7 +144,20 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
             for vote in votes
             if vote.response is not None
         ),
+        checks=_check_results(item),
     )
+
+
+def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
+    if not has_graded_checks(item):
+        return ()
+    from pytest_chatprompt.results.graded_checks import check_result  # noqa: PLC0415
+
+    case, graded = item.stash[graded_checks_key]
+    # The report of the teardown does not repeat them.
+    item.stash[graded_checks_key] = (case, [])
+    with_place = item.config.stash.get(all_results_key, False)
+    return tuple(check_result(each, case, with_place=with_place) for each in graded)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
