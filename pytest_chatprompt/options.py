@@ -37,6 +37,8 @@ class Options:
     Args:
         provider: the provider that the command line names for every case; `None` if it names none.
         default_provider: the provider of cases that name none.
+        judge: the provider that judges.
+        judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         repeat: how often each case is sent in a live run; `None` for what its file says.
@@ -54,6 +56,8 @@ class Options:
 
     provider: str | None
     default_provider: str
+    judge: str
+    judge_template: str | None
     live: bool
     concurrency: int
     repeat: int | None
@@ -150,6 +154,16 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
     )
     parser.addini(
+        "chatprompt_judge",
+        "the provider that llm_rubric asks (default: that of chatprompt_provider)",
+        default=None,
+    )
+    parser.addini(
+        "chatprompt_judge_template",
+        "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder",
+        default=None,
+    )
+    parser.addini(
         "chatprompt_files",
         f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})",
         type="args",
@@ -191,6 +205,7 @@ def resolve_options(config: pytest.Config) -> Options:
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
+    default_provider = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
     against = config.getoption("chatprompt_against")
     if against is not None:
         _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
@@ -203,7 +218,9 @@ def resolve_options(config: pytest.Config) -> Options:
         _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
-        default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
+        default_provider=default_provider,
+        judge=config.getini("chatprompt_judge") or default_provider,
+        judge_template=config.getini("chatprompt_judge_template") or None,
         live=live,
         concurrency=_concurrency(config),
         repeat=_repeat(config),

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
+    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.prefetch import LiveResponse
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.comparison import Comparison
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 # What an item sends, once it was compared with its snapshot.
 _compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
 _masks_key: Final[pytest.StashKey[Masks]] = pytest.StashKey()
+# The answer that it got.
+_live_key: Final[pytest.StashKey[LiveResponse]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,13 @@ class CaseRunner:
         with self._no_requests_in_flight():
             send = preview if options.live else capture_offline
             exchange = send(self.provider, self.provider_request, self.api)
+        judging = (
+            None if checks is None else checks.show_judging(self.request, self.provider_request, self.api.redactor)
+        )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
         item.stash[_masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
-        self._compare(exchange)
+        self._compare(exchange, judging)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if checks is not None:
@@ -93,7 +100,7 @@ class CaseRunner:
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
                 item.stash[_compared_key] = exchange
-                self._check_answer(item, checks)
+                self._check_answer(item, checks, judging)
 
     def _checks(self) -> CaseChecks | None:
         """The checks that the case was written with; `None` for none, which costs nothing."""
@@ -103,16 +110,16 @@ class CaseRunner:
 
         return CaseChecks.parse(self.request.node, self.case)
 
-    def _check_answer(self, item: EvalItem, checks: CaseChecks | None) -> None:
+    def _check_answer(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None) -> None:
         """Get the response, and let the checks, the fixtures and the hook look at it."""
         __tracebackhide__ = True
         repeat = repeat_of(item.config, self.case)
         if repeat > 1:
-            self._run_repeated(item, checks, repeat)
+            self._run_repeated(item, checks, judging, repeat)
             return
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
         if checks is not None:
-            checks.grade_answer(response)
+            checks.grade_answer(response, () if judging is None else get_votes(item, judging, response, self.api))
         if not response.is_awaited:
             # There is no answer to check.
             return
@@ -120,7 +127,7 @@ class CaseRunner:
             self.request.getfixturevalue(name)
         item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
 
-    def _run_repeated(self, item: EvalItem, checks: CaseChecks | None, repeat: int) -> None:
+    def _run_repeated(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None, repeat: int) -> None:
         """Get several responses, and let the checks and the hook look at each."""
         __tracebackhide__ = True
         from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
@@ -135,9 +142,9 @@ class CaseRunner:
         source = (
             RecordedAnswers(self.provider, compared, place, self.api, repeat)
             if live is None
-            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat)
+            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat, judging)
         )
-        case = RepeatedCase(self.request, self.case, self.provider_request, checks, place, repeat)
+        case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
         case.run(source, self.api.redactor)
 
     def _no_requests_in_flight(self) -> AbstractContextManager[None]:
@@ -145,10 +152,11 @@ class CaseRunner:
         live: LiveRun | None = self.request.config.pluginmanager.get_plugin(LIVE_RUN)
         return nullcontext() if live is None or can_preview(self.provider) else live.executor.pause()
 
-    def _compare(self, exchange: Exchange) -> None:
+    def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
-        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath))
+        judge = () if judging is None else judging.previews
+        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath, judge))
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
@@ -243,18 +251,51 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
+    item.stash[_live_key] = live
     note_response(item, live.response, is_replayed=live.is_replayed)
     if not live.is_replayed:
         add_usage(item, item.provider_name, live.response)
-    if live.was_recorded:
-        add_replayed(item, responses=[live.response])
-    elif live.recording is not None:
+    if live.recording is not None:
         add_replayed(item, live.recording, unused=len(live.recording.others))
     if not live.response.is_awaited:
         return live.response
     raise_if_unusable(live.response)
     record_answer(place, live, api.redactor)
     return live.response
+
+
+def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api: EvalAPI) -> Votes:
+    """The votes of the judge on the response of a case: those that came with it, or else new ones.
+
+    Args:
+        item: the case's item.
+        judging: what to ask the judge.
+        response: the fixture `eval_response`, which a project may override.
+        api: its stand-in of the APIs.
+
+    Raises:
+        RequestCancelledError: the run was stopped.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.items.case_judge import ask_judge  # noqa: PLC0415
+    from pytest_chatprompt.items.case_results import note_votes  # noqa: PLC0415
+    from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
+    from pytest_chatprompt.items.usage import add_judge_usage, add_replayed  # noqa: PLC0415
+    from pytest_chatprompt.live.prefetch import LiveResponse  # noqa: PLC0415
+
+    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
+    live = item.stash.get(_live_key, None)
+    if live is None or live.response is not response:
+        # The project overrides eval_response: what the judge said before is about another answer.
+        recording = None if live is None else live.recording
+        live = LiveResponse(item.stash[_compared_key], response, recording)
+    judged = ask_judge(item, judging, live, place)
+    if judged is not live and live.recording is not None:
+        place.save(live.recording, api.redactor, keeps_others=False)
+        add_replayed(item, live.recording, unused=len(live.recording.others))
+    note_votes(item, judged.votes)
+    add_judge_usage(item, judged.votes)
+    return judged.votes
 
 
 def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
@@ -33,9 +33,14 @@ from pytest_chatprompt.live.repeated_sends import RepeatedSends
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.judging import Judging
 
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
@@ -78,7 +83,7 @@ class LiveRun:
         self._config = config
         self._options = options
         self._redactor = redactor
-        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
+        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
         self.prefetcher = Prefetcher(self.executor, matcher, router)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
         self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early)
@@ -172,6 +177,30 @@ class LiveRun:
         note_why_not_ahead(item, self.planner.why_not_ahead(item, provider, compared))
         return None
 
+    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+        """An answer with the votes of a judge, who is asked now.
+
+        Args:
+            judging: what to ask.
+            live: the answer.
+            place: of the case's recording.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        if isinstance(judging.judge, AgentProvider):
+            # In this thread, as in `get_response`.
+            return self.prefetcher.judge(live, judging, place)
+        future = self.executor.submit(-1, lambda: self.prefetcher.judge(live, judging, place))
+        return result_of(self.wait_for_first([future]).pop())
+
+    def _judge_prompt(self) -> JudgePrompt | None:
+        # Most runs have no judge.
+        from pytest_chatprompt.items.judge_template import project_prompt  # noqa: PLC0415
+
+        return project_prompt(self._config)
+
     # --- waiting
 
     def wait_for_first(self, futures: Collection[RequestFuture[T]]) -> set[RequestFuture[T]]:
@@ -183,7 +212,9 @@ class LiveRun:
         Returns:
             Those that have ended.
         """
-        self._current = futures
+        # Requests of a repeated case go on while its judge is asked.
+        others = self._current
+        self._current = (*others, *futures)
         try:
             while True:
                 seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
@@ -199,8 +230,7 @@ class LiveRun:
             # Such as pytest-timeout.
             self._abandon_current()
             raise
-        if len(done) == len(futures):
-            self._current = ()
+        self._current = others if len(done) == len(futures) else futures
         return cast(set[RequestFuture[T]], done)
 
     def _abandon_current(self) -> None:

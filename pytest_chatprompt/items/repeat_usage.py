@@ -35,12 +35,10 @@ def add_usage_of_repeats(
     if sent:
         add_usage(item, item.provider_name, *sent)
     recordings = [live.recording for live in answers if live.recording is not None]
-    replayed = [live.response for live in answers if live.was_recorded]
-    if recordings or replayed:
+    if recordings:
         # All recordings are of one file.
-        others = recordings[0].others if recordings else ()
-        unused = sum(exchange.repeat > result.planned for exchange in others)
-        add_replayed(item, *recordings, responses=replayed, unused=unused)
+        unused = sum(exchange.repeat > result.planned for exchange in recordings[0].others)
+        add_replayed(item, *recordings, unused=unused)
     low, high = result.interval
     rate = f"{result.passed}/{result.answers}"
     set_properties(item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})

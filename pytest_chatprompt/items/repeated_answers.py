@@ -17,8 +17,10 @@ from pytest_chatprompt.errors import ProviderError, RequestCancelledError
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.live_run import LiveRun, result_of
 from pytest_chatprompt.items.recordings import replay_answer
-from pytest_chatprompt.live.prefetch import LiveResponse
+from pytest_chatprompt.live.judging import Judging
+from pytest_chatprompt.live.prefetch import LiveResponse, MatchedCase
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
+from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -83,6 +85,7 @@ class LiveAnswers:
         place: of its recording.
         api: its stand-in of the APIs.
         repeat: how often it is sent.
+        judging: what a judge is asked about each answer; `None` for nothing.
     """
 
     live_run: LiveRun
@@ -92,6 +95,7 @@ class LiveAnswers:
     place: RecordingPlace
     api: EvalAPI
     repeat: int
+    judging: Judging | None
 
     def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
         """See `RepeatedAnswers`."""
@@ -111,7 +115,10 @@ class LiveAnswers:
             yield from self._arriving(self._send(missing), is_certain)
 
     def _send(self, numbers: range | list[int]) -> RepeatedSends[LiveResponse]:
-        return self.live_run.prefetcher.send_repeats(self.provider, self.compared, self.place, numbers, -1)
+        # A judge that is an agent runs in this thread.
+        is_agent = self.judging is not None and isinstance(self.judging.judge, AgentProvider)
+        matched = MatchedCase(self.compared, None if is_agent else self.judging)
+        return self.live_run.prefetcher.send_repeats(self.provider, matched, self.place, numbers, -1)
 
     def _arriving(self, sends: RepeatedSends[LiveResponse], is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
         """The answers of requests in flight together, as they arrive."""

@@ -18,14 +18,18 @@ from pytest_chatprompt.errors import CheckError, CheckFailedError, ProviderError
 from pytest_chatprompt.evalfile.repeats import DEFAULT_PASS_RATE
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
-from pytest_chatprompt.items.case_results import note_repeats, note_response, response_result
+from pytest_chatprompt.items.case_results import note_repeats, note_response, note_votes, response_result
 from pytest_chatprompt.items.failures import ENDED_EARLY, is_outage
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, failed_checks_key
 from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats
 from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
 from pytest_chatprompt.items.repeats import first_response_key
 from pytest_chatprompt.items.report_hooks import user_frames
+from pytest_chatprompt.items.usage import add_judge_usage
+from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.results.case_result import AttemptResult
+from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.graded_checks import check_result
 from pytest_chatprompt.results.repeats import describe_repeats, repeats_result
 from pytest_chatprompt.wording import shown_path
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.items.repeated_answers import RepeatedAnswer, RepeatedAnswers
+    from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.live.prefetch import LiveResponse
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import ProviderResponse
@@ -50,6 +55,7 @@ class RepeatedCase:
         case: the fixture `eval_case`.
         provider_request: the fixture `eval_request`.
         checks: those of the case; `None` for none.
+        judging: what a judge is asked about each answer; `None` for nothing.
         place: of its recording.
         repeat: how often it is to be sent, at least 2.
         attempts: what became of each request so far.
@@ -60,6 +66,7 @@ class RepeatedCase:
     case: EvalCase
     provider_request: ProviderRequest
     checks: CaseChecks | None
+    judging: Judging | None
     place: RecordingPlace
     repeat: int
     attempts: list[AttemptResult] = field(default_factory=list)
@@ -116,13 +123,14 @@ class RepeatedCase:
         __tracebackhide__ = True
         error: BaseException | None = answer.error
         response = result = None
+        checks: tuple[CheckResult, ...] = ()
         if answer.live is not None:
             self.answers[answer.number] = answer.live
             response = answer.live.response
             if not response.is_awaited:
                 return
             result = response_result(response, answer.live.is_replayed)
-            error = self._grade(response)
+            error, checks = self._grade(answer.number, answer.live)
         elif answer.error is not None:
             self._errors.append(answer.error)
         outcome: AttemptOutcome = "passed"
@@ -131,7 +139,7 @@ class RepeatedCase:
             outcome = "error" if is_outage(error) else "failed"
             problem = self._describe(error, response)
         self._counts[outcome] += 1
-        attempt = AttemptResult(number=answer.number, outcome=outcome, response=result, problem=problem)
+        attempt = AttemptResult(number=answer.number, outcome=outcome, response=result, checks=checks, problem=problem)
         self.attempts.append(attempt)
 
     def _note(self, redactor: Redactor) -> None:
@@ -144,27 +152,42 @@ class RepeatedCase:
         first = self._first()
         if first is not None:
             note_response(self.item, first.response, is_replayed=first.is_replayed)
+            note_votes(self.item, first.votes)
+        add_judge_usage(self.item, tuple(votes for live in answers for votes in live.votes))
         record_repeats(self.place, self.answers, redactor)
 
-    def _grade(self, response: ProviderResponse) -> BaseException | None:
-        """Why an answer does not pass; `None` if it does."""
+    def _grade(self, number: int, live: LiveResponse) -> tuple[BaseException | None, tuple[CheckResult, ...]]:
+        """Why an answer does not pass, `None` if it does; and what the checks said."""
         __tracebackhide__ = True
+        response, failure = live.response, None
         try:
             raise_if_unusable(response)
         except ProviderError as error:
-            return error
-        failure = None
+            return error, ()
+        results: tuple[CheckResult, ...] = ()
         if self.checks is not None:
             checks = self.checks.for_answer()
-            checks.grade_answer(response)
+            checks.grade_answer(response, self._votes(number, live))
             failure = checks.failure()
+            with_place = self.item.config.stash.get(all_results_key, False)
+            results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
         try:
             self.item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
         except ENDED_EARLY:
             raise
         except (pytest.fail.Exception, Exception) as error:
-            return error if failure is None else failure.__class__(f"{failure}\n\n{self._describe(error, None)}")
-        return failure
+            both = failure and failure.__class__(f"{failure}\n\n{self._describe(error, None)}")
+            return both or error, results
+        return failure, results
+
+    def _votes(self, number: int, live: LiveResponse) -> Votes:
+        """What the judge says about an answer."""
+        if self.judging is None:
+            return ()
+        from pytest_chatprompt.items.case_judge import ask_judge  # noqa: PLC0415
+
+        self.answers[number] = judged = ask_judge(self.item, self.judging, live, self.place)
+        return judged.votes
 
     def _describe(self, error: BaseException, response: ProviderResponse | None) -> str:
         """Why an answer does not pass, and the answer if that does not show it."""

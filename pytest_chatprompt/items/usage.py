@@ -10,22 +10,28 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import read_usage
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.items.repeats import RATE_PROPERTY
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.judging import Votes
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
 _SHOWN_TESTS: Final = 3
+_JUDGE: Final = "judge_"
+# What the judges of all cases used, in a row of its own.
+_JUDGE_ROW: Final = "(judge)"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
@@ -63,20 +69,32 @@ def _numbers(outcome: ProviderResponse | ProviderError) -> dict[str, Any]:
     return {key: _UNKNOWN if number is None else number for key, number in zip(_NUMBERS, numbers, strict=True)}
 
 
-def add_replayed(
-    item: pytest.Item, *recordings: OpenRecording, responses: Sequence[ProviderResponse] = (), unused: int = 0
-) -> None:
+def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
+    """Put into the user properties of a case what its judge used, but for what was replayed."""
+    sent = [vote.response for each in votes for vote in each if vote.response is not None and not vote.is_replayed]
+    if not sent:
+        return
+    latencies = [response.latency_seconds for response in sent if response.latency_seconds is not None]
+    properties: dict[str, Any] = {
+        "judge_requests": len(sent),
+        "judge_retries": sum(response.retries for response in sent),
+        "judge_latency_seconds": round(statistics.median(latencies), 3) if latencies else _UNKNOWN,
+    }
+    for name in ("input_tokens", "output_tokens"):
+        counts = [getattr(response.usage, name) for response in sent]
+        properties[f"judge_{name}"] = _UNKNOWN if None in counts else sum(counts)
+    set_properties(item, properties)
+
+
+def add_replayed(item: pytest.Item, *recordings: OpenRecording, unused: int = 0) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
     Args:
         item: the test.
         recordings: when all was sent: its recording, or that of each answer.
-        responses: answers that were replayed as a whole, as those of an agent are.
         unused: how many recorded replies were for other answers, which nobody asked for.
     """
-    replayed = [exchange for recording in recordings for exchange in recording.replayed]
-    usages = [read_usage(exchange.reply.content) for exchange in replayed if exchange.reply is not None]
-    usages += [response.usage for response in responses]
+    usages = [_usage(exchange) for recording in recordings for exchange in recording.replayed]
     set_properties(
         item,
         {
@@ -88,6 +106,12 @@ def add_replayed(
             "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
         },
     )
+
+
+def _usage(exchange: RecordedExchange) -> TokenUsage:
+    if exchange.response is not None:
+        return exchange.response.usage
+    return TokenUsage() if exchange.reply is None else read_usage(exchange.reply.content)
 
 
 def note_late_difference(item: pytest.Item) -> None:
@@ -136,6 +160,9 @@ class UsageSummary:
         usage["nodeid"] = report.nodeid
         if "provider" in usage:
             self._cases[str(usage["provider"])].append(usage)
+        if "judge_requests" in usage:
+            judge = {name.removeprefix(_JUDGE): value for name, value in usage.items() if name.startswith(_JUDGE)}
+            self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
         if "replayed" in usage or "late_difference" in usage:
             self._recorded.append(usage)
         if RATE_PROPERTY in usage:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.snapshots.changes import Difference
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
@@ -77,12 +78,14 @@ class AttemptResult(_Record):
         number: from 1; its recording has the same.
         outcome: whether the answer passes; `error` where it could not be obtained or graded.
         response: the answer; `None` if there is none.
+        checks: what the checks said about it.
         problem: why it does not pass, in several lines; `""` if it does.
     """
 
     number: int
     outcome: Literal["passed", "failed", "error"]
     response: ResponseResult | None = None
+    checks: tuple[CheckResult, ...] = ()
     problem: str = ""
 
 
@@ -141,6 +144,8 @@ class CaseResult(_Record):
         adjustments: what the conversion and the provider changed on the way.
         response: the answer; `None` offline. Of a case that is sent several times, the first one.
         repeats: all answers of a case that is sent several times; `None` for other tests.
+        judge: what the judge replied about the answer, each of its votes, in the order of the checks.
+        checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
         error: why it failed; `None` if it did not.
     """
 
@@ -156,6 +161,8 @@ class CaseResult(_Record):
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
     repeats: RepeatsResult | None = None
+    judge: tuple[ResponseResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None
 
     @property

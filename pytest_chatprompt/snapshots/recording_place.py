@@ -136,9 +136,7 @@ class RecordingPlace:
             recording: of the test; `None` if the run neither replays nor records.
             exchange: what was sent.
         """
-        if recording is None or not recording.responses:
-            return None
-        recorded = recording.responses.get(self.exchange_sha256(exchange))
+        recorded = None if recording is None else recording.take_response(lambda: self.exchange_sha256(exchange))
         if recorded is None or recorded.response is None:
             return None
         return recorded.response.to_response(recorded.latency_seconds)
@@ -152,18 +150,13 @@ class RecordingPlace:
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 
-    def save_response(self, exchange: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
-        """Write the answer of an agent or a plain function.
+    def response_exchange(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
+        """The answer of an agent or a plain function, as a recording keeps it.
 
         Args:
             exchange: what was sent.
             response: the answer.
-            redactor: removes secrets.
         """
-        save_recording(self.path, [self.response_entry(exchange, response)], redactor)
-
-    def response_entry(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
-        """The answer of an agent or a plain function, as a recording keeps it."""
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
         recorded = RecordedResponse(
             text=response.text,
