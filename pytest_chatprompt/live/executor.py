@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from pytest_chatprompt.providers.cancellation import Cancellation
@@ -204,15 +205,20 @@ class _SharedJob(Generic[T]):
             if self._is_taken:
                 return
             self._is_taken = True
-        # A thread of the executor may end its own request; the thread that waits may end all of them.
-        context = current_context() if self._context.cancellation is None else self._context
         try:
-            with use_context(context):
-                result = self._job()
+            result = self._run()
         except BaseException as error:
             self._future.set_exception(error)
         else:
             self._future.set_result(result)
+
+    def _run(self) -> T:
+        cancellation = self._context.cancellation
+        if cancellation is None:
+            # Only the executor can end it.
+            return self._job()
+        with cancellation.part() as part, use_context(replace(self._context, cancellation=part)):
+            return self._job()
 
     def result(self) -> T:
         """The result, once the thread that has begun the job ends it."""

@@ -22,7 +22,7 @@ from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import MissingSettingError, SnapshotError
+from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.sending import SentExchange, send_once
@@ -252,7 +252,13 @@ class Prefetcher:
 
     def _send_matched(self, provider: Provider, matched: MatchedCase, case: UpcomingCase) -> LiveResponse:
         live = self.send(provider, matched.exchange, case.place)
-        return live if matched.judging is None else self.judge(live, matched.judging, case.place, case.order)
+        if matched.judging is None:
+            return live
+        try:
+            return self.judge(live, matched.judging, case.place, case.order)
+        except RequestCancelledError:
+            # The answer is there, and is recorded if the run records.
+            return live
 
     def send(
         self, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from tests.items.conftest import Run
+from tests.items.test_stopping import pytest_process, wait_until
 from tests.server import Reply, Server
 
 JUDGE_CONFTEST = """
@@ -330,6 +332,29 @@ def test_cases_before_the_first_with_a_judge_do_not_keep_the_later_ones_from_bei
     server.script = script
     judged_project("--chatprompt-live").assert_outcomes(passed=7)
     assert ahead.is_set()
+
+
+def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_project: Run, server: Server) -> None:
+    judged_project.write({"a.eval.yaml": many(3)})
+    judged_project.update()
+    end = threading.Event()
+
+    def script(_: int, body: Any) -> Reply:
+        if is_judge(body):
+            end.wait(100)
+        return chat("Hello.")
+
+    server.script = script
+    with pytest_process(judged_project, "--chatprompt-record", "--chatprompt-concurrency=6") as process:
+        wait_until(lambda: len(asked(server)) >= 6)
+        process.send_signal(signal.SIGINT)
+        # The judge never replies.
+        process.communicate(timeout=50)
+    end.set()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    for number in range(3):
+        recording = judged_project.snapshot(f"__snapshots__/a.eval/c{number}[openai].recording.yaml")
+        assert [exchange["request"]["body"]["model"] for exchange in recording["exchanges"]] == ["judged"]
 
 
 def test_a_judge_that_is_slow_is_ended_with_the_run(judged_project: Run, server: Server) -> None:
@@ -767,4 +792,65 @@ def eval_masks():
     assert "Greets <name>." in text
     assert yaml.safe_load(text)["judge"]
     judged_project("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
+    judged_project("--chatprompt-replay").assert_outcomes(passed=1)
+
+
+def test_rows_and_several_providers_are_judged_each_by_its_own_rubric(judged_project: Run, server: Server) -> None:
+    rows = """
+provider: [openai, second]
+evalcases:
+  - id: greets
+    parametrize: [{id: ada, name: Ada}, {id: bob, name: Bob}]
+    outcome: Greets {{ name }}.
+    input_messages: [{role: user, content: "Greet {{ name }}."}]
+    checks: [{type: llm_rubric}, {type: not_llm_rubric, value: "Forgets {{ name }}.", votes: 3}]
+"""
+    conftest = JUDGE_CONFTEST.format(url=server.url)
+    second = (
+        conftest.partition("@pytest.fixture")[2].partition("@pytest")[0].replace("openai_provider", "second_provider")
+    )
+    judged_project.write({"a.eval.yaml": rows, "conftest.py": f"{conftest}\n@pytest.fixture{second}"})
+    judged_project.update().assert_outcomes(passed=4)
+
+    def script(_: int, body: Any) -> Reply:
+        if not is_judge(body):
+            return chat(body["messages"][-1]["content"].replace("Greet", "Hello"))
+        criterion = body["messages"][0]["content"].split("\n\n")[1]
+        name = criterion.rpartition(" ")[2]
+        assert f"| Hello {name}" in body["messages"][1]["content"]
+        return verdict(criterion.startswith("Greets"))
+
+    server.script = script
+    judged_project("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=4)
+    assert len(asked(server)) == 4 * 4
+    judged_project("--chatprompt-replay").assert_outcomes(passed=4)
+    assert len(server.requests) == 4 * 5
+
+
+def test_an_update_accepts_a_changed_rubric_whatever_the_judge_says(judged_project: Run, server: Server) -> None:
+    judged_project.write({"a.eval.yaml": FILE.replace("Greets Ada.", "Greets Bob.")})
+    server.script = judged_by(verdict(False, "It greets Ada."))
+    judged_project("--snapshot-update", "--chatprompt-live").assert_outcomes(failed=1)
+    assert "Greets Bob." in (judged_project.path / SNAPSHOT).read_text(encoding="utf-8")
+    assert len(server.requests) == 2
+
+
+def test_a_recorded_verdict_is_kept_beside_a_vote_that_was_none(judged_project: Run, server: Server) -> None:
+    two = "{type: llm-rubric}\n      - {type: llm-rubric, value: Is short.}"
+    judged_project.write({"a.eval.yaml": FILE.replace("{type: llm-rubric}", two)})
+    judged_project.update()
+
+    def script(_: int, body: Any) -> Reply:
+        if not is_judge(body):
+            return chat("Hello Ada!")
+        return chat("no idea") if "Is short." in body["messages"][0]["content"] else verdict(True)
+
+    server.script = script
+    judged_project("--chatprompt-live", "--chatprompt-record").assert_outcomes(errors=1)
+    assert len(judged_project.snapshot(RECORDING)["exchanges"]) == 2
+    server.requests.clear()
+    server.script = judged_by(verdict(True))
+    judged_project("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=1)
+    assert ["Is short." in body["messages"][0]["content"] for body in asked(server)] == [True]
+    assert len(server.requests) == 1
     judged_project("--chatprompt-replay").assert_outcomes(passed=1)
