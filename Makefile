@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: ci example test test-browser test-clients lock-clients fuzz soak check schema mutants bench peers clean
 
-ci: example check test soak test-clients  ## the gate: what CI runs
+ci: example check test soak test-clients test-browser  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
