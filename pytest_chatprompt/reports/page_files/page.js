@@ -382,7 +382,7 @@ async function start() {
     });
   }
   if (!("DecompressionStream" in window)) {
-    byId("status").textContent = "This browser is too old to unpack the cases: it needs Chrome 80, Firefox 113 or Safari 16.4.";
+    byId("status").textContent = "This browser is too old to unpack the cases: it needs Chrome 86, Firefox 113 or Safari 16.4.";
     return;
   }
   const index = await unpack(byId("index"));
