@@ -19,7 +19,8 @@ _REPORT: Final = "--chatprompt-report"
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 # Options that decide what a test sends, or where it is found.
-_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
+FOLDER_OPTIONS: Final = ("--rootdir", "-c", "--config-file")
+_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", *FOLDER_OPTIONS, "-o", "--override-ini")
 
 
 def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
@@ -55,7 +56,7 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     if run.against is not None:
         return ""
     words = [_name(run, result) for result in results]
-    words += _kept_options(run.command)
+    words += kept_options(run.command, _OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
     return shlex.join(["pytest", *words, _ACCEPTING])
@@ -76,10 +77,18 @@ def _without_report(words: Iterable[str]) -> Iterator[str]:
             yield word
 
 
-def _kept_options(words: Iterable[str]) -> Iterator[str]:
+def kept_options(words: Iterable[str], names: Sequence[str]) -> Iterator[str]:
+    """Those words of a command that give some options a value, with the values.
+
+    Args:
+        words: of the command, without `pytest`.
+        names: of the options, long and short ones; each takes a value.
+    """
     remaining = iter(words)
+    long = tuple(f"{name}=" for name in names if name.startswith("--"))
+    short = tuple(name for name in names if not name.startswith("--"))
     for word in remaining:
-        if word in _OPTIONS_WITH_VALUE:
+        if word in names:
             yield from (word, *(value for value in [next(remaining, None)] if value is not None))
-        elif word.startswith(tuple(f"{name}=" for name in _OPTIONS_WITH_VALUE if name.startswith("--"))):
+        elif word.startswith(long) or (word.startswith(short) and not word.startswith("--")):
             yield word

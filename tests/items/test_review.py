@@ -141,6 +141,16 @@ def test_a_run_that_ended_early_gives_the_command_for_what_it_showed(shop: Run) 
     )
 
 
+@pytest.mark.parametrize("words", [["-c", "other.ini"], ["-cother.ini"], ["--config-file=other.ini", "--rootdir=."]])
+def test_a_command_for_one_case_has_the_folder_and_the_ini_file_of_the_run(shop: Run, words: list[str]) -> None:
+    shop.write({"other.ini": "[pytest]\n"})
+    lines = shop(*words, "--maxfail=2").outlines
+    chosen = " ".join(words)
+    assert f"To accept it: pytest 'a.eval.yaml::first[openai]' {chosen} --snapshot-update" in lines
+    cases = "'a.eval.yaml::first[openai]' 'a.eval.yaml::first[anthropic]'"
+    assert f"To accept all: pytest {cases} {chosen} --snapshot-update" in lines
+
+
 def test_the_command_for_ordinary_tests_replays_as_the_run_does(run: Run) -> None:
     test = "def test_it(eval_snapshot):\n    assert {'question': 'x'} == eval_snapshot\n"
     run.write({"test_it.py": test})
