@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,7 @@ from typing import Final
 import pytest
 
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.case_result import CaseResult, ErrorResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.wording import shown_path
@@ -72,6 +73,12 @@ class RunReports:
         self._results: dict[str, CaseResult] = {}
         self._errors: list[str] = []
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what could not be collected: the run lacks the tests that it defines."""
+        if report.failed:
+            result = _uncollected(report)
+            self._results[result.node_id] = result
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a test; the last one of a test that ran several times."""
         text: str | None = getattr(report, "chatprompt_result", None)
@@ -107,3 +114,16 @@ class RunReports:
 
     def _shown(self, path: Path) -> str:
         return shown_path(path, self._config.rootpath)
+
+
+def _uncollected(report: pytest.CollectReport) -> CaseResult:
+    """The result of a file that could not be collected, at the line that its error names."""
+    path = report.nodeid.partition("::")[0] or "."
+    lines = report.longreprtext.splitlines() or [""]
+    # Of a module pytest shows the traceback; its error begins with an E.
+    errors = [line[1:].strip() for line in lines if line.startswith("E  ")]
+    place = re.match(rf"{re.escape(path)}:(\d+):\d+: ", lines[0])
+    line = int(place[1]) if place else 0
+    message = errors[-1] if errors else lines[0][place.end() if place else 0 :]
+    error = ErrorResult(message=message, path=path, line=line)
+    return CaseResult(node_id=report.nodeid or path, path=path, line=max(line, 1), outcome="error", error=error)

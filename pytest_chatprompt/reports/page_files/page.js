@@ -77,7 +77,7 @@ function groupCases(entries) {
   const groups = new Map();
   for (const entry of entries) {
     const key = entry.case ? `${entry.path}\n${entry.case}` : entry.id;
-    const name = entry.case || entry.id.slice(entry.id.indexOf("::") + 2);
+    const name = entry.case || entry.id.replace(/^.*?::/s, "");
     const found = groups.get(key) || { entries: [], name, row: null };
     found.entries.push(entry);
     groups.set(key, found);
