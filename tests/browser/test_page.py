@@ -73,6 +73,15 @@ def test_a_case_is_a_conversation_before_and_after_beside_its_payload(run: RunRe
     )
 
 
+def test_a_text_without_blanks_between_words_is_compared_by_its_characters(open_page: OpenPage) -> None:
+    old, new = request_data("q", "商品可在十四天内退回。"), request_data("q", "商品可在三十天内退回。")
+    page = open_page(RunResults(results=(case_result("c", old, new),)))
+    row(page, "c").click()
+    turn = page.locator(".conversation .turn").nth(0)
+    expect(turn.locator("del")).to_have_text(["四"])
+    expect(turn.locator("ins")).to_have_text(["三"])
+
+
 def test_a_link_opens_a_case_and_the_back_button_returns(run: RunResults, open_page: OpenPage) -> None:
     page = open_page(run, link_to(20, "mistral"))
     expect(page.get_by_role("heading", level=2, name="case-20", exact=True)).to_be_visible()
