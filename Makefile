@@ -16,14 +16,17 @@ WORKERS ?= 2
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test test-browser test-clients picture lock-clients fuzz soak check schema mutants bench peers clean
+.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak check schema mutants bench peers clean
 
-ci: example check test soak test-clients test-browser  ## the gate: what CI runs
+ci: example check coverage soak test-clients test-browser  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
 
-test: $(READY)  ## run the tests, with branch coverage; ARGS names some of them
+test: $(READY)  ## run the tests; ARGS names some of them
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+coverage: $(READY)  ## run the tests, and fail if they miss a line or a branch; takes half as long again
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	$(BIN)/coverage combine --quiet
@@ -64,7 +67,7 @@ check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH)/.ready  ## measure what a case costs, beside the least that it can cost; about 20 minutes
+bench: $(BENCH)/.ready  ## measure what a case costs, beside the minimal cost of an eval item; about 20 minutes
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
 
 schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; also what resolves a conflict in them

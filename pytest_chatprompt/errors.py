@@ -33,8 +33,8 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     └── MaskError                 `eval_masks` gives something other than masks
 
 There are also three warnings: `PayloadWarning`, a request that the API will reject, or read in another way,
-`EvalFileWarning`, something in an eval file that is probably a mistake, and `CaptureWarning`, something that goes on
-after its test and is not captured any more.
+`EvalFileWarning`, something in an eval file that is probably a mistake, and `CaptureWarning`, a thread that still runs
+after the test that started it, and whose requests are no longer captured.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class PayloadError(ProviderError):
 
 
 class CaptureWarning(UserWarning):
-    """Something that a test left behind goes on, and what it sends is not captured any more."""
+    """A thread that a test started still runs after the test, and its requests are no longer captured for that test."""
 
 
 class MissingSettingError(ProviderError):
@@ -137,7 +137,7 @@ class APIConnectionError(ProviderError):
 
 
 class RequestCancelledError(APIConnectionError):
-    """The run was stopped before the API replied: the API has nothing to do with it."""
+    """The run was stopped before the API replied; this is not an error of the API."""
 
     def __init__(self) -> None:
         super().__init__("the run was stopped")
@@ -182,7 +182,7 @@ class AuthenticationError(APIStatusError):
 
 
 class PermissionDeniedError(APIStatusError):
-    """The key is right, but not allowed to do this: another project, region or model."""
+    """The key is valid, but not for this project, region or model."""
 
 
 class NotFoundError(APIStatusError):

@@ -37,6 +37,8 @@ class Options:
     Args:
         provider: the provider that the command line names for every case; `None` if it names none.
         default_provider: the provider of cases that name none.
+        judge: the provider that judges.
+        judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         record: whether a live run writes what the APIs reply beside the snapshots.
@@ -47,12 +49,14 @@ class Options:
         file_patterns: globs of the files that are collected.
         guideline_patterns: globs of guidelines, for eval files without their own; `None` if not set.
         system_prompt: the project's default system prompt; `None` if not set.
-        allowed_secrets: what a match of one of them covers is no secret.
+        allowed_secrets: patterns of texts that are not secrets.
         allowed_hosts: hosts that tests of own code may reach, by name or address.
     """
 
     provider: str | None
     default_provider: str
+    judge: str
+    judge_template: str | None
     live: bool
     concurrency: int
     record: bool
@@ -79,7 +83,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-provider",
         dest="chatprompt_provider",
         metavar="NAME",
-        help="send every case through this provider, whatever its file says",
+        help="send every case through this provider instead of the one in its file",
     )
     group.addoption(
         "--chatprompt-live",
@@ -103,7 +107,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--chatprompt-replay",
         dest="chatprompt_replay",
         action="store_true",
-        help="use the recorded replies in place of real ones; with --chatprompt-live, send and record what has none",
+        help="use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
     )
     group.addoption(
         "--chatprompt-against",
@@ -142,6 +146,16 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
     )
     parser.addini(
+        "chatprompt_judge",
+        "the provider that llm_rubric asks (default: that of chatprompt_provider)",
+        default=None,
+    )
+    parser.addini(
+        "chatprompt_judge_template",
+        "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder",
+        default=None,
+    )
+    parser.addini(
         "chatprompt_files",
         f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})",
         type="args",
@@ -156,7 +170,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
     parser.addini(
         "chatprompt_allowed_secrets",
-        "regular expressions; what one of them matches is no secret, and may stand in a snapshot",
+        "regular expressions of texts that are not secrets, and may stand in a snapshot",
         type="linelist",
         default=[],
     )
@@ -183,19 +197,22 @@ def resolve_options(config: pytest.Config) -> Options:
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
     patterns = config.getini("chatprompt_guideline_patterns")
+    default_provider = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
     against = config.getoption("chatprompt_against")
     if against is not None:
-        _check_alone(config, "--chatprompt-against compares, and no more", _SENDING_OR_WRITING)
+        _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
     if config.getoption("chatprompt_show"):
         others = {
             **_SENDING_OR_WRITING,
             "--chatprompt-against": "chatprompt_against",
             "--chatprompt-report": "chatprompt_reports",
         }
-        _check_alone(config, "--chatprompt-show prints what is sent, and no more", {**_SENDING_OR_WRITING, **others})
+        _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
-        default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
+        default_provider=default_provider,
+        judge=config.getini("chatprompt_judge") or default_provider,
+        judge_template=config.getini("chatprompt_judge_template") or None,
         live=live,
         concurrency=_concurrency(config),
         record=record,
@@ -230,7 +247,7 @@ def _report(config: pytest.Config, text: str) -> Path:
     if path.suffix not in REPORT_SUFFIXES:
         *others, last = REPORT_SUFFIXES
         raise pytest.UsageError(
-            f"--chatprompt-report: {text!r} has the suffix of no report; end it with {', '.join(others)} or {last}"
+            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(others)} or {last}"
         )
     if path.is_dir():
         raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")

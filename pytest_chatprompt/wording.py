@@ -32,11 +32,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def about_message(number: int | None, text: str) -> str:
-    """A text that is about one message of a case: `message 2: the role is missing`.
+    """Put the number of a message in front of a text about it: `message 2: the role is missing`.
 
     Args:
-        number: 1-based; `None` for a text that is about no single message, which stays as it is.
-        text: what is said of it.
+        number: 1-based; `None` for a text about no single message, which stays as it is.
+        text: what is wrong.
     """
     return text if number is None else f"message {number}: {text}"
 

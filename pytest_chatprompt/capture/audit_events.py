@@ -1,9 +1,9 @@
 """Audit events: how Python reports that code reaches for the network, or starts another program.
 
 The name and the arguments of an audit event come in; an `Attempt` comes out, or `None` for an event that is neither.
-Pure functions; `network_guard` calls them. The events and their arguments are those of
-https://docs.python.org/3/library/audit_events.html; they are raised whichever library calls, and even if it kept a
-reference to a function of `socket` from long before.
+Pure functions; `network_guard` calls them, and `eval_api` and `offline_api` ask `is_loopback`. The events and their
+arguments are those of https://docs.python.org/3/library/audit_events.html; they are raised for every library, even if
+it kept a reference to a function of `socket` from long before.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 # `fork` is missing on purpose: the child is this very program, guard included. That of `forkpty` is there to become
-# another program, and a refusal in the child would reach nobody.
+# another program, and an error in the child would not reach the test.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.connect": _connection,
     "socket.sendto": _connection,

@@ -1,7 +1,8 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
 The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Pure functions; `sent_request` calls them, `payload_strings` knows the keys.
+with files, or its bytes in base64. Pure functions; `sent_request` and `apis.model_request` call them; `prompt_size` and
+`secrets.payload_strings` know the keys.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def part_name(part: Mapping[str, Any]) -> str:
 
 
 def _parts(content: bytes, boundary: bytes) -> list[dict[str, Any]] | None:
-    """The parts of a multipart body; `None` if it is none (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
+    """The parts of a multipart body; `None` for another body (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
     before, *sections = (b"\r\n" + content).split(b"\r\n--" + boundary)
     if before or not sections or not sections.pop().startswith(b"--"):
         return None

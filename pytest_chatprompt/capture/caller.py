@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 _STANDARD_LIBRARY: Final = Path(sysconfig.get_path("stdlib"))
 _THIS_PACKAGE: Final = Path(__file__).parents[1]
 _LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
-# What runs tests: whatever is above it has nothing to do with the attempt.
+# They run tests: the frames above them have nothing to do with the attempt.
 _TEST_RUNNERS: Final = ("_pytest", "pluggy")
 
 
@@ -32,7 +32,7 @@ class StackFrame(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who tried something, as far as the stack shows it.
+    """The library and the line of code that tried something.
 
     Args:
         library: the top-level package that your code called; `""` if none was in between.

@@ -1,4 +1,4 @@
-"""Child processes: the server of an `EvalAPI`, which is started when somebody first asks for its URL.
+"""Child processes: the server of an `EvalAPI`, which is started when its URL is first asked for.
 
 Each request that comes to the server goes to the function that answers offline, or within `forward` to the one that
 sees the requests of a live run, and on to the real API. `eval_api` owns a `ChildProcesses`.
@@ -22,7 +22,7 @@ Handle = Callable[[httpx.Request], httpx.Response | None]
 
 
 class ChildProcesses:
-    """What child processes send to the server of an `EvalAPI`.
+    """The server of an `EvalAPI` for child processes, started on first use.
 
     Args:
         handle: answers a request; `None` forwards it, if the run is live.
@@ -48,7 +48,7 @@ class ChildProcesses:
 
     @property
     def errors(self) -> Sequence[BaseException]:
-        """What kept the server from answering, in order; it stays when the server is closed."""
+        """The errors that kept the server from answering, in order; kept when the server is closed."""
         return tuple(self._errors)
 
     def is_own(self, url: httpx.URL) -> bool:

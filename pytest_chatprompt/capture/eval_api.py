@@ -1,9 +1,10 @@
 """`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
 While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
-first, then a reply that the test queued, then the least reply that is valid for the request. What goes to this machine
+first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine
 or to an allowed host passes, unless it is a request to a known API. Any other request is an error.
-`recorder` and the fixture `eval_api` let it act; tests add routes and replies, and read what was sent.
+`recorder` lets it act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what
+was sent.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class EvalAPI(respx.MockRouter):
         finish_reason: str | None = None,
         error: int | None = None,
     ) -> None:
-        """Queue a reply for the next request to whichever API: in that API's shape, streamed if it asks for a stream.
+        """Queue a reply for the next request to any API: in that API's shape, streamed if the request asks for it.
 
         Args:
             text: the text.
@@ -230,14 +231,14 @@ class EvalAPI(respx.MockRouter):
         return self._note_real_reply(entry, response)
 
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
-        """Answer a request that came to the server; only a live run has something to pass it on to."""
+        """Answer a request that came to the server; only a live run passes it on."""
         response = self._handle(request, self.children.send)
         if response is None and not self.is_live:
             return refuse(self._refusal(request))
         return response
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
-        """Whether the routes of the test may answer a request: to real APIs they do not."""
+        """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
         if not self.routes:
             return False
         return not (self.is_live or self.recording is not None) or find_offline_api(request) is None
@@ -275,7 +276,7 @@ class EvalAPI(respx.MockRouter):
         return refuse(self._refusal(entry.request))
 
     def _passes(self, entry: LoggedRequest) -> bool:
-        """Whether a request that no API of the table answers goes on, unseen: to this machine or an allowed host."""
+        """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
         host = entry.request.url.host
         is_near = is_loopback(host) or host in self.allowed_hosts
         return is_near and find_offline_api(entry.request) is None

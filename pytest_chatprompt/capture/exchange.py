@@ -1,6 +1,6 @@
 """The exchange: what a provider sent for a request, and what it returned.
 
-`recorder` and `preview` make it; `snapshots` shows it, `live` compares it.
+`recorder`, `agent_requests` and `preview` make it; `snapshots` shows it, `items` and `live` compare it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Exchange:
         sent: the HTTP requests that it sent, in order; empty if it sent none.
         invocation: the command and the document that an agent was given.
         prepared: the request that is ready to be sent, if the provider can prepare it without sending.
-        replies: the replies that the test had queued, as far as requests took them; a live run gives them again.
+        replies: the queued replies that requests took; a live run gives them again.
     """
 
     request: ProviderRequest

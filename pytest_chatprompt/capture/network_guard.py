@@ -25,13 +25,13 @@ from pytest_chatprompt.errors import BlockedConnectionError
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
-# Threads of pools outlive the code that started them, and work for whoever comes next.
+# Threads of pools outlive the code that started them, and work for later tests too.
 POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
 
 
 @dataclass(eq=False, slots=True)
 class ConnectionAttempts:
-    """What code tried while a guard was active.
+    """The connections and programs that code tried to open while a guard was active.
 
     Args:
         owner: what the guard protects, for errors: the node id of a test; `""` if it is not needed.
@@ -125,14 +125,14 @@ _guards: Final = _Guards()
 def guard_network(
     owner: str = "", *, allows_programs: bool = False, allowed_hosts: Collection[str] = ()
 ) -> Iterator[ConnectionAttempts]:
-    """Block the network and child processes in all threads; yields the attempts, which go on being added to.
+    """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
     Args:
         owner: what the guard protects: the node id of a case. With one, threads that are started meanwhile and outlive
             the guard stay blocked.
         allows_programs: whether programs may be started; what they do cannot be seen.
-        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may: which
-            of them belong to it cannot be told.
+        allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
+            there is no way to know which addresses belong to it.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
@@ -158,7 +158,7 @@ def blame_late_thread(target: str) -> str:
         target: what it tried to reach.
 
     Returns:
-        The node id of that case; `""` if this thread is none of these.
+        The node id of that case; `""` if this thread is not such a thread.
     """
     owner = _guards.late_threads.get(threading.current_thread()) if _guards.late_threads else None
     if owner is None:
@@ -179,7 +179,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
         variables: names and values; a program needs all of them.
 
     Raises:
-        ValueError: there are none, which would allow every program.
+        ValueError: there are no variables, which would allow every program.
     """
     if not variables:
         raise ValueError("allow_programs: no variables would allow every program")

@@ -46,7 +46,7 @@ def offline(
 
 @cache
 def _placeholder_variables() -> dict[str, str]:
-    """What SDKs ask the environment for before they send anything."""
+    """Placeholders for the variables without which SDKs send nothing, such as keys."""
     variables: dict[str, str] = {}
     for api in REDIRECTED_APIS:
         variables |= {api.keys[0]: "offline", **api.offline}

@@ -1,7 +1,7 @@
 """Calls a provider of your own: an object with `send`, or a plain function, sync or async.
 
-A provider and a request come in; a `ProviderResponse` comes out, whatever of the allowed things the provider returned.
-`recorder` calls it.
+A provider and a request come in; a `ProviderResponse` comes out, also if the provider returns a text or is async.
+`recorder` and `items.code_case` call it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
         request: what to send.
 
     Raises:
-        ProviderError: it is no provider, or returned something other than a response or a text.
+        ProviderError: it is not a provider, or returned something other than a response or a text.
     """
     __tracebackhide__ = True
     response = send_function(provider)(request)

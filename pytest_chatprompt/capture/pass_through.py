@@ -1,8 +1,8 @@
 """Pass-through capture: see the requests of a live run while they go on to the network.
 
 A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the requests that were sent meanwhile:
-its own only, however many threads send at once. Replies that the test has queued are given, and their requests go
-nowhere. `recorder` calls it.
+its own only, also if other threads send too. Replies that the test has queued are given, and their requests go
+nowhere. The run's session makes the router; `recorder` calls it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Send = Callable[[httpx.Request], httpx.Response]
 
 @dataclass(slots=True, eq=False)
 class _Capture:
-    """What one provider sends, and the replies that the test has queued for it."""
+    """The requests that one provider sends, and the replies queued for them."""
 
     replies: ReplyQueue
     passes: Callable[[httpx.URL], bool]

@@ -1,7 +1,8 @@
 """The prefix of a prompt: whether a request begins as another one, in the order in which the model reads it.
 
 Two sent requests come in; the place where the second one parts from the first comes out. Vendors keep what they have
-computed for the beginning of a prompt, and bill less for it, up to that place. Pure; reports and tests call it.
+computed for the beginning of a prompt, and bill less for it, up to that place. Pure; `items.change_costs` and the
+fixture `eval_extends` call it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 from pytest_chatprompt.capture.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import SentRequest
 
-# They tell the API what to keep, and the model nothing: of Anthropic within a block, of Bedrock a block of its own.
+# Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.
 CACHE_KEY: Final = "cache_control"
 CACHE_BLOCK: Final = "cachePoint"
 # What the path of Gemini's and Bedrock's APIs does with the model.
@@ -27,7 +28,7 @@ _Place = tuple[str | int, ...]
 
 
 def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
-    """Find the first place of the prompt that is not as it was.
+    """Find the first place where the prompt differs from the stored one.
 
     Args:
         stored: the request as it was.
@@ -41,7 +42,7 @@ def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
 
 
 def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str | None:
-    """Find the first place where a request does not go on from an earlier one, as each of a conversation should.
+    """Find the first place where a request differs from the earlier one of its conversation, which it should extend.
 
     Args:
         earlier: the request before.
@@ -54,7 +55,7 @@ def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str 
 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
-    """Assert that each request goes on from the one before.
+    """Assert that each request begins with all of the one before.
 
     Args:
         sent: the requests of one conversation, in order.
@@ -64,7 +65,7 @@ def assert_conversation(sent: Sequence[SentRequest]) -> None:
     """
     __tracebackhide__ = True
     if len(sent) < 2:  # noqa: PLR2004 - one before, one after
-        raise AssertionError(f"a conversation has two requests at least, but here is {len(sent)}")
+        raise AssertionError(f"a conversation has at least two requests, but here is {len(sent)}")
     for number, (earlier, later) in enumerate(pairwise(sent), start=2):
         place = find_break_of_conversation(earlier, later)
         if place is not None:

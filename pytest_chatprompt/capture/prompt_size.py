@@ -1,6 +1,6 @@
 """The size of a prompt: how many characters a model has to read in a request, and about how many tokens that is.
 
-A sent request comes in, numbers come out. Pure; reports tell what a change of a prompt costs.
+A sent request comes in, numbers come out. Pure; `items.change_costs` calls it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 # English has about four characters a token: https://platform.openai.com/tokenizer and
 # https://ai.google.dev/gemini-api/docs/tokens say so. Other languages and code have fewer.
 _CHARACTERS_PER_TOKEN: Final = 4
-# They stand among the keys of the prompt, and are no text of it.
+# They stand among the keys of the prompt, but are not part of its text.
 _NOT_READ: Final = frozenset({"model", "previous_response_id"})
-# Their values say what a part is, or how to keep it, and are none of its text.
+# Their values say what a part is, or how to cache it, and are not part of its text.
 _FORM_KEYS: Final = frozenset({"role", "type", "id", BINARY_KEY, CACHE_KEY, CACHE_BLOCK})
 # The names in it are the user's.
 _NAMING_KEY: Final = "properties"

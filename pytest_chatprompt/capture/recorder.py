@@ -160,13 +160,13 @@ def capture_replayed(
 
 def can_prepare(provider: ChatProvider) -> bool:
     """Whether a provider sends what it prepares: built-in ones, and subclasses that do not override how they send."""
-    # Of the object, not of its class: a test may have replaced a method of this one.
+    # The methods of the object, not of its class: a test may have replaced them.
     methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
     return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
 
 
 def _is_built_in(provider: object) -> TypeGuard[ChatProvider]:
-    """Whether a provider is exactly a built-in class, and nobody has replaced its `send`."""
+    """Whether a provider is exactly a built-in class, and its `send` is not replaced."""
     return type(provider) in CHAT_PROVIDERS and getattr(provider.send, "__func__", None) is _BUILT_IN_SEND  # type: ignore[attr-defined]
 
 

@@ -1,7 +1,7 @@
-"""The request log: what was sent, in the order of arrival, from whatever thread.
+"""The request log: what was sent from all threads, in the order of arrival.
 
 httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `pass_through` makes
-the entries of its own.
+entries without one; `recorder` reads them.
 """
 
 from __future__ import annotations

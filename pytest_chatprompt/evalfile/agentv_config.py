@@ -1,7 +1,8 @@
 """The settings of AgentV that change what is sent: the guideline patterns of `.agentv/config.yaml`.
 
 In: the folder of an eval file. Out: the patterns. Everything else in those settings is ignored.
-Only `loader` calls it, for cases that have no patterns of their own; `agentv_targets` finds its file with it.
+Only `loader` asks for patterns, for cases that have none of their own; `items.agentv_providers` finds the file of
+targets with `find_agentv_file`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "attachments_format": "files_format",
     "arguments": "args",
 }
-# They change neither what is sent nor to whom.
+# These fields change neither what is sent nor where it is sent.
 _SILENT: Final = frozenset(
     {
         "name",
@@ -64,7 +64,7 @@ _SILENT: Final = frozenset(
 
 
 class FieldUse(Enum):
-    """What a field does here: something, nothing that matters, or nothing although it may be expected to."""
+    """Whether a field has an effect, can be ignored, or is unsupported."""
 
     EFFECTIVE = "effective"
     SILENT = "silent"
@@ -77,7 +77,7 @@ class TargetField(NamedTuple):
     Args:
         name: its name here.
         use: what it does here.
-        suggestion: what may be meant, if it does nothing; `""` if nothing is close.
+        suggestion: `did you mean ...?` for an unsupported field; `""` if no known name is close.
     """
 
     name: str
@@ -86,7 +86,7 @@ class TargetField(NamedTuple):
 
 
 def find_field(key: str, provider: str) -> TargetField:
-    """Find what a field of a target does here, whatever its spelling.
+    """Find what a field of a target does here; snake and camel case are the same.
 
     Args:
         key: as the author wrote it.

@@ -182,7 +182,9 @@ class _TargetReader:
         elif field.name == "timeout_seconds" and (isinstance(value, bool) or not isinstance(value, int | float)):
             self.problem(node, f"{key!r} must be a number, but is {describe_value(node)}")
         elif field.name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
-            self.problem(node, f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: keys belong in no file")
+            self.problem(
+                node, f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"
+            )
         elif field.name not in ("api_key", "endpoint", "cwd") and _has_reference(value):
             text = f"{key!r} of the target {self.name!r} comes from the environment, on which snapshots must not depend"
             self.warn(position, f"{text}: that of {provider}_provider counts; write it here, or override that fixture")

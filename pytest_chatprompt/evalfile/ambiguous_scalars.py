@@ -13,7 +13,7 @@ from typing import Final
 
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
-# As YAML 1.2 reads numbers, but for the octal ones, which have another form there.
+# As YAML 1.2 reads numbers, except octal ones, which have another form there.
 _NUMBER: Final = re.compile(
     r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )

@@ -73,7 +73,7 @@ class CaseTemplate:
 
 
 def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
-    """The valid cases as their authors wrote them, each once however many rows it has.
+    """The valid cases as their authors wrote them, each once, also if it has several rows.
 
     Args:
         cases: what the loader gave, in its order.

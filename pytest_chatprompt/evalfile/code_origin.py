@@ -1,8 +1,8 @@
 """The origin of a case that was made in code: the test that runs, in place of an eval file.
 
 In: a case without an origin, and a test. Out: a copy of the case whose files are looked for beside the module of the
-test, and whose problems name the test. `prompt.request` and the fixtures call it, so that nothing else has to know
-where a case was made.
+test, and whose problems name the test. `prompt.request`, `items.code_case` and `items.case_checks` call it, so that
+nothing else has to know where a case was made.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class CodeOrigin(Origin):
     __slots__ = ()
 
     def position_of(self, *_: str | int) -> Position:
-        """No position."""
+        """Return no position, since no file holds the case."""
         return _NO_POSITION
 
     def position_of_provider(self, _: str) -> None:
-        """No position."""
+        """Return no position, since no file holds the case."""
 
     def position_of_option(self, *_: object) -> Position:
-        """No position."""
+        """Return no position, since no file holds the case."""
         return _NO_POSITION
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:

@@ -24,7 +24,7 @@ def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header.
 
     Raises:
-        TextFileError: the file cannot be read, its quotes do not match, or its header is no list of variables.
+        TextFileError: the file cannot be read, its quotes do not match, or its header is not a list of variables.
     """
     # Bytes that are not UTF-8 become surrogates, so that they are an error of their row.
     # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.

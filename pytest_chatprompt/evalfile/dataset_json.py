@@ -1,7 +1,7 @@
 """Rows from JSON: one a line (JSONL), or a list of them.
 
 In: a file. Out: a `RawRow` for each row; what is wrong with one row does not stop the others. `dataset` calls it.
-JSONL is read line by line, so the file may be large. A line break or a comma too many ends a list for good.
+JSONL is read line by line, so the file may be large. A syntax error in a list ends the reading of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHITE_SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 class _InvalidValueError(ValueError):
-    """Well-formed JSON, or nearly, that is no good as a row: a repeated key, or a number that JSON lacks."""
+    """JSON that cannot be a row: it has a repeated key, or a number such as NaN."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-# It finds the end of a row that the other one refuses.
+# Finds the end of a row that `_DECODER` refuses.
 _LENIENT_DECODER: Final = json.JSONDecoder()
 
 
@@ -70,7 +70,7 @@ def read_json(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list.
 
     Raises:
-        TextFileError: the file cannot be read, is not valid JSON, or is no list.
+        TextFileError: the file cannot be read, is not valid JSON, or is not a list.
     """
     text = read_text(path, root)
     index = _skip(text, 0)
@@ -114,7 +114,7 @@ def _read_row(text: str, index: int, position: Position) -> tuple[RawRow, int]:
 
 
 def _refuse_document(text: str, index: int) -> NoReturn:
-    """Raise the error for a file that is no list."""
+    """Raise the error for a file that is not a list."""
     try:
         value, _ = _LENIENT_DECODER.raw_decode(text, index)
     except json.JSONDecodeError as error:

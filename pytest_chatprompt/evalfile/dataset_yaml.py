@@ -1,7 +1,7 @@
 """Rows from YAML: a list of mappings, in a file of its own or in the eval file.
 
 In: a file, or the node of `parametrize`. Out: a `RawRow` for each row; what is wrong with one row does not stop the
-others. `dataset` reads files with it, `loader` the rows of an eval file.
+others. `dataset` reads files with it, `row_loader` the rows of an eval file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
     """Read the rows of a list.
 
     Raises:
-        TextFileError: the file cannot be read, or is no list.
+        TextFileError: the file cannot be read, or is not a list.
         YamlError: it is not valid YAML.
     """
     document, problems = parse_yaml(read_text(path, root))

@@ -14,7 +14,7 @@ from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 
 # AgentV's name for the default provider.
 _DEFAULT_TARGET: Final = "default"
-# One for all cases without metadata; nobody can change it.
+# All cases without metadata share it; it is read-only.
 _NO_METADATA: Final = FrozenDict()
 
 
@@ -69,7 +69,7 @@ def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
 
 
 def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
-    """The provider of the first level that names one, be it as AgentV's target; `None` for the default provider."""
+    """The provider of the first level that names one, also as an AgentV target; `None` for the default provider."""
     for level in levels:
         if level.provider is not None:
             return level.provider

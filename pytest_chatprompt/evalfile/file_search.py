@@ -19,7 +19,7 @@ class FileSearchError(Exception):
 
 
 class ResolvedFile(NamedTuple):
-    """Where a file is that an eval file names.
+    """The location of a file that an eval file names.
 
     Args:
         path: absolute, with `..` resolved and links not followed.

@@ -1,7 +1,7 @@
 """Keys that are unknown where they stand, and known elsewhere: in another place of an eval file, or in another tool.
 
 In: a level of an eval file, and an unknown key. Out: what to write instead. Pure; `diagnostics` completes its errors
-with it, `ineffective_keys` its warnings. A key more is a word more in one of the tables.
+with it, `ineffective_keys` its warnings; `loader` reads `OTHER_FORMATS`. To add a key, add a word to one of the tables.
 Sources: the documentation of promptfoo, AgentV, Inspect and DeepEval, and the parameters of the vendors' APIs.
 """
 
@@ -19,7 +19,7 @@ _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
 
 
 def _key(word: str) -> str:
-    """A key without its spelling: `maxTokens` and `max_tokens` are one word."""
+    """Normalize the spelling of a key: `maxTokens` and `max_tokens` are one word."""
     return _OTHER_CHARACTERS.sub("", word.lower())
 
 
@@ -131,12 +131,12 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 }
 
 
-# Of OpenAI's later models, of LangChain and of ShareGPT's datasets, of Gemini, and of OpenAI before it had tools.
+# The roles of OpenAI's later models, LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
 _ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
 
 
 def explain_foreign_role(role: str) -> str:
-    """Say which role to write for the role of another format; `""` if it is none that is known."""
+    """Say which role to write instead of a role of another format; `""` for an unknown role."""
     name = _ROLES.get(_key(role))
     return "" if name is None else f"write {name!r}"
 
@@ -172,7 +172,7 @@ def explain_foreign_key(level: Level, key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def explain_ineffective_setting(key: str, place: str) -> str:
-    """Say where a setting belongs that stands where nobody reads it.
+    """Say where a setting belongs that is in a place where it has no effect.
 
     Args:
         key: a key of a mapping that may hold anything.

@@ -1,4 +1,4 @@
-"""The data of an eval file that nobody reads, such as what is below `x-` keys: it may be any YAML.
+"""The ignored data of an eval file, such as what is below `x-` keys: it may be any YAML.
 
 In: the problems that the parser found, and the tree. Out: those that matter. Pure; only `loader` calls it.
 """
@@ -29,7 +29,7 @@ _IGNORED_KEYS: Final = frozenset(
 
 
 def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> list[YamlProblem]:
-    """Leave out what is wrong only with keys and values that nobody reads.
+    """Leave out the problems of ignored keys and values.
 
     Args:
         problems: what the parser found in a file.
@@ -47,7 +47,7 @@ def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> lis
 
 
 def _positions_read(node: Node) -> Iterator[Position]:
-    """The positions of a node and of all keys and values in it that somebody reads."""
+    """The positions of a node and of all keys and values in it that are not ignored."""
     yield node.position
     if isinstance(node.value, tuple):
         for item in node.value:

@@ -1,6 +1,6 @@
-"""Keys that are valid and have no effect, though their author may expect one: what would grade, and lost settings.
+"""Valid keys that have no effect here, such as evaluators and misplaced settings.
 
-In: the tree of an eval file. Out: warnings, each once for the file. Documentation, such as `note`, is no such key.
+In: the tree of an eval file. Out: warnings, each once for the file; none for documentation, such as `note`.
 Pure; only `loader` calls it.
 """
 
@@ -14,7 +14,7 @@ from pytest_chatprompt.evalfile.shorthands import SHORTHANDS
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 
 _GRADING: Final = ("evaluator", "evaluators", "rubrics")
-# They may hold anything, and in AgentV's they do not say what is sent either.
+# These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
 # The keys of AgentV that another key wins over.
 _STAND_INS: Final = (

@@ -1,7 +1,8 @@
 """JSON data inside an eval file: what is sent as it is written, such as a schema or `extra_body`.
 
 In: plain data from YAML, which can hold more than JSON can. Out: the same data, or a validation error at the value that
-JSON cannot hold. Pure; `settings`, `tools` and `response_format` check with it, providers merge bodies with it.
+JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it, providers merge bodies
+with `deep_merge`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def require_json_mapping(value: Any) -> Any:
 
 
 def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping of ours without the keys that begin with `x-`, which are the author's own."""
+    """Return a mapping of an eval file without its `x-` keys, which are the author's own."""
     # The parser has reported a key that is not a string.
     return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
 

@@ -3,7 +3,7 @@
 In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
 with variables a `CaseTemplate` for each of its rows.
 A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
-Collection calls `load_eval_file`, once for each file.
+`items.file` calls `load_eval_file` as it collects, once for each file, and so does `eval_file_check`.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _EvalFileLoader:
         except ValidationError as error:
             is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
             for position, text in explain_validation_error(error, document, EvalFileKeys):
-                # That there are no `evalcases` is said where the other format says what it has instead.
+                # The error at the key of the other format also says that `evalcases` is missing.
                 if not (is_other_format and text == "missing key 'evalcases'"):
                     self.add_diagnostic(position, text)
             return None
@@ -198,7 +198,7 @@ class _EvalFileLoader:
             merged["guideline_patterns"] = self.default_patterns
         if case.checks or file_keys.checks:
             merged["checks"] = merge_checks(file_keys.checks, case.checks, origin.case_index)
-        # `model_copy` would do the same, but a copy costs half as much as validation, and nobody else has the case yet.
+        # `model_copy` would do the same, but a copy costs half as much as validation, and the case is still ours alone.
         vars(case).update(merged)
         case.model_fields_set.update(merged)
         case._origin = origin

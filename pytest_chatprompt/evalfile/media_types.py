@@ -101,7 +101,7 @@ def describe_bytes(media_type: str, content: bytes) -> str:
     """Describe bytes in place of them: `image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988`.
 
     Args:
-        media_type: as whoever sends them says; `""` for none.
+        media_type: as the sender says; `""` for none.
         content: all of the bytes; the hash is cut, not what is hashed.
     """
     digest = hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]

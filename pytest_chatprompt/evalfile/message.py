@@ -1,7 +1,7 @@
 """The messages of a case and the types of their parts, in the shape of OpenAI's chat completions.
 
 In: plain data of `input_messages` and `expected_messages`. Out: frozen models of exactly what the author wrote.
-Every room may read them. What is no message among the `expected_messages` stays plain data.
+Every room may read them. Data of `expected_messages` that is not a message stays plain data.
 
 A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
 """

@@ -1,7 +1,8 @@
 """`response_format`: the shape that the answer must have, as OpenAI's chat completions or Responses say it.
 
 In: plain data. Out: the same, checked and frozen, as the author wrote it; or the path of a file with it.
-`shared_keys` and `prompt.request_options` read it; `prompt.tool_definitions` brings both shapes into one.
+`shared_keys`, `prompt.request` and `prompt.request_options` read it; `prompt.tool_definitions` brings both shapes into
+one.
 Source: https://platform.openai.com/docs/guides/structured-outputs, and the package `openai`
 (`types/shared_params/response_format_json_schema.py`,
 `types/responses/response_format_text_json_schema_config_param.py`).
@@ -77,7 +78,7 @@ class PlainFormat(StrictModel):
     type: Literal["text", "json_object"]
 
 
-# As in `format_model`.
+# The same models as in `format_model`.
 ResponseFormat = PlainFormat | ChatSchemaFormat | FlatSchemaFormat
 
 

@@ -1,7 +1,8 @@
 """Rows: the entries of `parametrize`, each with its name and its place.
 
 In: what a reader found in a dataset or in the eval file, one `RawRow` after the other. Out: a `Row`, or an
-`InvalidRow` that says what is wrong with it, so that the other rows still run. Pure; `loader` and `dataset` call it.
+`InvalidRow` that says what is wrong with it, so that the other rows still run. Pure; `row_loader` and `dataset` call
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a character of a text stands in its YAML file, whatever way YAML writes the text.
+"""Where a character of a text stands in its YAML file, for every way in which YAML writes texts.
 
 In: the node of a text, and the index of one of its characters. Out: a line and a column of the file. Pure.
 Only `template_rendering` calls it, for the errors of templates.

@@ -65,7 +65,7 @@ def pattern(make_pattern: Callable[[], str]) -> SchemaKeywords:
 
 
 def path_pattern(suffixes: Iterable[str]) -> str:
-    """A pattern of paths that end in one of several suffixes, in whatever case.
+    """A pattern of paths that end in one of several suffixes, in upper or lower case.
 
     Args:
         suffixes: with their dots, in lower case.
@@ -74,7 +74,7 @@ def path_pattern(suffixes: Iterable[str]) -> str:
 
 
 def word_pattern(word: str) -> str:
-    """A pattern of a text that holds the letters of a word and no others, in whatever case.
+    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters.
 
     Args:
         word: small letters.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 Schema = dict[str, Any]
 
-# They say something about the values of one type only, so a schema may have them beside those of another type.
+# Keywords about the values of one type only: a schema may have them beside keywords about another type.
 _KEYWORDS_OF_ONE_TYPE: Final = frozenset(
     (
         *("type", "description", "items", "minItems", "uniqueItems", "minLength", "pattern", "minimum", "maximum"),

@@ -65,14 +65,14 @@ ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(l
 
 
 class RequestSettings(StrictModel):
-    """The settings of a request; `None` leaves one out, also where the provider has one of its own.
+    """The settings of a request; `None` leaves a setting out, even if the provider sets it.
 
     Attributes:
         model: the model's name; on Azure, the deployment's.
         temperature: 0 or more.
         top_p: from 0 to 1.
         stop: the texts before which the model stops.
-        seed: for answers that repeat, as far as the model can.
+        seed: makes answers repeatable, if the model supports it.
         max_output_tokens: the largest number of tokens in the answer.
         reasoning_effort: how long the model thinks before it answers.
         extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
@@ -112,7 +112,7 @@ SETTINGS_AS_WRITTEN: Final = WrittenAs(
 
 
 class _Levels(BaseModel):
-    """The settings for all providers, and those for one; the aliases stand for nothing in the file."""
+    """The settings for all providers, and those for one; error messages leave out the aliases."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -163,13 +163,13 @@ def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> FrozenDict:
-    """Merge settings: the second win, key by key, also within `extra_body` and the mapping of a provider."""
+    """Merge settings key by key, also within `extra_body` and the mapping of a provider; the second ones win."""
     merged: FrozenDict = freeze(deep_merge(first, second))
     return merged
 
 
 def merge_settings_of_case(file: Mapping[str, Any], case: Mapping[str, Any]) -> FrozenDict:
-    """Merge the settings of a case into those of its file: what the case says for all wins also for one provider.
+    """Merge the settings of a case into those of its file; also those for all providers win over the file's for one.
 
     Args:
         file: as `read_settings` gives them.

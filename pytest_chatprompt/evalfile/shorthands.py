@@ -14,7 +14,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Entry, Node
 
 
 class Shorthand(NamedTuple):
-    """A key of AgentV.
+    """A key of AgentV that stands for messages.
 
     Args:
         key: the short one.
@@ -85,7 +85,7 @@ def _expand_node(case: Node, shorthand: Shorthand) -> None:
 
 
 def _form(shorthand: Shorthand, value: Any, first: Any) -> _Form:
-    """What a shorthand holds.
+    """Whether a shorthand holds messages, one message, or the content of a message.
 
     Args:
         shorthand: its key.

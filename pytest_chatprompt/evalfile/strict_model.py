@@ -1,7 +1,7 @@
 """The base class of an eval file's models, and the types that their fields share.
 
 In: plain data from YAML. Out: frozen models, nothing converted.
-The models of this room derive from it; providers declare settings with `NonEmptyString`.
+The models of this room and the checks of `grading` derive from it; providers declare settings with `NonEmptyString`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StrictModel(BaseModel):
     """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
 
     Attributes:
-        level: what of an eval file it is; `None` for what has no level of its own.
+        level: the level of an eval file that the model is for; `None` for a part of another level.
     """
 
     level: ClassVar[Level | None] = None

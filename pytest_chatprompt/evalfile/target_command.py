@@ -44,8 +44,8 @@ def cli_command(template: str, files_format: str) -> tuple[str, ...]:
     except ValueError as error:
         raise ValueError(f"has a command that cannot be split into words ({error})") from None
     if _SHELL.search(template):
-        raise ValueError("has a command for a shell, and here no shell runs it")
+        raise ValueError("has a command for a shell, but commands run without a shell here")
     if "{FILES}" in template and (len(file_words) != 1 or "{basename}" in files_format):
-        raise ValueError(f"names files as {files_format!r}, and here a file is one word with {{path}}")
+        raise ValueError(f"writes a file as {files_format!r}, but here it must be one word with {{path}}")
     values = {**_PLACEHOLDERS, "FILES": file_words[0].replace("{path}", "{files}") if file_words else ""}
     return tuple(_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words)

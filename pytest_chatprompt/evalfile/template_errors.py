@@ -104,7 +104,7 @@ def _find_word(template: str, line: int, word: str) -> int:
 
 
 def _find_culprit(template: str, line: int, error: Exception, variables: Mapping[str, Any]) -> int:
-    """The offset of the tag of a line that fails, as far as trying each of them alone can tell."""
+    """The offset of the tag of a line that fails, found by trying each tag alone."""
     tags = list(_tags(template, line))
     for start, end in tags if len(tags) > 1 else ():
         try:
@@ -120,7 +120,7 @@ def _find_culprit(template: str, line: int, error: Exception, variables: Mapping
 
 
 def _tags(template: str, line: int) -> Iterator[tuple[int, int]]:
-    """The tags on a 1-based line: where each begins and ends, as far as it is on that line."""
+    """The tags on a 1-based line: where the part of each on that line begins and ends."""
     first, last = _bounds(template, line)
     for tag in _TAG.finditer(template):
         if tag.start() < last and tag.end() > first:

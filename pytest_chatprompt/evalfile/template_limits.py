@@ -1,6 +1,7 @@
 """The limits of a template: how often it may loop, and how large a text it may make.
 
-In: what a template is about to do. Out: `TemplateLimitError` if that is too much. Only `template_sandbox` calls it.
+In: what a template is about to do. Out: `TemplateLimitError` if that is too much. Only `template_sandbox` calls it;
+`template_errors` words the error.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any, Final
 
 # More than any text for a model needs, and done in seconds.
 MAX_STEPS: Final = 1_000_000
-# As large as an attached file may be.
+# The same limit as for an attached file.
 MAX_SIZE: Final = 20 * 1024 * 1024
 MAX_WIDTH: Final = 10_000
 _MAX_BITS: Final = 10_000
 # Jinja's filters whose result may be much larger than what comes in.
 FILTERS: Final = ("batch", "center", "format", "indent", "join", "replace", "slice")
-# Those of them, and the methods of a text, that take a width or a size.
+# The filters, and the methods of a text, that take a width or a size.
 _WIDE: Final = frozenset({"batch", "center", "expandtabs", "indent", "ljust", "rjust", "slice", "zfill"})
 # A width or precision of `%` or `format` that is as long as five digits, or comes from a variable.
 _WIDE_FORMAT: Final = re.compile(r"\d{5}|%[^%a-zA-Z]*\*|\{[^{}]*:[^{}]*\{")
@@ -29,7 +30,7 @@ class TemplateLimitError(Exception):
 
 
 class Usage:
-    """What rendering one text has taken so far."""
+    """Counts the steps and the output of one rendering."""
 
     __slots__ = ("output", "steps")
 
@@ -105,7 +106,7 @@ def check_call(name: str, text: str, args: tuple[Any, ...], kwargs: Mapping[str,
 
 
 def limited(name: str, filter_function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that checks its arguments first.
+    """Wrap a filter so that it checks its arguments first.
 
     Args:
         name: its name, one of `FILTERS`.

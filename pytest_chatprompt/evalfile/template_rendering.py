@@ -1,7 +1,8 @@
 """Rendering templates: the texts of a case with its variables filled in (rule A9).
 
 In: a case and a row. Out: the case as if its author had written the rendered texts, or `EvalFileError` with the place
-of each problem: that of the template, and that of the row. `case_template` calls it when the case runs.
+of each problem: that of the template, and that of the row. `case_template` calls it when the case runs;
+`prompt.attachments` renders the texts in files of their own.
 
 Which texts are templates stands in `_RENDERERS`, by key of the case. A new one has its function and its line there; a
 part that names its text otherwise than `value` or `file` belongs into `_part`.
@@ -146,7 +147,7 @@ def _messages(renderer: _Renderer, messages: tuple[Any, ...], location: _Locatio
 
 
 def _message(renderer: _Renderer, message: Any, location: _Location) -> Any:
-    """A message with its texts rendered; of `expected_messages` that are none, all texts."""
+    """Render the texts of a message; data of `expected_messages` that is not a message has all its texts rendered."""
     if not isinstance(message, EvalMessage):
         return _data(renderer, message, location)
     location = (*location, "content")
@@ -186,7 +187,7 @@ def _checks(renderer: _Renderer, checks: tuple[EvalCheck, ...], _: _Location) ->
 
 
 def _arguments(renderer: _Renderer, check: EvalCheck) -> FrozenDict:
-    """The values of a check with all of their texts rendered; `of` is a word and no text."""
+    """The values of a check with all their texts rendered, except `of`, which is a keyword."""
     return FrozenDict(
         {
             key: value if key == "of" else _data(renderer, value, (*check.location, key))

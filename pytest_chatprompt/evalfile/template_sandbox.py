@@ -1,7 +1,7 @@
 """The sandbox: Jinja, restricted to what a text of an eval file may do.
 
 In: a template and its variables. Out: the text, or the error of Jinja, which `template_errors` explains.
-Only `template_rendering` imports this module, and only once a template is rendered: it imports Jinja.
+`template_rendering` and `template_errors` import this module, and only once a template is rendered: it imports Jinja.
 
 An eval file is data. Jinja's sandbox keeps templates away from Python's objects and limits `range`. This one limits too
 how often a template loops and calls, how much it puts out, and how large a value an operator, a filter or a method of
@@ -23,7 +23,7 @@ from jinja2.utils import missing
 
 from pytest_chatprompt.evalfile import template_limits as limits
 
-# Names that no template can write, so that they are no variable or filter of its own.
+# Names that no template can write, so they never collide with its variables and filters.
 _USAGE: Final = "<usage>"
 _COUNTED: Final = "<counted>"
 _CONCATENATED: Final = "<concatenated>"

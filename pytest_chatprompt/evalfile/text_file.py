@@ -2,7 +2,7 @@
 
 In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark; the bytes of media.
 Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
-`yaml_file`, `dataset` and `prompt.file_reader` call it.
+`yaml_file`, the readers of datasets and `prompt.file_reader` call it, and `snapshots.files` for snapshots.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.media_types import sniff_media_type
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
-# Opening a pipe waits until somebody writes to it. Windows has no such flag.
+# Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -72,7 +72,7 @@ def read_bytes(path: Path, root: Path) -> bytes:
         root: pytest's root folder.
 
     Raises:
-        TextFileError: as in `read_text`, whatever the content is.
+        TextFileError: as in `read_text`, but any content is valid.
     """
     _refuse_link_outside(path, root)
     return read_regular_file(path, MAX_BYTES)

@@ -1,7 +1,8 @@
 """`tools` and `tool_choice`: what the model may call, in the shape of OpenAI's chat completions or Responses.
 
 In: plain data. Out: the same, checked and frozen, as the author wrote it; or the path of a file with it.
-`shared_keys` and `prompt.request_options` read them; `prompt.tool_definitions` brings both shapes into one.
+`shared_keys`, `prompt.request` and `prompt.request_options` read them; `prompt.tool_definitions` brings both shapes
+into one.
 Source: https://platform.openai.com/docs/guides/function-calling, and the package `openai`
 (`types/chat/chat_completion_tool_union_param.py`, `types/responses/function_tool_param.py`).
 """
@@ -31,7 +32,7 @@ _NAMED_CHOICE: Final = "{type: function, name: NAME}"
 
 
 def _rule_of_type(kind: str, rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule of JSON Schema for mappings of one type, which may hold what it is about below the name of the type."""
+    """Make a JSON Schema rule for mappings of one type, whose content may be nested under the name of the type."""
     below = {"if": {"required": [kind]}, "then": {"properties": {kind: {"type": "object", **rule}}}, "else": rule}
     return {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": below}
 
@@ -118,7 +119,7 @@ Tool = ChatTool | FlatTool | OtherTool
 
 
 def _tool_shape(tool: Any) -> str:
-    """The tag of a tool's shape; in angle brackets, since it stands for nothing in the file."""
+    """The tag of a tool's shape; in angle brackets, because error messages leave it out."""
     if not isinstance(tool, Mapping):
         return "<flat>"
     if tool.get("type", "function") != "function":
@@ -127,7 +128,7 @@ def _tool_shape(tool: Any) -> str:
 
 
 class _Tools(BaseModel):
-    """A list of tools; its name stands for nothing in the file."""
+    """A list of tools; error messages leave out its name, which the file does not have."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -188,7 +189,7 @@ def read_tool_choice(data: Any) -> str | FrozenDict | None:
 
 
 ToolChoiceWord = Annotated[str, SchemaKeywords(lambda: {"enum": [*TOOL_CHOICES]})]
-# As `_is_choice` says it.
+# The same rules as in `_is_choice`.
 ToolChoice = Annotated[
     Mapping[str, Any],
     SchemaKeywords(lambda: {**_CHOICE_OF_ONE, **_rule_of_type("allowed_tools", _CHOICE_OF_SEVERAL)}),

@@ -1,4 +1,4 @@
-"""Templates that are none: `{{ name }}` in a case without variables, which is sent as it is.
+"""Text that looks like a template, `{{ name }}`, in a case without variables: it is sent as it is.
 
 In: the cases of a file. Out: the first such text, with its position. Pure; `items.file` warns about it.
 """
@@ -24,7 +24,7 @@ def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
         cases: the valid cases of one file, as their authors wrote them.
 
     Returns:
-        What to say about it; `None` if there is no such text.
+        The warning about it; `None` if there is no such text.
     """
     # The text of the whole file is searched first, which is done in no time.
     if not cases or "{{" not in cases[0].origin.source.text:

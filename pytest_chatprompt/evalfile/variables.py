@@ -1,7 +1,7 @@
 """Variables: which names and values the texts of a case may use.
 
 In: a mapping of `vars`, or a row of a dataset. Out: what is wrong with it, in words for its author. Pure.
-`shared_keys` checks `vars` with it, `rows` each row.
+`shared_keys` checks `vars` with it, `rows` each row, `dataset_csv` the header.
 """
 
 from __future__ import annotations

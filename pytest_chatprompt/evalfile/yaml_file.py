@@ -1,7 +1,7 @@
 """A YAML file, read from disk and parsed.
 
 In: a path. Out: a `YamlFile`, or `EvalFileError` with the position of what cannot be read.
-`loader` reads eval files with it, `agentv_config` reads AgentV's settings.
+`loader` reads eval files with it, `agentv_config` and `agentv_targets` read AgentV's files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Node
 
 
 class YamlFile(NamedTuple):
-    """The content of a YAML file.
+    """A parsed YAML file.
 
     Args:
         text: the whole text.

@@ -1,7 +1,7 @@
 """Problems of a YAML text: what is wrong, where, and what to write instead.
 
-`yaml_parser` raises a `YamlError` where it cannot go on, and lists the other problems; `yaml_file` and `ignored_data`
-read them.
+`yaml_parser` raises a `YamlError` where it cannot go on, and lists the other problems; the modules that parse files
+report them, and `ignored_data` drops those that do not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class YamlProblem(NamedTuple):
 
 
 class UnexpectedValue(YamlProblem):
-    """A key that is not a string, or a value that is not what it looks like; in data that nobody reads, it may be."""
+    """A key that is not a string, or a value that is not what it looks like; allowed in data that is ignored."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """The text of a YAML file, kept to look up positions in it.
 
-In: a text that was parsed before. Out: its tree, parsed again when somebody asks, and positions for characters.
-Each case of an eval file keeps the one of its file.
+In: a text that was parsed before. Out: its tree, parsed again on first use, and positions for characters. Each case of
+an eval file keeps the one of its file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 
 @dataclass(frozen=True)
 class YamlSource:
-    """A YAML text that is parsed again when somebody needs a position in it.
+    """A YAML text that is parsed again when a position in it is needed.
 
     Keeping the trees of all cases would take most of a run's memory, and few runs need them.
 

@@ -27,7 +27,7 @@ class MaxLatencySeconds(Check):
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
         if response.latency_seconds is None:
-            raise CheckError("it is not known how long the answer took: its provider does not say")
+            raise CheckError("the provider does not report how long the answer took")
         return Verdict(response.latency_seconds <= self.value, f"took {response.latency_seconds:.2f} seconds")
 
 
@@ -42,5 +42,5 @@ class MaxOutputTokens(Check):
         """See `Check.grade`."""
         tokens = response.usage.output_tokens
         if tokens is None:
-            raise CheckError("it is not known how many tokens the answer has: its provider does not say")
+            raise CheckError("the provider does not report how many tokens the answer has")
         return Verdict(tokens <= self.value, f"has {tokens} tokens")

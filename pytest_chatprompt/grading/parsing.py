@@ -1,7 +1,8 @@
 """Parsing: the checks of a case, from what its author wrote.
 
 In: an `EvalCase` with its variables filled in, and the run's file reader. Out: a `CaseCheck` for each check, or
-`EvalFileError` with the line and column of each mistake. `items` calls it when a case runs, offline too.
+`EvalFileError` with the line and column of each mistake. `items` calls it when a case runs, offline too, and `live`
+before it prefetches a case.
 """
 
 from __future__ import annotations
@@ -95,6 +96,9 @@ def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
     if of == "request" and not check_class.can_grade_request:
         raise _MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
     check = check_class.model_validate(arguments).read_files(partial(_read_file, case, reader))
+    mistake = check.find_mistake(case)
+    if mistake:
+        raise _MistakeError("type", mistake)
     return CaseCheck(written, check, is_negated, of)
 
 

@@ -1,4 +1,4 @@
-"""A limit of computing time, for patterns whose search could take longer than anybody waits.
+"""A limit of CPU time, for patterns whose search could take very long.
 
 In: what is about to be done. Out: `CheckError` if it takes longer than `MAX_SECONDS`. A search for a regular expression
 cannot be stopped from another thread, but it handles signals, as it does for Ctrl-C: so a timer of the process ends it.
@@ -21,7 +21,7 @@ MAX_SECONDS: Final = 10.0
 
 @contextmanager
 def limited_time(what: str) -> Iterator[None]:
-    """End what is done in this context after some computing time, as far as this thread and system can.
+    """Stop the block after a limit of CPU time, where the thread and the system allow it.
 
     Args:
         what: what takes the time, such as `the regular expression`, for the error.
@@ -38,7 +38,7 @@ def limited_time(what: str) -> Iterator[None]:
             f"{what} takes more than {MAX_SECONDS:g} seconds on this text; write it so that it backtracks less"
         )
 
-    # The timer of computing time: nobody else's timeout is touched, since those run by the clock.
+    # The timer of CPU time: timeouts of other plugins are not touched, since they use the clock.
     previous = signal.signal(signal.SIGVTALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)

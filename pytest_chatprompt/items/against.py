@@ -1,7 +1,7 @@
 """Comparing against a git revision: its snapshots count in a run in place of those on disk.
 
-The option's value comes in; a `Revision` comes out for the tests of the run. `plugin` opens it, `own_snapshots`,
-`commands` and `session` ask for it.
+The option's value comes in; a `Revision` comes out for the tests of the run. `plugin` opens it, `own_snapshots` asks
+for it.
 """
 
 from __future__ import annotations

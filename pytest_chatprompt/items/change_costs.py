@@ -1,4 +1,4 @@
-"""Change costs: what it costs that a case sends something other than its snapshot shows.
+"""Change costs: compare the size and the cacheable prefix of a changed request with its snapshot.
 
 The data of the snapshot and that of what is sent come in, a `ChangeCost` comes out. Pure; `case_results` calls it for
 cases that differ.
@@ -19,7 +19,7 @@ _UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:
-    """What the changes of a case cost.
+    """Compare what a case sends with its snapshot: the size, and where the common prefix ends.
 
     Args:
         stored: the data of its snapshot.
@@ -57,7 +57,7 @@ def _requests(data: Any) -> Iterator[tuple[str, SentRequest]]:
 
 
 def _first_break(before: Mapping[str, SentRequest], after: Mapping[str, SentRequest]) -> str | None:
-    """The first place at which a request does not begin as it did; a request that is new or gone breaks none."""
+    """The first place where a request differs from its snapshot; new and removed requests do not count."""
     for place, stored in before.items():
         sent = after.get(place)
         broken = None if sent is None or not sent.endpoint else find_break(stored, sent)

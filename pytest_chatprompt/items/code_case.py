@@ -28,7 +28,7 @@ _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
 def fail_without_case(item: pytest.Item) -> NoReturn:
-    """Fail because nobody overrides `eval_case` for an ordinary test."""
+    """Fail because no fixture overrides `eval_case` for an ordinary test."""
     __tracebackhide__ = True
     item.stash[_no_case_key] = True
     pytest.fail(
@@ -58,7 +58,8 @@ def request_of_case(
     from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
 
     if not isinstance(case, EvalCase):
-        pytest.fail(f"eval_case: {case!r} is no EvalCase; return EvalCase(id=..., input_messages=[...])", pytrace=False)
+        text = f"eval_case: {case!r} is not an EvalCase; return EvalCase(id=..., input_messages=[...])"
+        pytest.fail(text, pytrace=False)
     config = request.config
     options = config.stash[options_key]
     if not case.has_origin:

@@ -128,7 +128,7 @@ class EvalFile(pytest.Module):
             )
 
     def _files_of_same_stem(self) -> list[Path]:
-        """The files of this folder that have this file's name but for the extension; each folder is listed once."""
+        """The files of this folder with the same name and another extension; each folder is listed once."""
         folder, by_stem = self.path.parent, self._shared.files_by_stem
         if folder not in by_stem:
             by_stem[folder] = defaultdict(list)

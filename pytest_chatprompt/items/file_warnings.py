@@ -1,7 +1,7 @@
 """Warnings about eval files, each once for a file, at its line.
 
 In: what is found as a file is collected. Out: an `EvalFileWarning` for each, once collection is done.
-`file` adds them, `session` has them issued.
+`file` and `agentv_providers` add them, `session` has them issued; `tags` issues its own with `issue`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileWarning
 
 @dataclass(eq=False)
 class FileWarnings:
-    """What is to be said about the eval files of a run.
+    """The warnings about the eval files of a run.
 
     Args:
         config: the configuration of the run.
@@ -33,7 +33,7 @@ class FileWarnings:
         return config.stash.setdefault(_key, cls(config))
 
     def add(self, diagnostic: Diagnostic | None) -> None:
-        """Add a warning; `None` is none."""
+        """Add a warning; `None` adds nothing."""
         if diagnostic is not None:
             self.diagnostics.append(diagnostic)
 

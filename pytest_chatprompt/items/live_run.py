@@ -1,7 +1,7 @@
 """The live run: pytest's side of sending many requests at once.
 
 `session` registers a `LiveRun` as a plugin. It waits for responses, shows progress, and ends the requests of a test, or
-of all tests, as soon as nobody waits for them any more. `case_runner` asks it for the response of each case.
+of all tests, as soon as no test waits for them. `case_runner` asks it for the response of each case.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import time
 from collections.abc import Generator
 from concurrent.futures import wait
 from contextlib import nullcontext, suppress
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
@@ -19,6 +20,8 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer
@@ -28,9 +31,15 @@ from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.judging import Judging
 
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
@@ -38,6 +47,10 @@ PROGRESS_SECONDS: Final = 10.0
 _LAST_REPLIES_SECONDS: Final = 1.0
 
 T = TypeVar("T")
+
+
+def _build_request(reader: FileReader, system_prompt: str | None, item: EvalItem, case: EvalCase) -> ProviderRequest:
+    return build_request(case, reader, project_system_prompt=system_prompt, provider_name=item.provider_name)
 
 
 class LiveRun:
@@ -64,9 +77,10 @@ class LiveRun:
         self._config = config
         self._options = options
         self._redactor = redactor
-        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
+        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
         self._prefetcher = Prefetcher(self.executor, matcher, router)
-        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher)
+        self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
+        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher, self._early)
         # The request that the running item waits for.
         self._current: RequestFuture[Any] | None = None
         self._progress_at = time.monotonic()
@@ -82,8 +96,27 @@ class LiveRun:
         try:
             return (yield)
         finally:
+            self._early.discard(item.nodeid)
             self._prefetcher.discard(item.nodeid)
             self._abandon_current()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
+        """Give a fixture the value that it returned early; `None` lets pytest call it."""
+        __tracebackhide__ = True
+        outcome = self._early.take(request.node, fixturedef)
+        if outcome is None:
+            return None
+        error = outcome.error
+        # As pytest does when it calls the fixture itself.
+        if isinstance(error, pytest.skip.Exception):
+            error._use_item_location = True
+        fixturedef.cached_result = (
+            outcome.value,
+            fixturedef.cache_key(request),
+            None if error is None else (error, error.__traceback__),
+        )
+        return outcome.get()
 
     def get_response(
         self, item: EvalItem, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI
@@ -115,6 +148,29 @@ class LiveRun:
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
             return self._prefetcher.send(provider, compared, place, api)
         return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared, place, api)))
+
+    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+        """An answer with the votes of a judge, who is asked now.
+
+        Args:
+            judging: what to ask.
+            live: the answer.
+            place: of the case's recording.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        if isinstance(judging.judge, AgentProvider):
+            # In this thread, as in `get_response`.
+            return self._prefetcher.judge(live, judging, place)
+        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.judge(live, judging, place)))
+
+    def _judge_prompt(self) -> JudgePrompt | None:
+        # Most runs have no judge.
+        from pytest_chatprompt.items.judge_template import project_prompt  # noqa: PLC0415
+
+        return project_prompt(self._config)
 
     # --- waiting
 

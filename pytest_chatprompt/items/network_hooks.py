@@ -46,7 +46,7 @@ class NetworkHooks:
                 self._with_late_threads.append(self._attempts)
 
     def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
-        """Describe an attempt of a phase of the item that runs, if the error that it got was swallowed.
+        """Describe a blocked connection whose error the item's code swallowed.
 
         Args:
             call: the phase: setup, call or teardown.
@@ -58,7 +58,7 @@ class NetworkHooks:
         is_failed = call.excinfo is not None and not call.excinfo.errisinstance(ENDED_EARLY)
         if not is_failed and (call.when == "setup" or call.excinfo is not None):
             # The call reports what a fixture tried: the case fails then, which an error of its setup would not say.
-            # After a skip, which is no failure, the teardown does.
+            # A skip is not a failure; after it the teardown does.
             return ""
         text = ""
         if attempts.blocked:

@@ -40,7 +40,7 @@ class OwnCodeCapture:
         item: the test.
         redactor: learns the credentials in the requests.
         place: of its recording; `None` if the run neither replays nor records.
-        note_sent: called with what the test has sent, when it ends; `None` if nobody wants to know.
+        note_sent: called with what the test has sent, when it ends; `None` if that is not needed.
 
     Attributes:
         has_passed: whether the call phase of the test has passed.
@@ -152,7 +152,8 @@ class OwnCodeCapture:
         elif self._attempts.programs:
             target = self._attempts.programs[0]
             text = (
-                f"the C function {target} was not called{self._attempts.callers[target].describe()}: it may send unseen"
+                f"the C function {target} was not called{self._attempts.callers[target].describe()}: "
+                "it may send requests that cannot be captured"
             )
         elif errors := self.api.children.errors[self._reported_errors :]:
             text = f"a request of a child process failed: {errors[0]}"
@@ -170,4 +171,4 @@ class OwnCodeCapture:
 def unused_replies_message(count: int) -> str:
     """The error text for queued replies that no request has taken."""
     replies = "a reply" if count == 1 else f"{count} replies"
-    return f"eval_api.reply queued {replies} that no request has taken; remove what no request is for"
+    return f"eval_api.reply queued {replies} that no request has taken; remove them, or send their requests"

@@ -1,7 +1,7 @@
 """Snapshot names: where the snapshots of an ordinary test are, and what their files are called.
 
-A test comes in; a folder and the stem of file names come out, as an eval item has them. `own_snapshots` and
-`own_snapshot_uses` call it.
+A test comes in; a folder and the stem of file names come out, as an eval item has them. `own_snapshots`,
+`own_snapshot_uses` and `recordings` call it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def snapshot_folder(item: pytest.Item) -> Path:
 
 
 class SnapshotStems:
-    """The stems of the snapshots of ordinary tests: the same whichever tests of a module a run has selected.
+    """The stems of the snapshots of ordinary tests: the same for each selection of tests in a module.
 
     Args:
         session: the session, after collection.
@@ -45,7 +45,7 @@ class SnapshotStems:
         """The stem of a test's snapshot."""
         name = _test_name(item)
         if name == normalized_name(name):
-            # Others that are the same to some file systems get a digest, and this one does not.
+            # Of the names that some file systems take for one, the normalized one needs no digest.
             return snapshot_stem_of_test(name)
         stem, unique = snapshot_stem_of_test(name), snapshot_stem_of_test(name, with_digest=True)
         if self._tests[item.path, normalized_name(name)] > 1:

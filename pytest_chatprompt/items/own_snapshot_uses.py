@@ -49,7 +49,7 @@ class OwnSnapshotUses:
         self._collected.update(item.path for item in items)
 
     def note_selected(self, session: pytest.Session) -> None:
-        """Note the tests of the modules that the run has selected whole, as far as they have snapshots."""
+        """Note the tests with snapshots, in the modules that the run has selected whole."""
         if not self._collected or session.config.getoption("lf", False):
             # `--lf` leaves tests out while they are collected.
             return
@@ -90,7 +90,7 @@ class OwnSnapshotUses:
         self.sent[str(place.path)] = hashes
 
     def as_data(self) -> dict[str, Any]:
-        """What `merge` takes, for another process."""
+        """The notes as data, for `merge` in another process."""
         return {
             "modules": self.modules,
             "passed": list(self.passed),

@@ -76,6 +76,6 @@ def _prepare(value: Any, *, root: Path, masks: Masks, redactor: Redactor) -> Any
     if secret is not None:
         raise SnapshotError(
             f"the snapshot would hold {secret.what}, under {secret.path}; remove it: snapshots are committed. "
-            "If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+            "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
         )
     return data

@@ -108,7 +108,7 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
 def snapshot_parameters(template: pytest.Function) -> str:
     """What the parameters of a function item add to the name of its snapshot; `""` for nothing.
 
-    It is `callspec_id`, but for the step of pytest-repeat: all runs of one case compare with one snapshot.
+    The same as `callspec_id`, without the step of pytest-repeat: all runs of one case compare with one snapshot.
     """
     whole = callspec_id(template)
     step: Any = template.callspec.params.get(_REPEAT_PARAMETER) if whole else None

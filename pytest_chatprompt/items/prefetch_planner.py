@@ -7,13 +7,16 @@ which provider, and it prefetches the upcoming items whose providers it knows. `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.prefetch_rules import PrefetchRules
+from pytest_chatprompt.items.judge_rules import JudgeRules
+from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_to_refuse
 from pytest_chatprompt.items.upcoming import UpcomingItems
@@ -23,6 +26,8 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
+# How many times what may be in flight: the fixtures of these next items run early.
+_EARLY_ROUNDS: Final = 2
 _AGENT_REASON: Final = "agents run one after the other"
 _TIMEOUT_REASON: Final = "pytest-timeout could not end the requests of a provider of your own"
 _NO_REQUEST_REASON: Final = "their provider makes no HTTP request that could be compared in advance"
@@ -36,19 +41,25 @@ class PrefetchPlanner:
         config: the run's configuration.
         concurrency: how many requests may be in flight at once.
         prefetcher: sends them.
+        early: the fixtures that run before their items do.
     """
 
-    def __init__(self, config: pytest.Config, concurrency: int, prefetcher: Prefetcher) -> None:
+    def __init__(self, config: pytest.Config, concurrency: int, prefetcher: Prefetcher, early: EarlyFixtures) -> None:
         self._config = config
         self._concurrency = concurrency
         self._prefetcher = prefetcher
         self._upcoming = UpcomingItems(config, concurrency)
-        self._rules = PrefetchRules(config)
+        self._early = early
+        self._rules = PrefetchRules(config, early)
+        self._judges = JudgeRules(config)
         # The items that have run or run now, and what pytest says comes next.
         self._started: dict[str, EvalItem] = {}
         self._next_item: pytest.Item | None = None
         # The providers that are known, by the definition of their fixture.
         self._providers: dict[Any, ChatProvider] = {}
+        # The items whose fixtures ran early, and those of them whose providers cannot prepare their requests.
+        self._set_up: set[str] = set()
+        self._unprepared: dict[str, tuple[UpcomingCase, Provider]] = {}
 
     def start(self, item: EvalItem, next_item: pytest.Item | None) -> None:
         """Note that an item runs now."""
@@ -63,33 +74,69 @@ class PrefetchPlanner:
             provider: its provider.
             compared: what it sends.
         """
-        has_news = self._rules.take_news()
-        definition = self._rules.decide(item).definition
-        if definition is None or reason_to_refuse(self._config) is not None:
+        # Both forget what they were asked to wait for.
+        has_news = any([self._rules.take_news(), self._judges.take_news()])
+        if reason_to_refuse(self._config) is not None:
             return
+        decision = self._rules.decide(item)
+        self._set_up_early(item)
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
-            is_new = definition not in self._providers
-            self._providers[definition] = provider
-            if is_new or has_news or self._upcoming.is_partial:
+            definition = decision.definition
+            is_new = definition is not None and definition not in self._providers
+            if definition is not None:
+                self._providers[definition] = provider
+            if is_new or has_news or (definition is not None and self._upcoming.is_partial):
                 for order, upcoming in self._prefetchable(item):
                     known = self._providers.get(self._rules.decide(upcoming).definition)
                     if known is not None:
                         self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
         elif compared.sent and compared.invocation is None and item.nodeid not in self._prefetcher:
-            cases = (
-                self._upcoming_case(upcoming, order)
-                for order, upcoming in self._prefetchable(item)
-                if self._rules.decide(upcoming).definition is definition and not self._rules.has_timeout(upcoming)
-            )
             # This item's own request is one of those in flight.
-            self._prefetcher.prefetch_captured(cases, provider, self._concurrency - 1)
+            self._prefetcher.prefetch_captured(self._captured_cases(item, provider, decision), self._concurrency - 1)
+
+    def _set_up_early(self, item: EvalItem) -> None:
+        """Run the early fixtures of the next items, and prefetch those whose providers prepare their requests."""
+        following = self._upcoming.after(item, self._next_item, _EARLY_ROUNDS * self._concurrency)
+        for order, upcoming in enumerate(following, start=len(self._started)):
+            if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._set_up:
+                continue
+            if not self._rules.decide(upcoming).is_early or self._rules.mark_reason(upcoming) is not None:
+                continue
+            if self._judges.is_awaited(upcoming):
+                continue
+            self._set_up.add(upcoming.nodeid)
+            values = self._early.set_up(upcoming)
+            if values is None:
+                self._rules.reconsider()
+                continue
+            case = replace(self._upcoming_case(upcoming, order), load=values.load_case, request=values.request)
+            if isinstance(values.provider, ChatProvider):
+                self._prefetcher.prefetch(case, values.provider)
+            elif not isinstance(values.provider, AgentProvider) and not self._rules.has_timeout(upcoming):
+                self._unprepared[upcoming.nodeid] = (case, values.provider)
+
+    def _captured_cases(
+        self, item: EvalItem, provider: Provider, decision: PrefetchDecision
+    ) -> Iterator[tuple[UpcomingCase, Provider]]:
+        """The next cases whose providers have to send, offline, in order to show what they send."""
+        for order, upcoming in self._prefetchable(item):
+            if upcoming.nodeid in self._unprepared:
+                yield self._unprepared.pop(upcoming.nodeid)
+            elif (
+                decision.definition is not None
+                and self._rules.decide(upcoming).definition is decision.definition
+                and not self._rules.has_timeout(upcoming)
+            ):
+                yield self._upcoming_case(upcoming, order), provider
 
     def _prefetchable(self, item: EvalItem) -> Iterator[tuple[int, EvalItem]]:
         """The items after an item that are sure to run and are not prefetched yet, each with its place in the run."""
         for order, upcoming in enumerate(self._upcoming.after(item, self._next_item), start=len(self._started)):
             if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._started:
                 continue
-            if upcoming.nodeid not in self._prefetcher and self._rules.mark_reason(upcoming) is None:
+            if upcoming.nodeid in self._prefetcher or self._judges.is_awaited(upcoming):
+                continue
+            if self._rules.mark_reason(upcoming) is None:
                 yield order, upcoming
 
     def why_not_ahead(self, item: EvalItem, provider: Provider, compared: Exchange) -> str | None:
@@ -103,6 +150,7 @@ class PrefetchPlanner:
         if self._concurrency == 1:
             return None
         reason = self._rules.decide(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
+        reason = reason or self._judges.decide(item).reason
         if reason is not None:
             return reason
         if isinstance(provider, AgentProvider):
@@ -117,10 +165,11 @@ class PrefetchPlanner:
         return None
 
     def _upcoming_case(self, item: EvalItem, order: int) -> UpcomingCase:
-        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case)
+        judge = self._judges.decide(item).judge
+        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case, judge=judge)
 
     def place(self, item: EvalItem) -> RecordingPlace:
-        """Where the recording of an item is that may be sent ahead.
+        """The place of the recording of an item that may be sent ahead.
 
         Raises:
             MaskError: its masks are invalid.

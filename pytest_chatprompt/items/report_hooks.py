@@ -33,7 +33,7 @@ from pytest_chatprompt.errors import (
     ReplayError,
 )
 from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
-from pytest_chatprompt.items.item import EvalItem, failed_checks_key
+from pytest_chatprompt.items.item import EvalItem, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
@@ -84,7 +84,7 @@ class ReportHooks:
         _add_checks(item, report)
         _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
-            # It is not the case that failed. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
+            # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
         self._add_result(item, report)
         return report
@@ -92,8 +92,8 @@ class ReportHooks:
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
         options = self.config.stash[options_key]
         has_notes = options.live or options.replay or self.config.stash.get(all_results_key, False)
-        if report.failed or (report.when == "call" and has_notes):
-            # Most tests pass, and nobody asks what they sent.
+        if report.failed or (report.when == "call" and (has_notes or has_graded_checks(item))):
+            # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)
@@ -105,7 +105,7 @@ class ReportHooks:
         error = call.excinfo.value
         if isinstance(error, OWN_ERRORS) and _user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
             report.longrepr = item.repr_failure(text_failure(str(error)))
-            # It was added because a traceback shows the error in another way.
+            # The section was added for tracebacks, which show the error in another way.
             report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
 
     def _report(

@@ -1,6 +1,6 @@
 """The run's reader of the files that cases name, in the run's stash.
 
-`session` hands it to whoever makes requests; `case_checks`, which `session` leads to, asks here.
+`session` hands it to the modules that make requests. `case_checks` asks here, since `session` imports it indirectly.
 """
 
 from __future__ import annotations

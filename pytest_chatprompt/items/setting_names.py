@@ -1,7 +1,7 @@
-"""The names in `settings` that stand for providers: each has to be one, or what is under it would be lost silently.
+"""Check that the provider names in `settings` exist; an unknown one would be ignored silently.
 
-In: a case with settings, and the providers that it could ask for. Out: an `EvalFileError` for names that are none.
-The fixture `eval_request` calls it, for cases with settings only.
+In: a case with settings, and the providers that it could ask for. Out: an `EvalFileError` for unknown names.
+`code_case` calls it for the fixture `eval_request`, only for cases with settings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_chatprompt.wording import did_you_mean
 
 
 def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable[[], Iterable[str]]) -> None:
-    """Refuse settings under a name that is no provider's.
+    """Refuse settings under the name of an unknown provider.
 
     Args:
         case: its settings, merged with the file's.

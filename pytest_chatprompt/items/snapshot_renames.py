@@ -71,7 +71,7 @@ class SnapshotRenames:
         ]
 
     def find_sent(self, unused: Iterable[Path], reporter: pytest.TerminalReporter) -> None:
-        """Find the unused snapshots that show what a test sends that has none.
+        """Match unused snapshots with equal data that a test without a snapshot sends.
 
         Args:
             unused: they still exist.
@@ -95,7 +95,7 @@ class SnapshotRenames:
             self._names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
     def describe(self, path: Path) -> str:
-        """What to add to the name of an unused snapshot; `""` if nothing is known of it."""
+        """The note to put behind the name of an unused snapshot; `""` if its new name is not known."""
         return f", renamed to {self._names[path]}" if path in self._names else ""
 
     def exchanged_lines(self, root: Path, *, lists_all: bool) -> Iterator[str]:

@@ -53,11 +53,11 @@ class StopSignal:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the file before pytest-xdist waits for its workers, whatever has ended the run."""
+        """Write the file before pytest-xdist waits for its workers, for any other end of the run."""
         self._file.touch()
 
     def pytest_unconfigure(self) -> None:
-        """Remove the file."""
+        """Remove the stop file."""
         self._file.unlink(missing_ok=True)
 
 
@@ -65,7 +65,7 @@ class StopWatcher:
     """Waits in a thread for the stop file, and then ends the requests of this worker.
 
     Args:
-        file: the stop file; `None` in a process that is no worker, where nothing is watched.
+        file: the stop file; `None` in a process that is not a worker, where nothing is watched.
         stop: called once, in that thread, when the file is there.
     """
 
@@ -88,7 +88,7 @@ class StopWatcher:
         return cls(None if worker is None else stop_file(worker["testrunuid"]), stop)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop looking for the file."""
         self._closed.set()
 
     def _watch(self) -> None:

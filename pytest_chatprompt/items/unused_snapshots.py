@@ -62,7 +62,7 @@ class UnusedSnapshots:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
-        """Find the unused snapshots; an incomplete run has none, neither of ours nor of syrupy's.
+        """Find the unused snapshots; an incomplete run reports none, by this plugin or by syrupy.
 
         After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
         `--snapshot-update`.
@@ -89,7 +89,7 @@ class UnusedSnapshots:
         return (yield)
 
     def as_data(self) -> dict[str, Any]:
-        """What `merge` takes, for another process."""
+        """The found snapshots as data, for `merge` in another process."""
         return {
             "unused": [str(path) for path in self.of_cases],
             "written": self.renames.as_data(),
@@ -116,7 +116,7 @@ class UnusedSnapshots:
                 remove_snapshot(path)
             return
         only_reported = self._is_set("update_snapshots") or self._is_set("warn_unused_snapshots")
-        # An unused recording alone is no failure.
+        # Unused recordings alone do not fail the run.
         if not only_reported and not all(map(is_recording, self.of_cases | self.of_tests)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

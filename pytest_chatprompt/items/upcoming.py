@@ -1,7 +1,7 @@
 """Upcoming items: what this process runs next.
 
-The item that runs comes in; the items after it come out, as far as it is certain enough that they will run to send
-their requests now. `prefetch_planner` calls it.
+The item that runs comes in; the items after it come out that are certain enough to run for their requests to be sent
+now. `prefetch_planner` calls it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ class UpcomingItems:
         """Whether `after` gives a few items at a time, and has to be asked again at each item."""
         return self._stops_early or self._is_worker
 
-    def after(self, item: EvalItem, next_item: pytest.Item | None) -> list[pytest.Item]:
-        """The items that run after an item, as far as their requests may be sent now.
+    def after(self, item: EvalItem, next_item: pytest.Item | None, limit: int | None = None) -> list[pytest.Item]:
+        """The items that run after an item, and whose requests may be sent now.
 
         Args:
             item: the item that runs.
             next_item: what pytest says comes next. For a worker of pytest-xdist nothing beyond it is certain.
+            limit: how many items at most; `None` for all.
         """
         if self._is_worker:
             return [] if next_item is None else [next_item]
         items = item.session.items
         self._positions = self._positions or {each.nodeid: position for position, each in enumerate(items, start=1)}
-        upcoming = items[self._positions[item.nodeid] :]
+        position = self._positions[item.nodeid]
         # A run that stops at the first failure must not pay for everything behind it.
-        return upcoming[: self._concurrency] if self._stops_early else upcoming
+        if self._stops_early:
+            limit = self._concurrency
+        return items[position : None if limit is None else position + limit]

@@ -12,19 +12,25 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import read_usage
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.judging import Votes
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
 _SHOWN_TESTS: Final = 3
+_JUDGE: Final = "judge_"
+# What the judges of all cases used, in a row of its own.
+_JUDGE_ROW: Final = "(judge)"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
@@ -51,6 +57,23 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
     _set_properties(item, properties)
 
 
+def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
+    """Put into the user properties of a case what its judge used, but for what was replayed."""
+    sent = [vote.response for each in votes for vote in each if vote.response is not None and not vote.is_replayed]
+    if not sent:
+        return
+    latencies = [response.latency_seconds for response in sent if response.latency_seconds is not None]
+    properties: dict[str, Any] = {
+        "judge_requests": len(sent),
+        "judge_retries": sum(response.retries for response in sent),
+        "judge_latency_seconds": round(statistics.median(latencies), 3) if latencies else _UNKNOWN,
+    }
+    for name in ("input_tokens", "output_tokens"):
+        counts = [getattr(response.usage, name) for response in sent]
+        properties[f"judge_{name}"] = _UNKNOWN if None in counts else sum(counts)
+    _set_properties(item, properties)
+
+
 def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
@@ -58,7 +81,7 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
         item: the test.
         recording: its recording, when all was sent.
     """
-    usages = [read_usage(exchange.reply.content) for exchange in recording.replayed if exchange.reply is not None]
+    usages = [_usage(exchange) for exchange in recording.replayed]
     _set_properties(
         item,
         {
@@ -72,15 +95,14 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
     )
 
 
-def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None:
-    """Put into the user properties of a case that its answer was replayed as a whole, as that of an agent is."""
-    usage = response.usage
-    saved = {"saved_input_tokens": usage.input_tokens or 0, "saved_output_tokens": usage.output_tokens or 0}
-    _set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
+def _usage(exchange: RecordedExchange) -> TokenUsage:
+    if exchange.response is not None:
+        return exchange.response.usage
+    return TokenUsage() if exchange.reply is None else read_usage(exchange.reply.content)
 
 
 def note_late_difference(item: pytest.Item) -> None:
-    """Note that a test sent something else than its snapshot shows, after a real reply, which it may hold."""
+    """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
     _set_properties(item, {"late_difference": True})
 
 
@@ -124,6 +146,9 @@ class UsageSummary:
         usage["nodeid"] = report.nodeid
         if "provider" in usage:
             self._cases[str(usage["provider"])].append(usage)
+        if "judge_requests" in usage:
+            judge = {name.removeprefix(_JUDGE): value for name, value in usage.items() if name.startswith(_JUDGE)}
+            self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
         if "replayed" in usage or "late_difference" in usage:
             self._recorded.append(usage)
 
@@ -159,7 +184,7 @@ class UsageSummary:
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
         if self._cases and config.pluginmanager.hasplugin("dsession"):
-            yield "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
+            yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)
         for case in itertools.chain.from_iterable(self._cases.values()):
             if "not_sent_ahead" in case:
@@ -175,7 +200,7 @@ class UsageSummary:
             yield f"Recorded {count} more {nouns} did not run."
 
     def _notes_of_recordings(self) -> Iterator[str]:
-        """How much was replayed, what that saved, and what nobody asked for."""
+        """How much was replayed, what that saved, and which recorded replies no request asked for."""
         totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
         if totals["replayed"] or (totals["sent"] and self.replays):
             saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
@@ -191,7 +216,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Without a whole reply nothing is recorded: {nouns} got none, in {_some(unanswered)}."
+            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

@@ -13,13 +13,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 
 T = TypeVar("T")
 
@@ -58,6 +59,8 @@ class RequestExecutor:
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._pauses = 0
+        # How many of the jobs that are running wait for others.
+        self._waiting = 0
         self._is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
@@ -76,12 +79,58 @@ class RequestExecutor:
                 _cancel_future(future)
                 return future
             heapq.heappush(self._queue, (order, next(self._tickets), job, future))
-            if len(self._threads) < self._concurrency and len(self._threads) < self.in_flight + len(self._queue):
-                thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+            self._start_thread()
             self._changed.notify()
         return future
+
+    def _start_thread(self) -> None:
+        """Start one more thread if a job has none, and may run."""
+        most = min(self._concurrency + self._waiting, self.in_flight + len(self._queue))
+        if len(self._threads) < most:
+            thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def overlap(self, order: int, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """Run jobs in this thread, and in those that are free meanwhile; wait for all of them.
+
+        A job may call it: it does not wait for jobs that have not started, but runs them itself.
+
+        Args:
+            order: as for `submit`.
+            jobs: what to run, in the context in which the calling thread sends.
+
+        Returns:
+            Their results, in the order of the jobs.
+
+        Raises:
+            BaseException: what the first job that failed has raised; the others have ended or been abandoned.
+        """
+        context = current_context()
+        shared = [_SharedJob(job, context) for job in jobs]
+        helpers = [self.submit(order, job.run_once) for job in shared[1:]]
+        try:
+            for job in shared:
+                job.run_once()
+            with self._room_for_another():
+                return [job.result() for job in shared]
+        finally:
+            for helper in helpers:
+                helper.abandon()
+
+    @contextmanager
+    def _room_for_another(self) -> Iterator[None]:
+        """Let another job run while this thread waits and sends nothing."""
+        with self._changed:
+            is_own = threading.current_thread() in self._threads
+            self._waiting += is_own
+            self._start_thread()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= is_own
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -107,10 +156,13 @@ class RequestExecutor:
                 future.abandon()
             self._changed.notify_all()
 
+    def _may_run_another(self) -> bool:
+        return bool(self._queue) and not self._pauses and self.in_flight - self._waiting < self._concurrency
+
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._is_cancelled or (self._queue and not self._pauses))
+                self._changed.wait_for(lambda: self._is_cancelled or self._may_run_another())
                 if self._is_cancelled:
                     return
                 _, _, job, future = heapq.heappop(self._queue)
@@ -135,6 +187,42 @@ class RequestExecutor:
             future.set_exception(error)
         else:
             future.set_result(result)
+
+
+class _SharedJob(Generic[T]):
+    """A job that the first thread runs which comes to it."""
+
+    def __init__(self, job: Callable[[], T], context: SendContext) -> None:
+        self._job = job
+        self._context = context
+        self._future: Future[T] = Future()
+        self._lock = threading.Lock()
+        self._is_taken = False
+
+    def run_once(self) -> None:
+        """Run the job if no thread has begun it; what it raises is in its result."""
+        with self._lock:
+            if self._is_taken:
+                return
+            self._is_taken = True
+        try:
+            result = self._run()
+        except BaseException as error:
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(result)
+
+    def _run(self) -> T:
+        cancellation = self._context.cancellation
+        if cancellation is None:
+            # Only the executor can end it.
+            return self._job()
+        with cancellation.part() as part, use_context(replace(self._context, cancellation=part)):
+            return self._job()
+
+    def result(self) -> T:
+        """The result, once the thread that has begun the job ends it."""
+        return self._future.result()
 
 
 def _cancel_future(future: Future[Any]) -> None:

@@ -1,8 +1,8 @@
 """The content of a message: texts, and the media between them.
 
 Parts come in; a content comes out that keeps media apart until the module of an API puts them into its own shape. A
-content without media is one text, as ever. Pure functions; `message_rendering`, `conversion` and the chat providers
-call them.
+content without media is one text. Pure functions; `message_rendering`, `conversion`, `transcript` and the chat
+providers call them.
 """
 
 from __future__ import annotations

@@ -35,6 +35,6 @@ def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
 
 
 def block_of_texts(texts: Iterable[str]) -> str:
-    """Write the guideline block of texts, as they are; `""` if there is none with more than white space in it."""
+    """Write the guideline block of texts, as they are; `""` if all of them are blank."""
     visible = [text for text in texts if not is_blank(text)]
     return "\n\n".join((GUIDELINE_HEADING, *visible)) if visible else ""

@@ -30,7 +30,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
 
 
 class MediaError(Exception):
-    """A part is no image, document or audio file that can be sent."""
+    """A part is not an image, document or audio file that can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Media:
         return name or f"{self.kind}.{self.media_type.rpartition('/')[2]}"
 
     def as_dict(self) -> dict[str, str]:
-        """It as JSON data, in the shape of an eval file: its type, and its URL as value."""
+        """The media as JSON data, in the shape of an eval file: its type, and its URL as value."""
         return {"type": self.kind, "value": self.url}
 
 
@@ -86,7 +86,7 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
         value: as the author wrote it.
 
     Returns:
-        The media; `None` if the value is no URL but a path.
+        The media; `None` if the value is a path.
 
     Raises:
         MediaError: it is a URL that cannot be sent, or it holds something else.
@@ -139,7 +139,7 @@ def _check_host(url: str) -> None:
         raise MediaError("the URL names no host; write https://HOST/PATH")
     if "@" in parts.netloc:
         raise MediaError(
-            "the URL holds a user's name or a password, which belong in no eval file; write it without them"
+            "the URL holds a user's name or a password, which do not belong in an eval file; write it without them"
         )
 
 

@@ -31,7 +31,7 @@ class _ToolsFile(BaseModel):
 class _FormatFile(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
-    # An empty file of YAML is null, which is no format.
+    # An empty YAML file is null, which is not a format.
     response_format: Annotated[Mapping[str, Any], PlainValidator(lambda data: read_response_format(data or ""))]
 
 

@@ -118,7 +118,7 @@ def read_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> ToolChoice
                 names = tuple(named_in(tool)["name"] for tool in allowed["tools"])
                 return ToolChoice(allowed["mode"], names, is_list=True)
     raise PayloadError(
-        f"{vendor} can be made to call functions only, and 'tool_choice' names another tool; choose a function",
+        f"{vendor} can only be made to call functions, and 'tool_choice' names another tool; choose a function",
         location=("tool_choice",),
     )
 

@@ -29,7 +29,7 @@ def _require_number(value: object) -> object:
 # An `int` or `float` from 0 on.
 NonNegativeNumber = Annotated[float, BeforeValidator(_require_number), Field(ge=0)]
 
-# They hold secrets, so an error shows the type of their value and never the value.
+# These settings hold secrets: an error shows the type of their value and never the value.
 _SECRET_SETTINGS: Final = frozenset({"api_key", "env"})
 
 

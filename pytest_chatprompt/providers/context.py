@@ -1,7 +1,8 @@
 """The context in which providers send: offline or not, what answers their requests, and what ends them.
 
-The default is the real network. `capture` enters another context while a case is sent offline, and `live` for each
-request of its threads. Providers, their HTTP client and their retries ask `current_context()` and look nowhere else.
+The default is the real network. `capture` enters another context while a case is sent offline, `live` for each request
+of its threads, and `items.recordings` while it reads a recorded reply. Providers, their HTTP client and their retries
+ask `current_context()` and look nowhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class SendContext:
     """Where the requests of the calling thread go, to the network or to a handler, and what cancels them.
 
     Args:
-        is_offline: keys and endpoints are placeholders, whatever the environment holds, and nothing is retried: an
+        is_offline: keys and endpoints are placeholders, also if the environment has real ones. Nothing is retried: an
             error is one that a test has asked for.
         handler: answers requests in place of the network; `None` for the network.
         cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.

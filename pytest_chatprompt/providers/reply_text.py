@@ -2,7 +2,8 @@
 
 JSON can hold half a character (an escape of U+D800, a surrogate, without its other half), which no file, terminal or
 process boundary takes. Each becomes U+FFFD here. JSON that is nested too deeply for Python is an ordinary `ValueError`.
-Pure functions; `response`, `http` and `chat` call them.
+Pure functions; `response`, `http` and `chat` call them, `capture` for the replies of tests, and `snapshots` for
+recordings.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ESCAPE: Final = re.compile(
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace each half of a character with U+FFFD; a whole character is no surrogate in Python."""
+    """Replace each half of a character with U+FFFD; a whole character has no surrogates in Python."""
     return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)
 
 

@@ -42,7 +42,7 @@ class ProviderResponse(BaseModel):
         blocked: why the API withheld the answer although the status is 200, in its words; `None` if it did not.
         adjustments: what the provider changed in the messages to fit the API's shape.
         findings: what preflight found in the request.
-        is_awaited: whether the provider waited for the answer; if not, there is none, and nothing is checked.
+        is_awaited: whether the provider waited for the answer; if not, there is no answer to check.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

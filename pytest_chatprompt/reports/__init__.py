@@ -1,5 +1,6 @@
 """Reports: what people read about a whole run.
 
 The `CaseResult`s of a run come in, from pytest's reports; the distinct changes come out, what pytest's terminal
-shows of them, and the files that the user asked for: the page, Markdown and JSON. `plugin` calls it when a run ends.
+shows of them, and the files that the user asked for: the page, Markdown and JSON. `plugin` calls it when a run ends;
+`items` asks which tests failed.
 """

@@ -1,7 +1,7 @@
 """Cost lines: what the changes of some cases cost, in one short line.
 
 The results of cases come in; `+12 characters (about +3 tokens); the cached prefix ends at request.system` comes out.
-Pure; `review`, `terminal` and `markdown` show it.
+Pure; `review`, `terminal`, `markdown` and `shown_changes` show it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHOWN_PLACES: Final = 2
 
 
 def cost_line(results: Iterable[CaseResult], quote: Callable[[str], str] = str) -> str:
-    """What is to be said of the costs of some cases.
+    """Say in one line what the changes of some cases cost.
 
     Args:
         results: of cases that differ.
@@ -38,7 +38,7 @@ def cost_line(results: Iterable[CaseResult], quote: Callable[[str], str] = str) 
 
 
 def _span(numbers: Sequence[int], noun: str) -> str:
-    """The least and the most of some numbers, with their signs."""
+    """The smallest and the largest of some numbers, with their signs."""
     least, most = min(numbers), max(numbers)
     if least == most:
         return f"{_signed(most)} {noun if abs(most) == 1 else f'{noun}s'}"

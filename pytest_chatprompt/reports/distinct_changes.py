@@ -1,7 +1,7 @@
 """Distinct changes: equal changes of many cases, shown as one.
 
 The results of a run come in; its `DistinctChange`s come out, largest first. Pure, and linear in the number of changes;
-`terminal` shows them.
+`review` and `markdown` show them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Content = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class DistinctChange:
-    """One change, in whatever places of whatever cases it stands.
+    """One change, and all the places and cases that have it.
 
     Args:
         change: the first of the equal ones.
@@ -74,13 +74,13 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
 
 
 def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
-    """The cases that send what the snapshot of another case shows, whose own payload went elsewhere too.
+    """The cases that send what the snapshot of another case shows, while that one sends something else.
 
     Args:
         results: of the cases of a run.
 
     Returns:
-        For each node id that of the case whose payload it has now: the two changed ids, or rows moved by one.
+        For each node id that of the other case: the two exchanged ids, or a row moved by one.
     """
     differing = [result for result in results if result.snapshot is not None and result.snapshot.state != "same"]
     holders: dict[str | None, str] = {

@@ -19,10 +19,11 @@ from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.reports.sent_requests import sent_requests
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
-# Of JSON: so much is unpacked in a few hundredths of a second.
+# Characters of JSON: so many are unpacked in a few hundredths of a second.
 _BLOCK_CHARACTERS: Final = 400_000
 
 
@@ -105,6 +106,7 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
     body: dict[str, Any] = {
         "findings": list(result.findings),
         "adjustments": list(result.adjustments),
+        "checks": [_check(check) for check in result.checks],
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
@@ -119,6 +121,16 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value}
 
 
+def _check(check: CheckResult) -> dict[str, Any]:
+    noun = "" if check.passed is None else f"the {check.of} "
+    return {
+        "verdict": check.verdict,
+        "text": check.description,
+        "reason": f"{noun}{check.reason}",
+        "place": check.place,
+    }
+
+
 def _sides(result: CaseResult) -> dict[str, Any]:
     """What a case sent, and what its snapshot has stored, as far as it was kept."""
     snapshot = result.snapshot
@@ -129,9 +141,10 @@ def _sides(result: CaseResult) -> dict[str, Any]:
 
 
 def _texts(result: CaseResult) -> dict[str, str]:
-    """What the page searches of a case: its payloads, which it shows too, its answer and its error."""
+    """What the page searches of a case: its payloads, which it shows too, its answer, its error and its checks."""
     texts = {name: _payload(data) for name, data in _sides(result).items()}
-    others = ("" if result.response is None else result.response.text, result.error.message if result.error else "")
+    others = ["" if result.response is None else result.response.text, result.error.message if result.error else ""]
+    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.checks)]
     texts["others"] = "\n".join(filter(None, others))
     return {name: text for name, text in texts.items() if text}
 

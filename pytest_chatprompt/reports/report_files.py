@@ -6,40 +6,20 @@ format that the suffix of each file names. `plugin` registers a `RunReports` whe
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult
+from pytest_chatprompt.reports.collected_results import CollectedResults
+from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.reports.uncollected import uncollected_result
+from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.wording import shown_path
-
-
-def _page(run: RunResults) -> str:
-    from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
-
-    return render_page(run)
-
-
-def _markdown(run: RunResults) -> str:
-    from pytest_chatprompt.reports.markdown import render_markdown  # noqa: PLC0415
-
-    return render_markdown(run)
-
-
-def _json(run: RunResults) -> str:
-    return json.dumps(run.as_data(), indent=1) + "\n"
-
-
-# One line for each of `options.REPORT_SUFFIXES`.
-FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
 
 
 def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
@@ -70,31 +50,22 @@ class RunReports:
     def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
         self._config = config
         self._paths = paths
-        self._results: dict[str, CaseResult] = {}
+        self._results = CollectedResults()
         self._errors: list[str] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what could not be collected: the run lacks the tests that it defines."""
         if report.failed:
-            result = _uncollected(report)
-            self._results[result.node_id] = result
+            self._results.put(uncollected_result(report))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a test; the last one of a test that ran several times."""
-        text: str | None = getattr(report, "chatprompt_result", None)
-        if text is None:
-            return
-        result = CaseResult.from_data(json.loads(text))
-        earlier = self._results.pop(result.node_id, None)
-        if earlier is not None and report.when == "teardown":
-            # What was compared stays, however the fixtures ended.
-            result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
-        self._results[result.node_id] = result
+        self._results.add(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
-        run = run_results(self._config, self._results.values())
+        run = run_results(self._config, self._results.all())
         for path in self._paths:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,16 +85,3 @@ class RunReports:
 
     def _shown(self, path: Path) -> str:
         return shown_path(path, self._config.rootpath)
-
-
-def _uncollected(report: pytest.CollectReport) -> CaseResult:
-    """The result of a file that could not be collected, at the line that its error names."""
-    path = report.nodeid.partition("::")[0] or "."
-    lines = report.longreprtext.splitlines() or [""]
-    # Of a module pytest shows the traceback; its error begins with an E.
-    errors = [line[1:].strip() for line in lines if line.startswith("E  ")]
-    place = re.match(rf"{re.escape(path)}:(\d+):\d+: ", lines[0])
-    line = int(place[1]) if place else 0
-    message = errors[-1] if errors else lines[0][place.end() if place else 0 :]
-    error = ErrorResult(message=message, path=path, line=line)
-    return CaseResult(node_id=report.nodeid or path, path=path, line=max(line, 1), outcome="error", error=error)

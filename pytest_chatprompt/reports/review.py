@@ -1,7 +1,7 @@
 """The review of a run: which changes there are, and which of them a reader has seen already.
 
 The results of the cases that failed come in; lines for a terminal come out: for each case what is new in it, and for
-the end of the run all distinct changes. Pure; `terminal` writes the lines.
+the end of the run all distinct changes. Pure; `terminal` writes the lines; the page shows the same changes.
 """
 
 from __future__ import annotations

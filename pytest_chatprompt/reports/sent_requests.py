@@ -55,7 +55,7 @@ def _request(endpoint: str, body: Any, question: Any) -> dict[str, Any]:
     if api is not None:
         turns = _turns(api.read_conversation(path, body))
     else:
-        # It is of no known API: what people read of it is the question, if it has one.
+        # The API is not known: people read the question, if the snapshot has one.
         turns = [{"role": "question", "parts": [question]}] if isinstance(question, str) else []
     shown = {"endpoint": endpoint, "settings": _settings(body), "tools": _tools(body), "turns": turns}
     return {key: value for key, value in shown.items() if value or key == "turns"}
@@ -80,7 +80,7 @@ def _scalar(value: str | int | float | bool) -> str:
 
 
 def _tools(body: Any) -> list[str]:
-    """The names of the tools that a request offers, in whatever shape its API has them."""
+    """The names of the tools that a request offers, in the shape of any API."""
     if not isinstance(body, Mapping):
         return []
     tools = body.get("tools")

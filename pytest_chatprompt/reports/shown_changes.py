@@ -32,7 +32,7 @@ ShownLine = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """One distinct change.
+    """A distinct change, as the HTML page shows it.
 
     Args:
         number: 1-based.
@@ -41,8 +41,8 @@ class ShownChange:
             changed.
         moved: the lines of what only changed its place.
         hidden_lines: how many more there are.
-        cost: what is said of the costs of its cases; `""` for nothing.
-        command: accepts it; `""` where it accepts no less than all.
+        cost: the line about the costs of its cases; `""` for none.
+        command: accepts it; `""` where only the command for all changes would.
         has_others: whether the command accepts other changes of the same cases too.
     """
 

@@ -94,7 +94,7 @@ class _Failures:
                 report.longrepr = _shown(report.longrepr, result, shown)
                 crash = getattr(report.longrepr, "reprcrash", None)
                 if crash is not None and crash.message == summary_line(result.difference.changes):
-                    # It fails for nothing else.
+                    # The case fails for nothing but its snapshot.
                     crash.message = self.review.short_line(result)
         try:
             return (yield)
@@ -149,7 +149,7 @@ class _ShownCase:
         if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
         elif isinstance(self._shown, str) or self._path not in lines:
-            # It failed for something else.
+            # The case failed for another reason.
             yield from (((line, ""),) for line in lines)
         else:
             start = lines.index(self._path) + 1
@@ -175,7 +175,7 @@ class _Changes:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the list."""
+        """Write the distinct changes."""
         if getattr(terminalreporter, "no_summary", False):
             return
         terminalreporter.write_sep("=", self.review.title())
@@ -197,7 +197,7 @@ class _Cost:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the line."""
+        """Write the line about the cost."""
         if not getattr(terminalreporter, "no_summary", False):
             terminalreporter.write_line(f"This change: {self.line}")
 

@@ -10,13 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ChangeCost(BaseModel):
-    """What the changes of one case cost.
+    """How a change alters the size of a request and its cacheable prefix.
 
     Args:
         characters: how many more are sent than the snapshot shows; fewer if negative. Media do not count.
         tokens: an estimate of the same in tokens, by the characters.
         prefix_break: the first place at which the request does not begin as the snapshot does, such as
-            `request.tools[3].description`: from there on vendors compute the prompt anew. `None` if there is none.
+            `request.tools[3].description`: from there on vendors compute the prompt anew. `None` if one
+            of the two begins with all of the other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -27,7 +27,7 @@ _ELLIPSIS: Final = "…"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of two lines.
+    """A piece that two lines share, or in which they differ.
 
     Args:
         removed: what the first line has here.

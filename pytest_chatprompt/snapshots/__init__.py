@@ -2,6 +2,5 @@
 
 An `Exchange` comes in. Out come its snapshot as exact and readable YAML, the snapshot's file name, the diff from the
 stored one, and which snapshots are unused. A `ProviderResponse` is saved as a recording, and loaded from it.
-`items` and `live` call this room, and the fixture `eval_snapshot`. It does not import pytest, and syrupy only in
-`extension`.
+`items`, `live`, `results` and `reports` call this room. It does not import pytest, and syrupy only in `extension`.
 """

@@ -1,6 +1,7 @@
 """Asserted data: what a snapshot shows of a value that a test compares with it.
 
-`eval_api.sent`, requests, messages or plain data come in; JSON data comes out. Pure; `assertion` calls it.
+`eval_api.sent`, requests, messages or plain data come in; JSON data comes out. Pure; `items` calls it, and `assertion`
+asks `is_sent`.
 """
 
 from __future__ import annotations

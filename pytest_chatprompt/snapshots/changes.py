@@ -105,7 +105,7 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     difference = None if data is None else _compare_data(data, read_data(sent))
     if difference is not None and (difference.hunks or stored == sent):
         return difference
-    # It cannot be read, or as something else than what it shows: then the text says why it is not the same.
+    # The stored text cannot be read, or not as the data that it shows: the changed lines of the text say why.
     before, after = _Side(_split_lines(stored), ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
     return _difference(before, after, _opcodes(before.text, after.text), ())
 
@@ -128,7 +128,7 @@ def _compare_data(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> Differe
 
 
 def _readable_data(stored: str) -> Mapping[str, Any] | None:
-    """The data of a stored text; `None` if it is none that a snapshot can hold."""
+    """The data of a stored text; `None` if a snapshot cannot hold it."""
     try:
         data = read_data(stored)
         return data if isinstance(data, Mapping) and data and dump(data) else None
@@ -188,7 +188,7 @@ def _changes(before: _Side, after: _Side, removed: tuple[int, int], added: tuple
                 line = after.lines[min(added[0], len(after.lines) - 1)]._replace(text=None)
             unit = units.setdefault(line.unit, _Unit(line.place, ([], [])))
             unit.sides[number].append((side.text[index], line.text))
-    # What only gives the form of something new, such as its role, is no change beside it.
+    # The role and other keys around something new are not shown as changes of their own.
     telling = [unit for unit in units.values() if all(unit.sides) or any(text is not None for text in unit.texts())]
     for unit in telling or units.values():
         yield _change(unit)

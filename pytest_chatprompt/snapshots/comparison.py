@@ -38,7 +38,7 @@ class Comparison:
 
 
 def data_sha256(text: str) -> str:
-    """The hash of the data of a snapshot, in whatever form it is written.
+    """The hash of the data of a snapshot; its formatting does not matter.
 
     Args:
         text: of its file; one that cannot be read is hashed as it is.

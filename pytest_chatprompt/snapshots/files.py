@@ -1,7 +1,7 @@
 """Read, replace and delete the files of snapshots and recordings.
 
-Paths and texts come in; the functions touch no other file. The modules of this room and `live` call them, and `items`
-to remove unused snapshots and what a killed run left behind.
+Paths and texts come in; the functions touch no other file. The modules of this room call them, `items` to read and
+remove snapshots and what a killed run left behind, and `reports` to write a report.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _is_running(process_id: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        # It belongs to somebody else.
+        # It runs, and belongs to another user.
         return True
     return True
 

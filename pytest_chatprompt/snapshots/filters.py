@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a test shows of the values in its snapshot.
+    """Syrupy's `matcher`, `exclude` and `include` of one assertion.
 
     Args:
         matcher: gives what to show for a value; `None` shows every value as it is.
@@ -29,7 +29,7 @@ class Filters:
     include: PropertyFilter | None = None
 
     def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Filter data.
+        """Replace values of data, and leave out keys, as the filters say.
 
         Args:
             data: mappings, sequences and scalars; a value of another type that the matcher gives becomes its `repr`.

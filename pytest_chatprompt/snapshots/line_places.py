@@ -1,7 +1,7 @@
 """Line places: where in the data each line of a snapshot stands, and what it says apart from its YAML.
 
 The data of a snapshot comes in; a `Line` for each line that `serializer.dump` writes of it comes out, whether blocks
-are escaped or not. Pure; `changes` calls it.
+are escaped or not. Pure; `changes` and `reordering` call it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pytest_chatprompt.snapshots.serializer import inline
 
 # The line of a transcript on which a turn begins, and what follows on it.
 TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
-# Where the bodies of the known APIs hold their conversation: texts count there whatever their key is.
+# Where the bodies of the known APIs hold their conversation: texts count there under any key.
 _CONVERSATION_KEYS: Final = frozenset(
     {"messages", "contents", "input", "system", "systemInstruction", "system_instruction", "instructions", "prompt"}
 )

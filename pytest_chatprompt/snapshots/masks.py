@@ -1,7 +1,7 @@
 """Masks: what a snapshot shows in place of what differs from run to run, and of the bytes of media.
 
 The mapping of the fixture `eval_masks` and JSON data come in; the data comes out with its string values masked. Keys
-are never masked. Pure; `items` masks whatever is compared, hashed or searched for secrets.
+are never masked. Pure; `items` masks all data that is compared, hashed or searched for secrets.
 """
 
 from __future__ import annotations

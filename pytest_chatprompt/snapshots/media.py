@@ -2,7 +2,7 @@
 
 JSON data comes in, as it was sent; the same data comes out with a description in place of each base64 text that holds
 media: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`. Other bytes give another hash, so a comparison sees them.
-Pure; only `masks` calls it: whatever is compared, hashed, recorded or searched for secrets is without the bytes.
+Pure; only `masks` calls it: data that is compared, hashed, recorded or searched for secrets is without the bytes.
 
 Base64 text is media if it is a `data:` URL, if the mapping around it names its type, or if its first bytes are those of
 a known format. All else, such as an embedding or a signature, stays as it is.

@@ -1,7 +1,8 @@
 """Moved recordings: which test sends now what a recording without a test was made for.
 
 The unused recordings of a run and the snapshots and requests of its tests come in; for each recording the place where
-it belongs now comes out, or that it has to stay, or that nobody needs it. Nothing is moved. `items.session` calls it.
+it belongs now comes out: a new one, its own, or none if no test sends its requests. Nothing is moved.
+`items.unused_snapshots` calls it.
 """
 
 from __future__ import annotations

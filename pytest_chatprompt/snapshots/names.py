@@ -1,7 +1,7 @@
 """Names made from case ids and the names of tests: the name in pytest's node id, and the file name of the snapshot.
 
 Strings come in, strings come out. A name is the id itself where possible; characters that are not allowed are
-percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items`, `extension` and `unused` call it.
+percent-encoded as in a URL (`%2F`), so that two ids never get the same name. `items` and this room's modules call it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         the encoding of accents.
     """
     stems = [_stem(case_id, label) for case_id, label in names]
-    # Compare ids, not whole stems, so that a snapshot has the same name whichever providers a run uses.
+    # Compare ids, not whole stems, so that a snapshot has the same name with any providers.
     sharing_ids = Counter(normalized_name(case_id) for case_id in {case_id for case_id, _ in names})
     sharing_stems = Counter(map(normalized_name, stems))
     return tuple(

@@ -1,7 +1,7 @@
 """The recording of a test: opened when the test begins to send, saved when it has ended.
 
 A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
-each test that may reach a real API, `live` for each upcoming case.
+each test that may reach a real API, also for upcoming cases; `live` opens those.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RecordingPlace:
         return recording_path(self.folder, self.stem)
 
     def load(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded.
+        """Read the recorded exchanges; empty without a file.
 
         Raises:
             ReplayError: the file is unreadable.
@@ -105,9 +105,7 @@ class RecordingPlace:
             recording: of the test; `None` if the run neither replays nor records.
             exchange: what was sent.
         """
-        if recording is None or not recording.responses:
-            return None
-        recorded = recording.responses.get(self.exchange_sha256(exchange))
+        recorded = None if recording is None else recording.take_response(lambda: self.exchange_sha256(exchange))
         if recorded is None or recorded.response is None:
             return None
         return recorded.response.to_response(recorded.latency_seconds)
@@ -117,17 +115,16 @@ class RecordingPlace:
         return data_sha256(self.masks.apply(payload_data(exchange, self.root)))
 
     def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
-        """Whether an exchange begins as another one: a later request may hold the reply to the first."""
+        """Whether two exchanges have the same first request; later ones may hold the reply to it."""
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 
-    def save_response(self, exchange: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
-        """Write the answer of an agent or a plain function.
+    def response_exchange(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
+        """The answer of an agent or a plain function, as a recording keeps it.
 
         Args:
             exchange: what was sent.
             response: the answer.
-            redactor: removes secrets.
         """
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
         recorded = RecordedResponse(
@@ -137,8 +134,7 @@ class RecordingPlace:
             tool_calls=response.tool_calls,
         )
         latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
-        entry = RecordedExchange(request=request, response=recorded, latency_seconds=latency)
-        save_recording(self.path, [entry], redactor)
+        return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
     def save(self, recording: OpenRecording, redactor: Redactor, *, keeps_others: bool) -> bool:
         """Write what was sent and answered; gives whether anything was.

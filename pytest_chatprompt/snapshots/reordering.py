@@ -2,7 +2,7 @@
 
 The data of a snapshot and what is sent now come in; the data in the order of what is sent comes out, with a `Move` for
 each list, mapping or transcript whose order changed. A diff of the result shows only what else changed. Pure, and
-linear but for sorting; `changes` calls it.
+linear except for sorting; `changes` calls it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LABEL_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What changed its place.
+    """Items, keys or turns that moved within one list, mapping or transcript.
 
     Args:
         place: the list, mapping or transcript: `request.messages`.

@@ -1,7 +1,7 @@
-"""A git revision: the snapshots as they were committed, whatever stands on disk now.
+"""A git revision: the snapshots as they were committed, in place of those on disk.
 
 The name of a revision and pytest's root folder come in; the texts of its snapshots come out. It starts git once, which
-then reads what it is asked for. `plugin` opens it, `assertion` and `items` read.
+then reads what it is asked for. `items.against` opens it, `assertion` reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from pytest_chatprompt.snapshots.files import snapshot_text
 
 _OPTION: Final = "--chatprompt-against"
-# Git sets these for its hooks; they name a repository and its files whatever the folder.
+# Git sets these for its hooks; they name a repository and its files, and override the folder.
 _VARIABLES_OF_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
 
 
@@ -51,7 +51,7 @@ class Revision:
         """
         top = _run(["rev-parse", "--show-toplevel"], root)
         if top is None:
-            raise RevisionError(f"{_OPTION}: {root} is in no git repository")
+            raise RevisionError(f"{_OPTION}: {root} is not in a git repository")
         commit = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], root)
         if not name or commit is None:
             raise RevisionError(
@@ -69,8 +69,16 @@ class Revision:
         Raises:
             RevisionError: git ended.
         """
-        content = self._ask(path, b"blob")
+        content = self.content(path)
         return None if content is None else snapshot_text(content)
+
+    def content(self, path: Path) -> bytes | None:
+        """The bytes of a file; `None` if the revision has none.
+
+        Raises:
+            RevisionError: git ended.
+        """
+        return self._ask(path, b"blob")
 
     def yaml_files(self, folder: Path) -> list[Path]:
         """The YAML files that a folder has in the revision, sorted; none if it has no such folder.
@@ -88,7 +96,7 @@ class Revision:
         return sorted(folder / name for name in names if name.endswith(".yaml"))
 
     def close(self) -> None:
-        """End git."""
+        """End the git process."""
         pipe: Any
         for pipe in (self._process.stdin, self._process.stdout):
             pipe.close()
@@ -96,7 +104,7 @@ class Revision:
 
     def _name_in_repository(self, path: Path) -> str | None:
         """The path of a file below the repository's folder; `None` for one that is elsewhere."""
-        # A link to the file itself is no snapshot; one to a folder above it may lead into the repository.
+        # A link to the file itself is not a snapshot; a link to a folder above it may lead into the repository.
         place = Path(os.path.realpath(path.parent)) / path.name
         return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
 
@@ -141,6 +149,6 @@ def _command(arguments: list[str], folder: Path) -> list[str]:
 
 
 def _environ() -> dict[str, str]:
-    """The environment for git: it finds the repository by its folder, asks nobody, and fetches nothing."""
+    """The environment for git: it finds the repository by its folder, asks for no password, and fetches nothing."""
     kept = {name: value for name, value in os.environ.items() if name not in _VARIABLES_OF_HOOKS}
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}

@@ -1,7 +1,7 @@
 r"""Write the text of a snapshot: JSON data as exact and readable YAML.
 
 JSON data comes in; a YAML text comes out, and loading it gives back exactly the same data. Pure; the extension, the
-diff and the recordings of this room call it, and `live`.
+diff and the recordings of this room call it, and so do `live` and `reports`.
 
 One line of a string is one line of the text. A string of several lines is a literal block if all of it is visible;
 else it is a double-quoted scalar with a line break after every `\n`, in which every invisible character is escaped.

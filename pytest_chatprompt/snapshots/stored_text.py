@@ -1,7 +1,7 @@
 """Stored text: the text of a snapshot on disk, read back as data.
 
 The text of a file comes in; its data comes out, or whether it holds the data of another text. Pure; `extension` and
-`live` ask whether a snapshot that was formatted anew is still the same, `changes` and `stored_requests` read it.
+`live` ask whether a snapshot that was formatted anew is still the same; `changes`, `comparison` and `items` read it.
 
 Two texts hold the same data if this reader reads the same values of the same types in the same order, keys included.
 Comments, quotes, indentation, anchors and how a number is written do not count. A repeated key does: readers disagree
@@ -66,7 +66,7 @@ def shows_the_same(stored: str, sent: str) -> bool:
     """Whether two texts of snapshots hold the same data.
 
     Args:
-        stored: the text of a file, which somebody may have formatted anew.
+        stored: the text of a file, perhaps reformatted.
         sent: a text that `serializer` wrote.
     """
     if stored == sent:

@@ -1,7 +1,7 @@
 """Find unused snapshots: those whose case, provider or test is gone, and those that no test asserts any more.
 
 A snapshot folder and the names that are in use come in; the paths of unused snapshots come out, and nothing is deleted.
-`items` calls it, for eval files and modules that a run selected completely.
+`items` calls it, for eval files and modules that a run selected completely; `plugin` asks `is_own_file`.
 """
 
 from __future__ import annotations

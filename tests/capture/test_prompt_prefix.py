@@ -66,7 +66,7 @@ def set_tool(body: dict[str, Any]) -> Any:
 
 
 PARTS: list[tuple[str, str, Change, str | None]] = [
-    ("a setting is no part of the prompt", "chat", lambda body: body.update(temperature=1, stream=True), None),
+    ("a setting is not part of the prompt", "chat", lambda body: body.update(temperature=1, stream=True), None),
     ("another model reads it all anew", "chat", lambda body: body.update(model="n"), "model"),
     ("a further message extends it", "chat", lambda body: body["messages"].append({"role": "user"}), None),
     ("fewer messages are its beginning", "chat", lambda body: body["messages"].pop(), None),
@@ -106,7 +106,7 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
     ("tools before system", "anthropic", lambda body: (body.update(system="x"), body.update(tools=[])), "tools[0]"),
     ("system before messages", "anthropic", lambda body: (body.update(system="x"), body.update(messages=[])), "system"),
     (
-        "a mark of the cache is no text",
+        "a mark of the cache is not text",
         "anthropic",
         lambda body: body["messages"][0]["content"][0].update(cache_control={"type": "ephemeral"}),
         None,
@@ -120,7 +120,7 @@ PARTS: list[tuple[str, str, Change, str | None]] = [
     ("in snake case too", "gemini", lambda body: body.update(system_instruction="x"), "system_instruction"),
     ("tools next", "gemini", lambda body: body.update(contents=[], tools=[]), "tools[0]"),
     (
-        "a point of the cache is no text",
+        "a point of the cache is not text",
         "bedrock",
         lambda body: body["system"].insert(0, {"cachePoint": {"type": "default"}}),
         None,
@@ -184,7 +184,7 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
         "the first difference is at messages[1].content; the vendor can reuse nothing from there on"
     )
     for few in ([], requests[:1]):
-        with pytest.raises(AssertionError, match=f"^a conversation has two requests at least, but here is {len(few)}$"):
+        with pytest.raises(AssertionError, match=f"^a conversation has at least two requests, but here is {len(few)}$"):
             assert_conversation(few)
 
 

@@ -137,7 +137,7 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         ),
         (
             "provider: openai\napi_key: sk-123",
-            "4:14: 'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: keys belong in no file",
+            "4:14: 'api_key' must be a reference such as ${{ OPENAI_API_KEY }}: do not write keys into files",
         ),
         ("provider: codex\nargs: --x", "4:11: 'args' must be a list of strings, but is '--x'"),
         (
@@ -147,7 +147,7 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         ("provider: cli", f"2:5: the target 't' has no 'command'; {FIXTURE}"),
         (
             "provider: cli\ncommand: agent < {PROMPT_FILE}",
-            f"4:5: the target 't' has a command for a shell, and here no shell runs it; {FIXTURE}",
+            f"4:5: the target 't' has a command for a shell, but commands run without a shell here; {FIXTURE}",
         ),
         (
             "provider: cli\ncommand_template: agent 'x",
@@ -155,7 +155,8 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         ),
         (
             "provider: cli\ncommand: agent {FILES}\nfiles_format: --file {path}",
-            "4:5: the target 't' names files as '--file {path}', and here a file is one word with {path}; " + FIXTURE,
+            "4:5: the target 't' writes a file as '--file {path}', but here it must be one word with {path}; "
+            + FIXTURE,
         ),
     ],
 )

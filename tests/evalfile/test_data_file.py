@@ -102,7 +102,7 @@ def test_f4_the_file_is_read_when_the_case_runs_and_once_in_a_run(project: Proje
             "tools: bytes.json",
             "",
             "evals/a.eval.yaml:4:12: case 'a': file bytes.json is not valid UTF-8 (byte 0xFF)",
-            id="F3: a file that is no text",
+            id="F3: a file that is not text",
         ),
     ],
 )

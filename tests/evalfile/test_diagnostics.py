@@ -166,7 +166,7 @@ def case_problems(project: Project, body: str) -> list[str]:
                 "put it in quotes if you mean text",
                 "3:87: case 'a': 'input_messages[0].content[1].file' is empty",
             ],
-            id="a text whose file is no path",
+            id="a text whose file is not a path",
         ),
         pytest.param(
             "input_messages: [{role: user, content: [{type: image, value: ''}, {type: image, file: x.png}]}]",

@@ -85,7 +85,7 @@ def test_the_position_of_a_message_is_in_the_shorthand(project: Project, body: s
         pytest.param("[{role: robot, content: x}]", id="a role that does not exist"),
         pytest.param("[{role: assistant, tool_calls: [{tool: search, input: {q: x}}]}]", id="calls of another shape"),
         pytest.param("[{role: assistant, content: [{type: video, value: x}]}, 3, null]", id="unknown parts"),
-        pytest.param("[{1: x}]", id="keys that are no texts"),
+        pytest.param("[{1: x}]", id="keys that are not texts"),
         pytest.param("hello", id="a text"),
     ],
 )

@@ -63,7 +63,7 @@ def test_many_calls_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ("template", "text"),
     [
         pytest.param("{{ 'a' * 3 }}{{ 2 * 3 }}{{ 2 ** 10 }}{{ 7 % 4 }}{{ 1 + 1.5 }}", "aaa6102432.5", id="operators"),
-        pytest.param("{{ 'abc'.find('c', 0, 99999) }}", "2", id="a number that is no width"),
+        pytest.param("{{ 'abc'.find('c', 0, 99999) }}", "2", id="a number that is not a width"),
         pytest.param("{{ 'abc'.replace('b', 'x', 1) }}{{ 'x'.split('x', 1) }}", "axc['', '']", id="methods"),
         pytest.param("{{ 'a1' | replace(1, 2) }}", "a2", id="a filter on numbers"),
         pytest.param("{{ ','.join('ab') }}{{ '{:,}'.format(1000000) }}{{ '%5.1f' % 2 }}", "a,b1,000,000  2.0", id="formats"),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalCheck, ProviderResponse, SentData
-from pytest_chatprompt.grading.failure_text import describe_check, describe_failures
+from pytest_chatprompt.grading.check_description import describe_check
+from pytest_chatprompt.grading.failure_text import describe_failures
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
@@ -61,8 +62,7 @@ def test_a_check_without_a_verdict_is_told_apart(project: Project) -> None:
     assert first == "1 of 2 checks failed, 1 check could not be graded: equals 'a'; max_output_tokens 3"
     assert failed == "evals/a.eval.yaml:4:14: equals 'a': the answer differs from it at character 1"
     assert broken == (
-        "evals/a.eval.yaml:4:40: max_output_tokens 3: it is not known how many tokens the answer has: "
-        "its provider does not say"
+        "evals/a.eval.yaml:4:40: max_output_tokens 3: the provider does not report how many tokens the answer has"
     )
     body = "checks: [{type: max_output_tokens, value: 3}, {type: max_latency_seconds, value: 3}]"
     assert told(project, body, ProviderResponse(text="b"))[0].startswith("2 checks could not be graded: ")

@@ -71,9 +71,9 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--snapshot-update"], "--chatprompt-against compares, and no more: remove --snapshot-update"),
-        (["--chatprompt-live"], "--chatprompt-against compares, and no more: remove --chatprompt-live"),
-        (["--chatprompt-replay"], "--chatprompt-against compares, and no more: remove --chatprompt-replay"),
+        (["--snapshot-update"], "--chatprompt-against only compares: remove --snapshot-update"),
+        (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
+        (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
         ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
     ],
 )

@@ -181,7 +181,7 @@ def test_the_errors_of_a_case_in_code_are_text(run: Run) -> None:
             'fixture eval_case, so that it returns the case once with each: eval_case.model_copy(update={"provider": '
             "request.param})",
             "unknown provider 'antropic': *; did you mean 'anthropic'?",
-            "eval_case: {'id': 'x'} is no EvalCase; return EvalCase(id=..., input_messages=[[]...])",
+            "eval_case: {'id': 'x'} is not an EvalCase; return EvalCase(id=..., input_messages=[[]...])",
             "no case today",
             f"{place}TestEmpty::test_empty: case 'blank': input_messages: "
             "nothing to send: no message contains more than white space",

@@ -87,7 +87,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": file_with_tools("anthropic", "{role: tool, tool_call_id: c, content: x}")},
             [],
             "failed",
-            "a.eval.yaml:6:9: case 'hello': message 2: it answers the call 'c', but no call is before it; put the assistant message that makes the call before it",
+            "a.eval.yaml:6:9: case 'hello': message 2: it answers the call 'c', but no call comes before it; put the assistant message that makes the call before it",
             id="a tool result without its call",
         ),
         pytest.param(

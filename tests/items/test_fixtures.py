@@ -422,7 +422,7 @@ evalcases:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:7:9: case 'a': message 2: it answers the call 'c', but no call is before it; put the assistant message that makes the call before it"
+            "a.eval.yaml:7:9: case 'a': message 2: it answers the call 'c', but no call comes before it; put the assistant message that makes the call before it"
         ]
     )
 

@@ -163,21 +163,6 @@ def test_an_error_of_a_custom_provider_is_reported_for_its_own_case(
     assert sorted(server.last_contents) == ["c0", "c1", "c3"]
 
 
-def test_with_an_overridden_eval_provider_cases_are_sent_in_their_turn(
-    live_project: MakeLiveProject, server: Server
-) -> None:
-    override = """
-@pytest.fixture
-def eval_provider(eval_case, eval_provider):
-    return OpenAIProvider(base_url=eval_provider.base_url, api_key="k", model="other") if eval_case.id == "c3" else eval_provider
-"""
-    server.reply = Reply(delay_seconds=0.05)
-    live_project(5, conftest=override)("--chatprompt-live").assert_outcomes(passed=5)
-    assert server.max_in_flight == 1
-    assert server.last_contents == case_ids(5)
-    assert [body["model"] for _, _, body in server.requests] == ["gpt-5.5"] * 3 + ["other", "gpt-5.5"]
-
-
 def test_cases_of_a_parametrized_provider_are_sent_once_for_each_parameter(
     live_project: MakeLiveProject, server: Server
 ) -> None:

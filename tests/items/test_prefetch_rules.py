@@ -432,17 +432,15 @@ def openai_provider():
     ("conftest", "reason"),
     [
         pytest.param(
-            FIXTURE.format(name="eval_provider"),
-            "the fixture eval_provider is overridden in conftest.py",
+            FIXTURE.format(name="eval_response"),
+            "the fixture eval_response is overridden in conftest.py",
             id="override",
         ),
         pytest.param(
             FIXTURE.format(name="eval_api"), "the fixture eval_api in conftest.py may skip them", id="eval_api"
         ),
         pytest.param(AUTOUSE, "the fixture tidy in conftest.py may skip them", id="autouse"),
-        pytest.param(
-            FUNCTION_SCOPE, "the fixture openai_provider in conftest.py does not have session scope", id="scope"
-        ),
+        pytest.param(FUNCTION_SCOPE, "the fixture openai_provider in conftest.py has code after its yield", id="scope"),
         pytest.param(PARAMETRIZED, "the fixture openai_provider is parametrized", id="parameters"),
         pytest.param(MARKED, "the mark skipif may skip or refuse them", id="mark"),
         pytest.param(AGENT, "agents run one after the other", id="agent"),
@@ -487,26 +485,26 @@ def pytest_collection_modifyitems(items):
 @pytest.mark.measures_processes
 @pytest.mark.parametrize("workers", ["load", "worksteal"])
 def test_under_n_the_workers_tell_why_too(live_project: MakeLiveProject, workers: str) -> None:
-    run = live_project(6, conftest=FIXTURE.format(name="eval_provider"))
+    run = live_project(6, conftest=FIXTURE.format(name="eval_response"))
     result = run("--chatprompt-live", "-n", "2", "--dist", workers)
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(
         [
-            "Under -n each worker has two requests in flight at most; *",
-            "6 cases were sent one by one: the fixture eval_provider is overridden in conftest.py",
+            "Under -n each worker has at most two requests in flight; *",
+            "6 cases were sent one by one: the fixture eval_response is overridden in conftest.py",
         ]
     )
 
 
 def test_who_asks_for_one_request_at_a_time_is_told_nothing(live_project: MakeLiveProject) -> None:
-    run = live_project(3, conftest=FIXTURE.format(name="eval_provider"))
+    run = live_project(3, conftest=FIXTURE.format(name="eval_response"))
     result = run("--chatprompt-live", "--chatprompt-concurrency", "1")
     result.assert_outcomes(passed=3)
     result.stdout.no_fnmatch_line("*one by one*")
 
 
 def test_one_case_alone_is_no_slow_run(live_project: MakeLiveProject) -> None:
-    result = live_project(1, conftest=FIXTURE.format(name="eval_provider"))("--chatprompt-live")
+    result = live_project(1, conftest=FIXTURE.format(name="eval_response"))("--chatprompt-live")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*one by one*")
 

@@ -143,8 +143,8 @@ def test_a_report_that_cannot_be_written_fails_the_run_and_says_why(run: Run) ->
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("a.xml", "'a.xml' has the suffix of no report; end it with *.html* or *"),
-        ("a", "'a' has the suffix of no report; *"),
+        ("a.xml", "'a.xml' has an unknown suffix; end it with *.html* or *"),
+        ("a", "'a' has an unknown suffix; *"),
         ("folder.json", "'folder.json' is a folder; name a file"),
     ],
 )

@@ -256,7 +256,7 @@ def test_a_secret_from_the_environment_is_never_written_into_a_snapshot(
         [
             "a.eval.yaml:3:5: case 'hello': what is sent to openai holds the value of the environment variable INTERNAL_TOKEN,"
             " under question; remove it: snapshots are committed."
-            " If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+            " If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
         ]
     )
     assert run.snapshots() == []

@@ -16,7 +16,7 @@ GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
 ALLOW = "chatprompt_allowed_secrets"
 ADVICE = (
     "remove it: snapshots are committed."
-    " If it is no secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
+    " If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
 )
 
 
@@ -241,7 +241,7 @@ def test_a_recording_holds_no_secret(live_project: MakeLiveProject, server: Serv
     run("--chatprompt-replay").assert_outcomes(passed=1)
 
 
-# --- what is no secret
+# --- what is not a secret
 
 
 def test_a_variable_with_an_ordinary_value_changes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

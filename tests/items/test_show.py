@@ -82,4 +82,4 @@ def test_what_does_more_is_a_usage_error(run: Run, arguments: list[str]) -> None
     result = run("--chatprompt-show", *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     option = arguments[0].partition("=")[0]
-    result.stderr.fnmatch_lines([f"ERROR: --chatprompt-show prints what is sent, and no more: remove {option}"])
+    result.stderr.fnmatch_lines([f"ERROR: --chatprompt-show only prints what is sent: remove {option}"])

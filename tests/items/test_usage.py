@@ -38,7 +38,7 @@ def test_under_n_the_summary_says_that_a_run_without_workers_is_as_fast(
     result = live_project(4)("--chatprompt-live", *arguments)
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["*usage of the live run*"])
-    note = "Under -n each worker has two requests in flight at most; a live run is usually faster without -n."
+    note = "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
     assert result.outlines.count(note) == count
 
 

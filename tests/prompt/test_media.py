@@ -80,7 +80,7 @@ def test_all_else_is_a_path(path: str) -> None:
         ),
         pytest.param(
             "https://me:secret@x.example/a.png",
-            "the URL holds a user's name or a password, which belong in no eval file; write it without them",
+            "the URL holds a user's name or a password, which do not belong in an eval file; write it without them",
             id="a password",
         ),
         pytest.param(

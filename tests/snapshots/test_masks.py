@@ -1,4 +1,4 @@
-"""Masks: what is replaced in which values, and what is no mask."""
+"""Masks: what is replaced in which values, and what is not a mask."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ NOISE = bytes(range(200, 248))
             id="a data URL of another type",
         ),
         pytest.param(OrderedDict(x=(data_url(PNG), 1)), {"x": [SHOWN, 1]}, id="other collections"),
-        pytest.param(MappingProxyType({"x": data_url(PNG)}), {"x": SHOWN}, id="a mapping that is no dict"),
+        pytest.param(MappingProxyType({"x": data_url(PNG)}), {"x": SHOWN}, id="a mapping that is not a dict"),
     ],
 )
 def test_the_bytes_of_media_are_described(body: Any, shown: Any) -> None:
@@ -113,7 +113,7 @@ def test_each_format_is_known_by_its_first_bytes(media_type: str) -> None:
         pytest.param(f"{data_url(PNG)} is an image", id="a data URL with more behind it"),
         pytest.param("data:text/plain,hello%20world", id="a data URL that is not base64"),
         pytest.param(in_base64(NOISE), id="other base64"),
-        pytest.param({"data": in_base64(NOISE), "format": "csv"}, id="data of a format that is no media"),
+        pytest.param({"data": in_base64(NOISE), "format": "csv"}, id="data of a format that is not media"),
         pytest.param({"data": in_base64(NOISE), "mime_type": "text/plain"}, id="data that is text"),
         pytest.param({"data": "what is meant by it", "mimeType": "image/png"}, id="data that is not base64"),
         pytest.param({"data": "abcd", "mimeType": "image/png"}, id="data that is too short"),

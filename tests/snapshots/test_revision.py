@@ -98,7 +98,7 @@ def test_outside_of_a_repository_there_is_no_revision(tmp_path: Path, monkeypatc
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(RevisionError) as caught:
         Revision.open("HEAD", tmp_path)
-    assert str(caught.value) == f"--chatprompt-against: {tmp_path} is in no git repository"
+    assert str(caught.value) == f"--chatprompt-against: {tmp_path} is not in a git repository"
 
 
 def test_without_git_there_is_no_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

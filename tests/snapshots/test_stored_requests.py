@@ -23,7 +23,7 @@ from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hash
         ),
         pytest.param("requests: []\n", [], id="of a test that sends nothing"),
         pytest.param("requests: [1, {endpoint: 5, request: 1}, {endpoint: POST /a}]\n", [], id="of something else"),
-        pytest.param("requests: 5\nendpoint: POST /a\nrequest: 1\n", [("POST /a", 1)], id="requests is no list"),
+        pytest.param("requests: 5\nendpoint: POST /a\nrequest: 1\n", [("POST /a", 1)], id="requests is not a list"),
         pytest.param("messages: []\n", [], id="of messages"),
     ],
 )

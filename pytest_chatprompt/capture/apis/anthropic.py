@@ -63,7 +63,7 @@ class AnthropicMessages(ChatAPI):
     }
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`output_config.format`, its older form `output_format`, and `tool_choice`."""
+        """Read `output_config.format`, its older form `output_format`, and `tool_choice`."""
         wanted = as_mapping(
             as_mapping(model_request.body.get("output_config")).get("format") or model_request.body.get("output_format")
         )
@@ -84,7 +84,7 @@ class AnthropicMessages(ChatAPI):
         return {"request-id": f"req_{model_request.digest[:24]}"}
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """A `Message`."""
+        """The body of the reply, a `Message`."""
         content: list[dict[str, Any]] = []
         if answer.text is not None:
             content.append({"type": "text", "text": answer.text, "citations": None})
@@ -116,7 +116,7 @@ class AnthropicMessages(ChatAPI):
         return named_events(_events(body))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """Anthropic's error."""
+        """The body of an error in Anthropic's shape."""
         error = {"type": self.error_words.get(status, "api_error"), "message": message}
         return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
 

@@ -25,12 +25,12 @@ _DATA: Final = (
     *("enum", "const", "prefixItems", "items", "contains", "patternProperties", "propertyNames", "contentSchema"),
     *("dependentRequired", "dependentSchemas", "if", "then", "else", "not", "allOf", "anyOf", "oneOf"),
 )
-# They say nothing about which values are valid.
+# Keywords that do not restrict the valid values.
 _NOTES: Final = ("default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator", "$comment", "$schema")
 _KNOWN: Final = frozenset((*_NUMBERS, *_TEXTS, *_DATA, *_NOTES))
 _START: Final = re.compile(r"(?:^|\n\n)\{")
 _KEY: Final = re.compile(r"(?:^|, )([\w$-]+): ")
-# So that no description takes seconds.
+# A limit, so that no description takes seconds to read.
 _MOST_KEYS: Final = 100
 
 

@@ -50,7 +50,7 @@ def read_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
     """Read the messages of a whole stream: headers and payloads.
 
     Raises:
-        ValueError: it is no such stream, or a header is no text.
+        ValueError: it is not such a stream, or a header is not text.
     """
     messages, start = [], 0
     try:
@@ -64,7 +64,7 @@ def read_messages(stream: bytes) -> list[tuple[dict[str, str], bytes]]:
             messages.append((_read_headers(head), payload))
             start += length
     except (struct.error, IndexError) as error:
-        raise ValueError(f"no event stream: {error}") from None
+        raise ValueError(f"not an event stream: {error}") from None
     return messages
 
 

@@ -1,4 +1,4 @@
-"""Azure OpenAI's chat completions by deployment: OpenAI's, but for the path, the filter's results and the errors.
+"""Azure OpenAI's chat completions by deployment: OpenAI's, except the path, the filter's results and the errors.
 
 Source: https://learn.microsoft.com/azure/ai-foundry/openai/reference. `table` lists the API. Azure's v1 path is served
 as OpenAI's.
@@ -23,7 +23,7 @@ class AzureChat(OpenAIChat):
     path = r"/openai/deployments/[^/]+/chat/completions/?$"
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """OpenAI's, with what the content filter found: nothing."""
+        """OpenAI's body, with empty content filter results."""
         body = super().body(model_request, answer)
         for choice in body["choices"]:
             choice["content_filter_results"] = _SEVERITIES

@@ -52,7 +52,7 @@ class BedrockConverse(ChatAPI):
     }
 
     def is_streamed(self, model_request: ModelRequest) -> bool:
-        """Whether the path asks for it."""
+        """Whether the path asks for a stream."""
         return model_request.path.endswith("-stream")
 
     def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
@@ -64,7 +64,7 @@ class BedrockConverse(ChatAPI):
         return {**super().error_headers(status), "x-amzn-errortype": self.error_words.get(status, "UnknownException")}
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`outputConfig` and `toolConfig`."""
+        """Read `outputConfig` and `toolConfig`."""
         config = as_mapping(model_request.body.get("toolConfig"))
         specs = [as_mapping(as_mapping(tool).get("toolSpec")) for tool in as_items(config.get("tools"))]
         tools = [
@@ -79,7 +79,7 @@ class BedrockConverse(ChatAPI):
         return Demand(tools, forced, _schema(model_request.body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
-        """A `ConverseResponse`."""
+        """The body of the reply, a `ConverseResponse`."""
         content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
         content += [
             {"toolUse": {"toolUseId": call.id or f"tooluse_{call.digest}", "name": call.name, "input": call.arguments}}
@@ -103,7 +103,7 @@ class BedrockConverse(ChatAPI):
         return (event_message(event, data) for event, data in _events(body))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
-        """The message alone."""
+        """The body of an error: only the message."""
         return {"message": message}
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing

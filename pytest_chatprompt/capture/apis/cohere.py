@@ -32,7 +32,7 @@ class CohereChat(ChatAPI):
     }
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`response_format` and `tool_choice`."""
+        """Read `response_format` and `tool_choice`."""
         functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(model_request.body.get("tools"))]
         tools = [
             Tool(function["name"], function.get("parameters") or {})
@@ -72,7 +72,7 @@ class CohereChat(ChatAPI):
         return named_events(_events(body))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """Cohere's error."""
+        """The body of an error in Cohere's shape."""
         return {"id": model_request.digest[:32], "message": message}
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing

@@ -1,7 +1,7 @@
 """`Answer`: what the model replies to one request, before an API writes it in its own shape.
 
-A request, what it demands and a queued `Reply` come in, or none, and then the answer is the least that is valid. The
-same comes out for the same, ids included. A pure function; `model_api` calls it.
+A request, what it demands and a queued `Reply`, if any, come in. Without a `Reply`, the answer is the smallest valid
+one. Equal input gives equal output, ids included. A pure function; `model_api` calls it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AnswerToolCall:
 
     @property
     def input(self) -> str:
-        """The text for a tool that takes one."""
+        """The input of a custom tool, which takes text instead of JSON."""
         text = self.arguments.get("input")
         return text if isinstance(text, str) else json_text(self.arguments)
 
@@ -66,7 +66,7 @@ class Answer:
 
     @property
     def total_tokens(self) -> int:
-        """Both together."""
+        """The input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
 
@@ -77,7 +77,7 @@ def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply
         request: the request.
         demand: what it demands.
         sent: the conversation that it holds; tools that were called in it come last.
-        reply: what the test wants; `None` for the least that is valid.
+        reply: what the test wants; `None` for the smallest valid answer.
     """
     wanted = reply or Reply(usage={})
     text, calls = wanted.text, [dict(call) for call in wanted.tool_calls]
@@ -112,7 +112,7 @@ def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply
 
 
 def _least(demand: Demand, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
-    """The least that is valid: a call of the forced tool, an instance of the schema, or a short text."""
+    """Make the smallest valid answer: a call of the forced tool, an instance of the schema, or a short text."""
     if not demand.forced and demand.schema is None:
         return OFFLINE_TEXT, []
     # Not at the top: most requests demand nothing.
@@ -126,7 +126,7 @@ def _least(demand: Demand, called: set[str]) -> tuple[str | None, list[dict[str,
 
 
 def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:
-    """The forced tool whose arguments JSON data are: clients ask for structured output in that way, too."""
+    """Find the forced tool whose arguments the data fits: clients also ask for structured output by a forced tool."""
     if not isinstance(data, dict):
         return None
     if len(forced) == 1:
@@ -141,7 +141,7 @@ def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:
 
 
 def _call_digest(request: ModelRequest, place: int, call: Mapping[str, Any]) -> str:
-    """The digest of a call: of its place in the conversation, not of the whole body.
+    """Hash a call with its place in the conversation, and not with the whole body.
 
     A client sends the ids back. If they changed with every word of a prompt, a one-line change would show in the
     snapshot as many.

@@ -1,7 +1,7 @@
 """`Conversation`: what a request says to the model, read back from its body.
 
-Frozen data in the words of the field: turns with their texts, tool calls, results and files, whatever API they were
-sent to. The APIs of this room make it; transcripts and reports show it.
+Frozen data in the words of the field: turns with their texts, tool calls, results and files, the same for all
+APIs. The APIs of this room make it; transcripts and reports show it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ Part = str | Media | Thought | ConversationToolCall | ToolResult
 
 @dataclass(frozen=True, slots=True)
 class ConversationTurn:
-    """One turn.
+    """What one role says: texts, media, thoughts, tool calls and results.
 
     Args:
         role: `system`, `user`, `assistant` or `tool`; another word of the API as it is.
@@ -110,7 +110,7 @@ class ConversationTurn:
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """The results that it brings."""
+        """The tool results in the turn."""
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
 
     @property

@@ -65,16 +65,16 @@ class GeminiGenerateContent(ChatAPI):
     }
 
     def is_streamed(self, model_request: ModelRequest) -> bool:
-        """Whether the path asks for it."""
+        """Whether the path asks for a stream."""
         return model_request.path.endswith(":streamGenerateContent")
 
     def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
-        """Of a stream, what it is: a JSON array, unless the query asks for events."""
+        """The media type of a stream: a JSON array, or events if the query asks for them."""
         is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return {"content-type": "application/json; charset=UTF-8"} if is_array else {}
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`generationConfig` and `toolConfig`."""
+        """Read `generationConfig` and `toolConfig`."""
         tools = [
             Tool(
                 function["name"],
@@ -94,7 +94,7 @@ class GeminiGenerateContent(ChatAPI):
         return Demand(tools, forced, _schema(model_request.body))
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """A `GenerateContentResponse`."""
+        """The body of the reply, a `GenerateContentResponse`."""
         parts: list[dict[str, Any]] = []
         if answer.text is not None:
             parts.append({"text": _unquoted(model_request.body, answer.text)})
@@ -172,7 +172,7 @@ def _unquoted(body: Mapping[str, Any], text: str) -> str:
 
 
 def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Each with a piece of one candidate; the last one of each has its finish reason."""
+    """The chunks of a stream, each with a piece of one candidate; the last one of each has its finish reason."""
     for candidate in body["candidates"]:
         for part in _pieces_of(candidate["content"]["parts"]):
             yield {**body, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": candidate["index"]}]}

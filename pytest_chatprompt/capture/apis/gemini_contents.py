@@ -76,7 +76,7 @@ def _read_part(part: Any) -> Iterable[Part]:
 
 def _read_response(response: Mapping[str, Any]) -> ToolResult:
     result = response.get("response")
-    # The SDK puts what is no mapping under `result` or `output`.
+    # The SDK puts other values than mappings under `result` or `output`.
     if isinstance(result, Mapping) and len(result) == 1:
         result = result.get("result", result.get("output", result))
     return ToolResult((as_text(result),), as_text(response.get("id")), as_text(response.get("name")))

@@ -1,4 +1,4 @@
-"""JSON text of whatever was sent, also where `json.dumps` gives up.
+"""Write any data as JSON, including data that `json.dumps` refuses.
 
 Data of any kind comes in, text comes out, and never an exception. Pure functions; the modules of this room call them.
 """

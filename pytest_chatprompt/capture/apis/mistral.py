@@ -1,4 +1,4 @@
-"""Mistral's chat completions and embeddings: OpenAI's, but for the ids, the streams and the errors.
+"""Mistral's chat completions and embeddings: OpenAI's, except the ids, the streams and the errors.
 
 Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`). `table` lists both.
 """
@@ -40,11 +40,11 @@ class MistralChat(OpenAIChat):
     error_words = _ERRORS
 
     def call_id(self, call: AnswerToolCall) -> str:
-        """Nine letters and digits: Mistral takes no other."""
+        """Make an id of nine letters and digits, the only form that Mistral accepts."""
         return call.id or call.digest[:_ID_LENGTH]
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """OpenAI's, with what Mistral has of it."""
+        """OpenAI's body with only the fields that Mistral sends."""
         body = super().body(model_request, answer)
         for choice in body["choices"]:
             message = choice["message"]
@@ -79,7 +79,7 @@ class MistralChat(OpenAIChat):
         yield b"data: [DONE]\n\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """Mistral's error; for 422 the one of its framework."""
+        """The body of an error; status 422 has a list of details."""
         return _error(model_request, status, message)
 
 
@@ -91,13 +91,13 @@ class MistralEmbeddings(OpenAIEmbeddings):
     error_words = _ERRORS
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
-        """OpenAI's, with an id."""
+        """OpenAI's body, with an id."""
         body = super().reply_body(model_request, reply)
         usage = {**body["usage"], "completion_tokens": 0}
         return {"id": model_request.digest[:32], **body, "usage": usage}
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
-        """Mistral's error."""
+        """The body of an error in Mistral's shape."""
         return _error(model_request, status, message)
 
 

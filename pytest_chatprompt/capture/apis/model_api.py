@@ -55,7 +55,7 @@ class ModelAPI(ABC):
         )
 
     def claims(self, request: httpx.Request) -> bool:  # noqa: ARG002 - what the APIs with common paths look at
-        """Whether a request with one of the API's paths is one of this API, where that server may be another's."""
+        """Whether a request to one of the API's paths is for this API: other servers may have the same path."""
         return True
 
     def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at
@@ -67,7 +67,7 @@ class ModelAPI(ABC):
 
         Args:
             request: its body has been read.
-            reply: what the test wants; `None` for the least that is valid for this request.
+            reply: what the test wants; `None` for the smallest valid answer to this request.
 
         Returns:
             JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async

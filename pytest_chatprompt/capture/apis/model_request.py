@@ -1,4 +1,4 @@
-"""`ModelRequest`: what the body of a request asks of the model, as far as a reply depends on it.
+"""`ModelRequest`: the parts of a request that its offline reply depends on.
 
 An httpx request comes in, whose body has been read. Its path, query and JSON body come out, and a digest that ids are
 made of: the same request has the same one on every machine.
@@ -78,11 +78,11 @@ class Demand:
 
 
 def force(tools: Sequence[Tool], names: Sequence[Any] | None = None) -> tuple[Tool, ...]:
-    """The tools of which one must be called.
+    """Select the tools of which the model must call one.
 
     Args:
         tools: that the request offers.
-        names: that the request forces, also those that it does not offer; `None` for any.
+        names: that the request forces, offered or not; `None` if the model may choose any tool.
     """
     if names is None:
         return tuple(tools)

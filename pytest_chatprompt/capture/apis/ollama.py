@@ -33,28 +33,28 @@ from pytest_chatprompt.capture.apis.reply_stream import json_bytes, pieces
 
 
 class OllamaAPI(ChatAPI):
-    """What both have in common."""
+    """Base of Ollama's chat and generate APIs."""
 
     stream_type = "application/x-ndjson"
     finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
 
     def claims(self, request: httpx.Request) -> bool:
-        """If it names a model: applications have `/api/chat` too."""
+        """Whether the body names a model: applications have a path `/api/chat` too."""
         return "model" in ModelRequest.from_httpx(request).body
 
     def is_streamed(self, model_request: ModelRequest) -> bool:
-        """Unless the request says no."""
+        """Whether the request asks for a stream, which is Ollama's default."""
         return model_request.body.get("stream") is not False
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`format`: Ollama cannot force a tool."""
+        """Read `format`; no field of Ollama forces a tool."""
         wanted = model_request.body.get("format")
         return Demand(
             schema={"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
         )
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """The last line of the reply, with all of the text."""
+        """The whole reply: the fields of the last line, with all of the answer."""
         return {
             "model": model_request.model,
             "created_at": "2025-01-01T00:00:00Z",
@@ -71,11 +71,11 @@ class OllamaAPI(ChatAPI):
 
     @abstractmethod
     def content(self, answer: Answer) -> dict[str, Any]:
-        """The answer itself."""
+        """The fields of the body that hold the answer."""
 
     @abstractmethod
     def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The answer piece by piece, the last piece empty."""
+        """The same fields for each piece of a streamed answer, the last piece empty."""
 
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
         """A line of JSON for each piece."""
@@ -86,7 +86,7 @@ class OllamaAPI(ChatAPI):
         yield json_bytes({**body, **end}) + b"\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """Ollama's error."""
+        """The body of an error in Ollama's shape."""
         return {"error": message}
 
 
@@ -98,7 +98,7 @@ class OllamaChat(OllamaAPI):
     prompt_keys = ("model", "tools", "messages")
 
     def content(self, answer: Answer) -> dict[str, Any]:
-        """A message."""
+        """The answer as a message."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text or ""}
         if answer.tool_calls:
             message["tool_calls"] = [
@@ -107,7 +107,7 @@ class OllamaChat(OllamaAPI):
         return {"message": message}
 
     def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Messages."""
+        """The pieces of the answer, each as a message."""
         message = body["message"]
         for piece in pieces(message["content"]):
             yield {"message": {"role": "assistant", "content": piece}}
@@ -129,15 +129,15 @@ class OllamaGenerate(OllamaAPI):
     refusal = "/api/generate has no tools; queue a text for it, or ask /api/chat"
 
     def accepts(self, reply: Reply) -> bool:
-        """Tool calls wait for a request of another API."""
+        """Accept all replies but tool calls, which wait for a request to another API."""
         return not reply.tool_calls
 
     def content(self, answer: Answer) -> dict[str, Any]:
-        """A text."""
+        """The answer as a text."""
         return {"response": answer.text or "", "context": []}
 
     def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Texts."""
+        """The pieces of the answer, each as a text."""
         for piece in (*pieces(body["response"]), ""):
             yield {"response": piece}
 

@@ -1,7 +1,7 @@
 """OpenAI's chat completions, as OpenAI, Azure and many others serve them.
 
 Source: https://platform.openai.com/docs/api-reference/chat, and the package `openai` (`types/chat/`). `table` lists the
-API; `mistral` builds on it.
+API; `azure` and `mistral` build on it, and `cohere`, `ollama` and `openai_responses_input` read messages with it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OpenAIChat(ChatAPI):
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`response_format`, `tool_choice` and its older form `function_call`."""
+        """Read `response_format`, `tool_choice` and its older form `function_call`."""
         tools = [
             *map(_tool, as_items(model_request.body.get("tools"))),
             *map(_function, as_items(model_request.body.get("functions"))),
@@ -64,7 +64,7 @@ class OpenAIChat(ChatAPI):
         return {"type": "object"} if wanted.get("type") == "json_object" else None
 
     def call_id(self, call: AnswerToolCall) -> str:
-        """The id of a call."""
+        """Make the id of a tool call."""
         return call.id or f"call_{call.digest}"
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class OpenAIChat(ChatAPI):
         yield b"data: [DONE]\n\n"
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """OpenAI's error."""
+        """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
@@ -176,7 +176,7 @@ def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def read_chat_message(message: Any) -> ConversationTurn:
-    """Read a message of chat completions, whatever is wrong with it."""
+    """Read a message of chat completions, also an invalid one."""
     if not isinstance(message, Mapping):
         return ConversationTurn("user", (as_text(message),))
     role = read_role(message.get("role"))

@@ -58,7 +58,7 @@ class OpenAIEmbeddings(ModelAPI):
         }
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """OpenAI's error."""
+        """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing

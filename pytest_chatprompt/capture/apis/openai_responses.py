@@ -56,7 +56,7 @@ class OpenAIResponses(ChatAPI):
     error_words = OPENAI_ERRORS
 
     def demand(self, model_request: ModelRequest) -> Demand:
-        """`text.format` and `tool_choice`."""
+        """Read `text.format` and `tool_choice`."""
         wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
         schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
             wanted.get("type", "")
@@ -73,7 +73,7 @@ class OpenAIResponses(ChatAPI):
         return Demand(tools, forced, schema)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
-        """A `Response`."""
+        """The body of the reply, a `Response`."""
         reason = self.finish_reason(answer)
         status = "completed" if reason == "completed" else "incomplete"
         repeated = {
@@ -110,7 +110,7 @@ class OpenAIResponses(ChatAPI):
         return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
 
     def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
-        """OpenAI's error."""
+        """The body of an error in OpenAI's shape."""
         return openai_error(status, message)
 
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
@@ -132,7 +132,7 @@ def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _output(model_request: ModelRequest, answer: Answer, status: str) -> Iterator[dict[str, Any]]:
-    """The items: the text as a message, then the calls.
+    """The items of `output`: the text as a message, then the calls.
 
     Clients send the items back. So their ids come from their places, as those of calls do.
     """

@@ -76,7 +76,7 @@ def _read_items(items: Any, role: str) -> list[ConversationTurn]:
 
 
 def _role_of(kind: Any, role: str) -> str:
-    """The role of an item that is no message: calls of OpenAI's own tools, and what they gave."""
+    """The role of an item other than a message: calls of OpenAI's own tools, and their results."""
     name = str(kind)
     if name.startswith("input_"):
         return role

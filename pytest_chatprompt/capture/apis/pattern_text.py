@@ -1,8 +1,8 @@
 r"""`PatternText`: texts that a regular expression matches.
 
-A pattern as JSON Schema has them (ECMAScript's, and Python's where they differ little) comes in. Its least text comes
-out, or one of its others. What looks around itself, `(?=...)` and `\b`, is passed over: whoever asks tries the texts.
-`schema_strings` calls it.
+A pattern as JSON Schema has them (ECMAScript's, and Python's where they differ little) comes in. Its simplest text
+comes out, or another one. Lookarounds such as `(?=...)` and `\b` are ignored, so a text may not match: `schema_strings`
+calls it, and tries each text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_REPEATS: Final = 10_000
 
 
 class PatternText:
-    """Makes texts that a pattern matches, unless it looks around itself.
+    """Makes texts that a pattern matches; lookarounds and word boundaries are ignored.
 
     Args:
         pattern: a regular expression; what cannot be read of it is taken literally.
@@ -37,11 +37,11 @@ class PatternText:
         self._node = _Parser(pattern).alternatives()
 
     def least(self) -> str:
-        """The first alternatives, the fewest repeats, the first character of each set."""
+        """Make the simplest text: first alternatives, fewest repeats, the first character of each set."""
         return _write(self._node, lambda choices: choices[0], lambda least, _: least)
 
     def longer(self, more: int) -> str:
-        """The least text with more repeats.
+        """Make the simplest text with more repeats.
 
         Args:
             more: how often each part that may be repeated is repeated more than it must be.
@@ -49,7 +49,7 @@ class PatternText:
         return _write(self._node, lambda choices: choices[0], lambda least, most: min(most, least + more), 4 * more)
 
     def sample(self, choices: random.Random, more: int) -> str:
-        """Another one.
+        """Make another matching text.
 
         Args:
             choices: what chooses alternatives and characters.
@@ -68,8 +68,8 @@ class _Node:
 
     Args:
         choices: the characters of a set, or alternatives, each a list of nodes.
-        least: how often it stands, at least.
-        most: and at most.
+        least: the fewest repeats of it.
+        most: the most repeats.
         group: the number of a capturing group; 0 for none.
         refers_to: the number of the group whose text it repeats; 0 for none.
     """

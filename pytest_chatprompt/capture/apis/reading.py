@@ -76,7 +76,7 @@ def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
 
 
 def result_parts(parts: Iterable[Part]) -> tuple[str | Media | Thought, ...]:
-    """The parts of a tool result, which holds neither calls nor results: one that does is JSON text."""
+    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
     return tuple(
         part
         if isinstance(part, str | Media | Thought)
@@ -110,7 +110,7 @@ def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
 
 
 def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:
-    """A tool call; arguments that are no text are written as JSON."""
+    """Read a tool call; arguments other than text are written as JSON."""
     written = arguments if isinstance(arguments, str) else json_text({} if arguments is None else arguments)
     return ConversationToolCall(as_text(name), written, as_text(call_id))
 

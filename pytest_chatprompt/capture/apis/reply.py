@@ -16,7 +16,7 @@ from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")
 _USAGE_KEYS: Final = ("input_tokens", "output_tokens")
-# As the APIs call them.
+# The names that APIs use for the same.
 _OTHER_NAMES: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "input": "arguments"}
 _FIRST_ERROR: Final = 400
 _LAST_ERROR: Final = 599
@@ -24,7 +24,7 @@ _LAST_ERROR: Final = 599
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model replies, whichever API asks.
+    """What the model replies, in the terms that all APIs share.
 
     Args:
         text: the text.
@@ -122,7 +122,7 @@ def _check_keys(mapping: Mapping[Any, Any], known: Sequence[str], place: str) ->
 
 
 def _json_copy(value: Any, place: str) -> Any:
-    """A copy of JSON data that nobody else can change."""
+    """Copy JSON data, so that later changes to the original have no effect."""
     try:
         return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
     except (TypeError, ValueError, RecursionError) as error:
@@ -132,7 +132,7 @@ def _json_copy(value: Any, place: str) -> Any:
 def _refuse(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{_type(value)} is no JSON data")
+    raise TypeError(f"{_type(value)} is not JSON data")
 
 
 def _type(value: object) -> str:

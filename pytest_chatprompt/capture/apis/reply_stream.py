@@ -1,6 +1,7 @@
 """`ReplyStream`: the body of a reply that is made while it is read; and the ways in which APIs write events.
 
-Events come in, bytes come out, in a sync or an async loop, as often as needed. `model_api` puts it into a response.
+Events come in, bytes come out, in a sync or an async loop, as often as needed. `model_api` and
+`recording.recorded_exchange` put it into a response.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The least instance of a JSON Schema: what a model that is made to write JSON could reply.
+"""The smallest valid instance of a JSON Schema: what a model that is made to write JSON could reply.
 
 A schema comes in, JSON data comes out: the same for the same schema. Pure functions; `completion` calls
 `least_instance`.
 
-"Least" is: required properties alone, no more items than needed, 0, `""`, the first branch of a union that can end,
-the first value of an enum. What it does not look at: `not`, `dependentSchemas`, `unevaluated...`, references to
+"Smallest" means: required properties alone, no more items than needed, 0, `""`, the first branch of a union that can
+end, the first value of an enum. Ignored are `not`, `dependentSchemas`, `unevaluated...`, references to
 other documents, and whether two branches of `oneOf` hold at once.
 """
 
@@ -19,16 +19,16 @@ from pytest_chatprompt.capture.apis.schema_numbers import least_number
 from pytest_chatprompt.capture.apis.schema_rules import SchemaRules, Unsatisfiable, as_number
 from pytest_chatprompt.capture.apis.schema_strings import find_match, least_string
 
-# How many references one value may stand below, tried one after the other: the least is tried first.
+# How many references one value may stand below, tried one after the other, the smallest first.
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 _MOST_UNIQUE_TRIES: Final = 64
 _MOST_ITEMS: Final = 5_000
-# So that no schema takes seconds.
+# A limit, so that no schema takes seconds.
 _MOST_VALUES: Final = 10_000
 
 
 def least_instance(schema: Any) -> Any:
-    """Make the least instance of a schema.
+    """Make the smallest valid instance of a schema.
 
     Args:
         schema: a JSON Schema.
@@ -48,7 +48,7 @@ def least_instance(schema: Any) -> Any:
 
 
 class _TooLargeError(Exception):
-    """Even the least instance has too many values."""
+    """Even the smallest valid instance has too many values."""
 
 
 class _Walker:
@@ -74,7 +74,7 @@ class _Walker:
             depth: how many references may be followed.
 
         Raises:
-            Unsatisfiable: there is none within that depth.
+            Unsatisfiable: no instance within that depth is valid.
         """
         key = (id(schema), depth)
         self._values += 1
@@ -226,7 +226,7 @@ def _property_schema(name: str, rules: Mapping[str, Any]) -> Any:
 
 
 def _implied_type(rules: Mapping[str, Any]) -> str:
-    """The type that the keywords of a schema without one speak of."""
+    """Infer the type of a schema that names none from its keywords."""
     for kind, keywords in (
         ("object", ("properties", "required", "additionalProperties", "patternProperties", "minProperties")),
         ("array", ("items", "prefixItems", "minItems", "contains")),

@@ -1,4 +1,4 @@
-"""The least number of a JSON Schema: by its bounds and its step.
+"""The smallest valid number of a JSON Schema: by its bounds and its step.
 
 The keywords of a schema come in, a number comes out. Pure functions; `schema_instance` calls `least_number`.
 """
@@ -19,7 +19,7 @@ def least_number(rules: Mapping[str, Any], *, is_integer: bool, variant: int = 0
     Args:
         rules: the keywords, exclusive bounds as numbers or as draft 4 has them.
         is_integer: whether it must be one.
-        variant: another number gives another one, as far as there are others.
+        variant: another number gives another one, if there is one.
 
     Raises:
         Unsatisfiable: none was found within the bounds.

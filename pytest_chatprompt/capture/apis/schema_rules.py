@@ -20,7 +20,7 @@ _MERGED_ABOVE: Final = ("type", "enum", "const", "nullable", "allOf", "anyOf", "
 
 
 class Unsatisfiable(Exception):  # noqa: N818 - no error: another branch of a union is tried then
-    """No instance fits, or none within the depth that is allowed."""
+    """No instance within the allowed depth is valid."""
 
 
 class SchemaRules:

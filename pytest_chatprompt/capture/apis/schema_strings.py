@@ -1,4 +1,4 @@
-"""The least string of a JSON Schema: by its format, its pattern and its length.
+"""The smallest valid string of a JSON Schema: by its format, its pattern and its length.
 
 The keywords of a schema come in, a string comes out. Pure functions; `schema_instance` calls them.
 """
@@ -64,12 +64,12 @@ _FORMATS: Final[Mapping[str, str]] = {
 
 
 def least_string(rules: Mapping[str, Any], variant: int = 0) -> str:
-    """Make the least string.
+    """Make the smallest valid string.
 
     Args:
         rules: the keywords, with `patterns` in place of `pattern`; a `default` or `examples` serve where no string that
             fits the patterns is found otherwise.
-        variant: another number gives another string, as far as there are others.
+        variant: another number gives another string, if there is one.
 
     Raises:
         Unsatisfiable: the lengths exclude each other, or no string was found that fits the patterns.
@@ -118,7 +118,7 @@ def _filled(template: str, number: int, pad: str) -> str:
 
 
 def _matching(pattern: str, least: int) -> Iterator[str]:
-    """Strings that a pattern probably matches: the least, then longer and other ones."""
+    """Strings that a pattern probably matches: the simplest, then longer and other ones."""
     text = PatternText(pattern)
     yield text.least()
     for more in range(least, max(least - len(text.least()), 0) - 1, -1):

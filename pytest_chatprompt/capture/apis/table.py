@@ -1,7 +1,7 @@
 """The table of the APIs: one line for each.
 
-The method and the path of a request come in, the API that answers there comes out. `offline_api` and `sent_request`
-call it.
+The method and the path of a request come in, the API that answers there comes out. `offline_api`, `sent_request`,
+`prompt_prefix` and `reports.sent_requests` call it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MODEL_APIS: Final[tuple[ModelAPI, ...]] = (
 # Nine patterns take as long as the rest of a search, and a client sends to the same few paths.
 @lru_cache(maxsize=256)
 def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
-    """Find the API that a request is for; `None` if it is none of the table.
+    """Find the API that a request is for; `None` if the table has no such API.
 
     Args:
         method: of HTTP.
@@ -55,7 +55,7 @@ def get_api(name: str) -> ModelAPI:
     """The API of a name.
 
     Raises:
-        LookupError: there is none; the error lists them.
+        LookupError: no API has this name; the error lists the names.
     """
     for api in MODEL_APIS:
         if api.name == name:

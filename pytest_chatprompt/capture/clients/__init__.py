@@ -1,4 +1,4 @@
-"""Clients: take the requests of every HTTP client of this process, whichever library it is from.
+"""Clients: take the requests of every HTTP client of this process, from any library.
 
 An `Interceptor` comes in; it gets each request as an `httpx.Request`, and what it returns goes back to the client as a
 reply of its own library. `interception` is the way in. Each library is one module, a seam at its transport, and one

@@ -80,7 +80,7 @@ class _CollectingWriter:
         self.content = b""
 
     async def write(self, chunk: Any) -> None:
-        """Add some bytes."""
+        """Collect some bytes of the body."""
         self.content += chunk
 
 
@@ -183,18 +183,18 @@ class _ReplyTransport(asyncio.Transport):
         self._reading.clear()
 
     def resume_reading(self) -> None:
-        """Go on."""
+        """Let the reply go on."""
         self._reading.set()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """There is no socket behind this transport."""
+        """Return no information: this transport has no socket."""
         del name
         return default
 
 
 @contextmanager
 def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Raise aiohttp's own error for one of httpx, so that its callers recognise it."""
+    """Convert httpx errors to aiohttp's errors, which its callers recognise."""
     try:
         yield
     except httpx.TimeoutException as error:

@@ -18,7 +18,7 @@ _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class EncodedReply:
-    """The reply to one request.
+    """An HTTP response as the bytes that a server would send.
 
     Args:
         response: what the interceptor returned.
@@ -44,7 +44,7 @@ class EncodedReply:
         elif isinstance(response.stream, httpx.ByteStream):
             self._set_body(b"".join(response.stream))
         elif response.is_stream_consumed:
-            # Read by somebody else, who left it decoded only.
+            # It was read before, and only its decoded content is left.
             self._drop_headers(b"content-encoding")
             self._set_body(response.content)
 

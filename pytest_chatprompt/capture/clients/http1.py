@@ -1,7 +1,7 @@
 """HTTP/1.1 as bytes: what a client of `http.client` writes to its socket, and what it reads from it.
 
-The bytes of a request come in, and its parts come out; a `Reply` comes in, and a file to read it from comes out. The
-seams of `http.client` and urllib3 call it.
+The bytes of a request come in, and its parts come out; an `EncodedReply` comes in, and a file to read it from comes
+out. The seams of `http.client` and urllib3 call it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
 
 
 def read_reply(reply: EncodedReply, method: str) -> http.client.HTTPResponse:
-    """A response of `http.client` that reads a reply, its head read.
+    """Make a response of `http.client` for a reply; its status and headers have been read.
 
     Args:
         reply: the reply.
@@ -133,7 +133,7 @@ class _ReplyFile(io.RawIOBase):
 
 
 def own_error(error: httpx.TransportError) -> OSError:
-    """The error of a socket that stands for an error of httpx."""
+    """Convert an httpx transport error to the socket's `OSError`."""
     if isinstance(error, httpx.TimeoutException):
         return TimeoutError(str(error))
     if isinstance(error, httpx.ConnectError):

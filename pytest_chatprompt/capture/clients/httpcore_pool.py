@@ -63,7 +63,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
 
 
 def _is_local(pool: Any) -> bool:
-    """Whether a pool connects to a socket of the file system, whatever the URLs say."""
+    """Whether a pool connects to a Unix socket, so that the hosts of URLs mean nothing."""
     return getattr(pool, "_uds", None) is not None
 
 
@@ -136,7 +136,7 @@ class _Stream:
 
 @contextmanager
 def _own_errors(module: ModuleType) -> Iterator[None]:
-    """Raise the library's own error of the same name for one of httpx, so that its clients recognise it."""
+    """Convert httpx errors to the library's errors of the same name, which its clients recognise."""
     try:
         yield
     except httpx.TransportError as error:

@@ -1,7 +1,7 @@
 """The interceptor: who gets the requests of this process's clients at the moment.
 
-`interception` says who; each seam asks `current_interceptor()` for every request. The last one that was entered gets
-the requests of all threads and event loops.
+`interception` says who; each seam asks `current_interceptor()` for every request. Seams and `recording.onward_client`
+send past it with `let_pass`. The last one that was entered gets the requests of all threads and event loops.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _lets_pass: Final[ContextVar[bool]] = ContextVar("_lets_pass", default=False)
 
 
 def current_interceptor() -> Interceptor | None:
-    """Who gets the next request of the calling thread or task; `None` if it goes to the network."""
+    """The interceptor of the calling thread or task; `None` if its requests go to the network."""
     if _lets_pass.get():
         return None
     try:

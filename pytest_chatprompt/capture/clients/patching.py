@@ -1,7 +1,7 @@
 """Patching: replace methods of a library for a while, and put them back.
 
 A seam says which methods (`Patch`); `Patching` installs them in every library that is imported, or gets imported
-meanwhile, and removes them. A method that somebody else has replaced since is not touched until it is ours again: so
+meanwhile, and removes them. A method that other code has replaced since is not touched until that is undone: so
 contexts may end in any order.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-# The packages of the users' own mocks that replace the very methods that we do. Theirs win.
+# Packages of mocks that replace the same methods as we do. The user's mocks win.
 _MOCKS: Final = ("respx", "vcr", "unittest")
 
 
@@ -54,7 +54,7 @@ class _Installed:
     replacement: Any
 
     def remove(self) -> bool:
-        """Put the original back; `False` if somebody else's replacement is in its place now."""
+        """Put the original back; `False` if other code has replaced the method since."""
         if vars(self.owner).get(self.name) is not self.replacement:
             return False
         setattr(self.owner, self.name, self.original)
@@ -76,7 +76,7 @@ class Patching:
         self._finder = _ImportWatcher(seams, self._patch_imported)
 
     def start(self) -> None:
-        """Install the patches, if nobody has yet."""
+        """Install the patches, unless they are installed already."""
         with self._lock:
             self._users += 1
             if self._users > 1:
@@ -89,7 +89,7 @@ class Patching:
                     self._patch(name, module)
 
     def stop(self) -> None:
-        """Remove the patches, if nobody else needs them."""
+        """Remove the patches, unless another context still needs them."""
         with self._lock:
             self._users -= 1
             if not self._users:

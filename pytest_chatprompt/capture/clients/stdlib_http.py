@@ -78,7 +78,7 @@ class _CollectingSocket:
         self._sent += data
 
     def makefile(self, *arguments: Any, **options: Any) -> io.IOBase:
-        """What `HTTPResponse` reads: the reply, or what comes from the network."""
+        """Open the file that `HTTPResponse` reads: the reply, or the socket to the network."""
         data = bytes(self._sent)
         self._sent.clear()
         interceptor = current_interceptor()
@@ -94,21 +94,21 @@ class _CollectingSocket:
             real.sendall(data)
             file: io.IOBase = real.makefile(*arguments, **options)
             return file
-        # The connection closes after this reply: the next request is sent by whoever is there by then.
+        # The connection closes after this reply: another interceptor may have to get the next request.
         reply = EncodedReply(response, request.method)
         reply.close_connection()
         return reply_file(reply)
 
     def close(self) -> None:
-        """Close the socket from before too: the connection will make a new one."""
+        """Close the kept socket too: the connection will make a new one."""
         if self._kept is not None:
             self._kept.close()
 
     def settimeout(self, _: Any) -> None:
-        """A reply needs no timeout."""
+        """Ignore the timeout: a reply needs none."""
 
     def setsockopt(self, *_: Any) -> None:
-        """Nor options."""
+        """Ignore socket options: a reply needs none."""
 
     def _request(self, data: bytes) -> httpx.Request:
         connection: Any = self._connection

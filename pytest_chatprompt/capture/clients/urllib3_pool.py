@@ -27,7 +27,7 @@ _OPTIONS: Final = (
     "retries", "redirect", "assert_same_host", "timeout", "pool_timeout", "release_conn", "chunked", "body_pos",
     "preload_content", "decode_content",
 )  # fmt: skip
-# Those that go on to urllib3's response.
+# The options that are passed on to urllib3's response.
 _RESPONSE_OPTIONS: Final = ("preload_content", "decode_content", "enforce_content_length")
 # `urllib3.util.SKIP_HEADER`: do not send this header at all.
 _SKIPPED_HEADER: Final = "@@@SKIP_HEADER@@@"
@@ -108,7 +108,7 @@ class _Call:
         return self.module.Retry.from_int(retries, redirect=redirect, default=self.pool.retries)
 
     def request(self, content: bytes) -> httpx.Request:
-        """What is sent.
+        """The request that is sent.
 
         Args:
             content: the body.

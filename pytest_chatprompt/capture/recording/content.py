@@ -50,7 +50,7 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
         content_type: as it was recorded.
 
     Raises:
-        ValueError: it is no base64 or JSON data, or its events are none of this media type.
+        ValueError: it is not base64 or JSON data, or an event is not valid in this media type.
     """
     if "events" in content:
         stream = event_format(content_type)
@@ -59,19 +59,19 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
         try:
             return [stream.write(event) for event in content["events"]]
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"an event is none of {content_type}: {error!r}") from None
+            raise ValueError(f"an event is not valid in {content_type}: {error!r}") from None
     if "body" in content:
         try:
             return [json_bytes(content["body"])]
         except TypeError as error:
-            raise ValueError(f"the body is no JSON data: {error}") from None
+            raise ValueError(f"the body is not JSON data: {error}") from None
     if "base64" in content:
         return [base64.b64decode(content["base64"], validate=True)]
     return [str(content.get("text", "")).encode(errors="surrogatepass")]
 
 
 def _check_text(data: Any) -> Any:
-    """JSON data that YAML can hold.
+    """Return JSON data if YAML can hold it.
 
     Raises:
         ValueError: a text in it has half a character, which YAML cannot write so that it can be read again.

@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.apis.reply_stream import json_bytes
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _EVENT_END: Final = "\n\n"
-# Deeper data is kept as text: whoever reads, redacts and writes it recurses.
+# Deeper data is kept as text: reading, redacting and writing data recurses.
 _MAX_DEPTH: Final = 100
 
 
@@ -26,7 +26,7 @@ class EventFormat(NamedTuple):
     """How a kind of stream writes its events.
 
     Args:
-        read: gives the events of a body; raises `ValueError` if it is no such stream.
+        read: gives the events of a body; raises `ValueError` if it is not such a stream.
         write: gives the bytes of one event.
     """
 
@@ -35,15 +35,15 @@ class EventFormat(NamedTuple):
 
 
 def event_format(content_type: str) -> EventFormat | None:
-    """The format of a stream by its media type; `None` for what is no stream."""
+    """The format of a stream by its media type; `None` if that is not a stream."""
     return _FORMATS.get(content_type.partition(";")[0].strip().lower())
 
 
 def parse_json(text: str) -> Any:
-    """JSON data that is the same after it was written again.
+    """Parse JSON that stays the same when it is written again.
 
     Raises:
-        ValueError: it is no JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
+        ValueError: it is not JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
     """
     data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     level = [data]

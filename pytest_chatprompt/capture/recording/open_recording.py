@@ -1,12 +1,13 @@
 """`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
 
 What was recorded comes in; the reply to each request comes out, found by the hash of the request, in the recorded order
-where requests are equal. New replies are kept in the order of their requests, whatever thread they arrive in.
-`case_runner`, `own_code` and `live` make one for a test; `replaying` asks it for each request. Safe between threads.
+where requests are equal. New replies are kept in the order of their requests, also if they arrive in several threads.
+`snapshots.recording_place` makes one for a test; `replaying` asks it for each request. Safe between threads.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections import defaultdict, deque
@@ -42,7 +43,7 @@ class PendingReply:
         request: the request.
 
     Attributes:
-        exchange: the request with its reply; `None` as long as there is none.
+        exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
     """
 
@@ -53,12 +54,12 @@ class PendingReply:
         self.is_repeated = False
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
-        """Take the reply.
+        """Put the reply into its place in the recording.
 
         Args:
             status: the status code.
             content_type: as the API sent it.
-            body: as far as it was read.
+            body: the part that was read.
             is_complete: whether that is all of it.
         """
         self.exchange = RecordedExchange(
@@ -77,9 +78,6 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
-
-    Attributes:
-        responses: the recorded answers of what sends no HTTP requests of its own, by the hash of what was sent.
     """
 
     def __init__(
@@ -96,25 +94,41 @@ class OpenRecording:
         self._mask = mask
         self._describe_missing = describe_missing
         self._waiting: dict[str, deque[tuple[RecordedExchange, RecordedReply]]] = defaultdict(deque)
-        self.responses: dict[str, RecordedExchange] = {}
+        self._responses: dict[str, deque[RecordedExchange]] = defaultdict(deque)
         for exchange in recorded:
             if exchange.reply is not None:
                 self._waiting[exchange.request.sha256].append((exchange, exchange.reply))
             else:
-                self.responses.setdefault(exchange.request.sha256, exchange)
+                self._responses[exchange.request.sha256].append(exchange)
         # What was replayed or sent, in the order of the requests.
         self._entries: list[RecordedExchange | PendingReply] = []
-        self._lock = threading.Lock()
+        self._parts: list[OpenRecording] = []
+        self._lock = threading.RLock()
+
+    def part(self, base_url: Any = None) -> OpenRecording:
+        """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
+
+        What parts gave and took comes after what this recording itself did, in the order in which the parts were made,
+        whatever thread each is used in.
+
+        Args:
+            base_url: of the provider that sends, for the endpoints of its requests.
+        """
+        part = copy.copy(self)
+        part.base_url, part._entries, part._parts = base_url, [], []
+        with self._lock:
+            self._parts.append(part)
+        return part
 
     def read_request(self, request: httpx.Request) -> SentRequest:
         """A request as it is hashed and recorded."""
         return SentRequest.from_httpx(request, self.base_url)
 
     def take(self, sent: SentRequest) -> RecordedReply | PendingReply:
-        """Take the recorded reply to a request; if there is none, a place for the reply to the request sent now.
+        """Take the recorded reply to a request, or else a place for the reply that is about to come.
 
         Raises:
-            ReplayError: there is none, and nothing may be sent.
+            ReplayError: no reply is recorded, and nothing may be sent.
         """
         request = recorded_request(sent, self._mask)
         with self._lock:
@@ -129,32 +143,62 @@ class OpenRecording:
                 return pending
         raise ReplayError(self._describe_missing(sent))
 
+    def take_response(self, sha256: Callable[[], str]) -> RecordedExchange | None:
+        """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none.
+
+        Args:
+            sha256: gives the hash of all that is sent; called if any such answer is recorded.
+        """
+        if not self._responses:
+            return None
+        with self._lock:
+            waiting = self._responses.get(sha256())
+            if not waiting:
+                return None
+            exchange = waiting.popleft()
+            self._entries.append(exchange)
+        return exchange
+
+    def add_response(self, exchange: RecordedExchange) -> None:
+        """Keep the new answer of what sends no HTTP requests of its own."""
+        pending = PendingReply(exchange.request)
+        pending.exchange = exchange
+        with self._lock:
+            self._entries.append(pending)
+
+    def forget_new(self) -> None:
+        """Do not record the replies that were taken so far."""
+        with self._lock:
+            for entry in self._entries:
+                if isinstance(entry, PendingReply):
+                    entry.exchange, entry.is_repeated = None, True
+
+    def _all_entries(self) -> list[RecordedExchange | PendingReply]:
+        with self._lock:
+            return [*self._entries, *(entry for part in self._parts for entry in part._all_entries())]
+
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
-        with self._lock:
-            entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._entries]
+        entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._all_entries()]
         return tuple(entry for entry in entries if entry is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
-        """What is recorded and was not asked for."""
+        """The recorded exchanges that no request asked for."""
         with self._lock:
             return tuple(exchange for waiting in self._waiting.values() for exchange, _ in waiting)
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
-        """What was replayed."""
-        with self._lock:
-            return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
+        """The exchanges that were replayed."""
+        return tuple(entry for entry in self._all_entries() if isinstance(entry, RecordedExchange))
 
     @property
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
-        with self._lock:
-            pending = [entry for entry in self._entries if isinstance(entry, PendingReply)]
+        pending = [entry for entry in self._all_entries() if isinstance(entry, PendingReply)]
         return sum(entry.exchange is None and not entry.is_repeated for entry in pending)
 
     @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
-        with self._lock:
-            return sum(isinstance(entry, PendingReply) for entry in self._entries)
+        return sum(isinstance(entry, PendingReply) for entry in self._all_entries())

@@ -37,7 +37,7 @@ class RecordedRequest(_Data):
     """A request that was answered.
 
     Attributes:
-        endpoint: as in a snapshot; `None` for what is no HTTP request.
+        endpoint: as in a snapshot; `None` for an agent or a plain function.
         sha256: the hash of endpoint and body, or of all that was sent, as hexadecimal digits.
         body: the masked body, where no snapshot has it.
     """
@@ -48,7 +48,7 @@ class RecordedRequest(_Data):
 
     @property
     def has_body(self) -> bool:
-        """Whether the body is known here; `None` is one too."""
+        """Whether the body is recorded; it may be `None`, which is JSON's null."""
         return "body" in self.model_fields_set
 
 
@@ -61,7 +61,7 @@ class RecordedReply(_Data):
         is_complete: whether it was read to its end.
         body: JSON data.
         events: those of a stream, in the format of its media type.
-        text: text that is no JSON.
+        text: text that is not JSON.
         base64: anything else.
     """
 
@@ -91,7 +91,7 @@ class RecordedReply(_Data):
         Args:
             status: the status code.
             content_type: as the API sent it.
-            body: as far as it was read.
+            body: the part that was read.
             is_complete: whether that is all of it.
         """
         content = read_content(body, content_type)
@@ -127,7 +127,7 @@ class RecordedReply(_Data):
 
 
 class RecordedResponse(_Data):
-    """The answer of what sends no HTTP requests of its own: an agent, or a plain function."""
+    """The answer of an agent or a plain function, whose HTTP requests are not recorded."""
 
     text: str
     finish_reason: str | None = None
@@ -150,7 +150,7 @@ class RecordedResponse(_Data):
 
 
 class RecordedExchange(_Data):
-    """A request that was answered, and its reply or, if it was none of HTTP, its response.
+    """A request that was answered, with its HTTP reply, or the response of an agent or a plain function.
 
     Attributes:
         request: the request.
@@ -220,7 +220,7 @@ _USAGE_KEYS: Final[Mapping[str, str]] = {
 
 
 def _find_usage(data: Any, found: dict[str, int]) -> None:
-    """Note the highest count of each kind: streams report how many it was so far."""
+    """Note the highest count of each kind: streams report running totals."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             kind = _USAGE_KEYS.get(key)

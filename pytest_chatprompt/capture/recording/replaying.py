@@ -1,7 +1,8 @@
 """Replaying: answer a request from the recording of its test, or send it on and record the reply while it is read.
 
 A request, an `OpenRecording` and what sends come in; a response comes out. A streamed reply goes on to the client as it
-comes; the recording has it once it is read. `eval_api`, `pass_through` and the built-in providers' HTTP client call it.
+comes; the recording has it once it is read. `eval_api` and `pass_through` call it; `recorder` and `live` hand it to the
+built-in providers' HTTP client.
 """
 
 from __future__ import annotations
@@ -14,13 +15,11 @@ import httpx
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
+from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.response import ProviderResponse
 
-# The body goes on decoded, and whoever frames it says how long it is.
+# The body goes on decoded, and its length is set where it is framed.
 _DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-# What a built-in provider sends again: only the reply after it counts.
-_RETRIED: Final = frozenset({408, 409, 429})
-_FIRST_SERVER_ERROR: Final = 500
 _LAST_EVENT: Final = b"data: [DONE]"
 
 
@@ -75,7 +74,8 @@ def replay_or_post(
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
     response = post()
-    reply.is_repeated = response.status_code in _RETRIED or response.status_code >= _FIRST_SERVER_ERROR
+    # A built-in provider sends again after such a status: only the last reply counts.
+    reply.is_repeated = is_retryable_status(response.status_code)
     if not reply.is_repeated:
         reply.finish(response.status_code, response.headers.get("content-type", ""), response.content)
     return response
@@ -140,7 +140,7 @@ class _AsyncRecordingStream(httpx.AsyncByteStream):
 
 
 class _Collected:
-    """What was read of a body so far."""
+    """The part of a body that was read so far."""
 
     def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
         self._status = response.status_code
@@ -163,7 +163,7 @@ class _Collected:
         self._chunks.append(chunk)
 
     def finish(self, *, is_complete: bool) -> None:
-        """Record it; the first call counts. A body that broke off, or of which nothing was read, is not recorded."""
+        """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
         if not self._is_broken and self._pending.exchange is None and (is_complete or self._chunks):
             body = b"".join(self._chunks)
             # OpenAI's SDK reads no further than this, which is the end.

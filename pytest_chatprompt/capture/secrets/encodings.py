@@ -2,7 +2,7 @@
 
 Two ways out of them. A secret comes in, and the forms that hide every character of it come out: base64, hexadecimal. A
 text comes in, and comes out without escapes and line breaks; what was cut out of it there is cut out of the text as it
-was written. Pure functions; only `redaction` calls them.
+was written. Pure functions; `redaction`, `spellings` and `variants` call them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GAP: Final = re.compile(rf"[{re.escape(LINE_EDGES)}]+")
 # Passphrases have fewer words; what has more is a document, such as a key in JSON.
 _MOST_GAPS: Final = 12
 
-# The escapes of JSON and Python, as far as they may stand in a secret or a line break.
+# The escapes of JSON and Python that may stand in a secret or a line break.
 _SHORT_ESCAPES: Final = {
     r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\"": '"', r"\'": "'", r"\/": "/", r"\\": "\\",
 }  # fmt: skip
@@ -61,7 +61,7 @@ _ESCAPES: Final = (("\\", _ESCAPE, _unescaped), ("%", _PERCENT_ESCAPE, _percent_
 
 
 def encoded_forms(secret: str) -> tuple[str, ...]:
-    """The forms in which a secret may stand in a text, as far as it is not written with escapes.
+    """The forms in which a secret may stand in a text without escapes.
 
     Args:
         secret: any text; white space and line breaks at the edges of its lines do not count.
@@ -97,14 +97,14 @@ def _broken_forms(plain: str) -> Iterator[str]:
 
 
 def without_line_breaks(text: str) -> str:
-    """A text in one line, as if nobody had broken it; indentation and quotes around the breaks are left out too."""
+    """Join a text that was broken into lines; indentation and quotes around the breaks are left out too."""
     if "\n" not in text:
         return text
     return "".join([line.strip(LINE_EDGES) for line in text.split("\n")])
 
 
 def decoded(text: str, *, shorten: bool = False) -> Iterator[str]:
-    """A text without the escapes of JSON, Python and URLs: once for each level of them, none if there are none.
+    """Decode the escapes of JSON, Python and URLs; gives a text for each level of escapes, none without escapes.
 
     Args:
         text: any text.

@@ -14,8 +14,8 @@ from typing import Final
 # How pytest, `reprlib` and `unittest` show that they have left something out.
 _CUTS: Final = (re.compile(r"\.\.\."), re.compile("…"), re.compile(r"\[[0-9]+ chars\]"))
 _BEFORE_CUT: Final = " [truncated]"
-# What is left on one side of a cut, if nothing is left on the other, and on each of two sides. Less is no secret, and
-# could be a word.
+# How many characters must be left on one side of a cut, if nothing is left on the other, and on each of two sides.
+# Fewer could be a word.
 MIN_FRAGMENT_LENGTH: Final = 6
 _MIN_LENGTH_OF_BOTH: Final = 3
 

@@ -1,6 +1,7 @@
 """Secret names: which variables, headers, parameters and keys of a body say by their name that they hold a secret.
 
-Names come in; out comes what may stand there. Pure functions; the modules of this room call them.
+Names come in; out comes what may stand there. Pure functions; the modules of this room and `capture.sent_request` call
+them.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ _QUALIFIERS: Final = _set(
 # The shell's names of the working folder; and what is too general.
 _OTHER_NAMES: Final = _set("PWD OLDPWD keys tokens KEYS TOKENS")
 _UNCERTAIN_IN_BODIES: Final = "code"
-# What the values of query parameters are hidden for, whatever stands in front.
+# Query parameters whose values are hidden: `key` and `token`, also behind other words, and `code` alone.
 _HIDDEN_PARAMETER: Final = re.compile(r"(?:^|_)(?:key|token)$|^code$", re.IGNORECASE)
 
 

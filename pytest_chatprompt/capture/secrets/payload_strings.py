@@ -80,7 +80,7 @@ class PayloadStrings:
                 self._add_special(key, value, mapping, place)
 
     def _add_special(self, key: str, value: Any, mapping: Mapping[str, Any], place: Place) -> None:
-        """Look at a value whose key is not just the name of some data."""
+        """Look at a key and its value where one of them may be, name or contain a secret."""
         inner = (place, key)
         if not _is_word(key):
             # Words are names of an API, and no secrets even where a variable has the same value.

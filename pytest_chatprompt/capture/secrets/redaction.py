@@ -54,7 +54,7 @@ class Redactor:
 
     Args:
         environment: environment variables; variables that are set or changed later count too.
-        allowed: what a match of one of them covers is no secret.
+        allowed: patterns of texts that are not secrets.
     """
 
     def __init__(self, environment: Mapping[str, str], allowed: Sequence[re.Pattern[str]] = ()) -> None:
@@ -79,10 +79,10 @@ class Redactor:
             self._add(secrets_of_variable(name, value), f"the value of {name} in the agent's env")
 
     def add_key(self, key: str, what: str) -> None:
-        """Learn the key of a provider, whatever its variable and its header are called.
+        """Learn the key of a provider, under any name of its variable and its header.
 
         Args:
-            key: the key; one that is a plain word is no secret, as everywhere.
+            key: the key; a plain word is not a secret, as everywhere.
             what: what it is: `the key of Mistral`.
         """
         self._add(secrets_of_variable("API_KEY", key), what)
@@ -130,7 +130,7 @@ class Redactor:
         return None
 
     def redact(self, text: str) -> str:
-        """Replace every secret in a text with `[secret]`, whatever its encoding; the rest of the text stays as it is.
+        """Replace every secret in a text with `[secret]`, in every encoding; the rest of the text stays as it is.
 
         What is left of a secret that was shortened is replaced too.
 
@@ -165,7 +165,7 @@ class Redactor:
         return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
 
     def _holds_secret(self, text: str) -> bool:
-        """`False` if a text holds no secret: most hold none, and this is told faster than where one stands."""
+        """Return whether a text may hold a secret; faster than finding its place."""
         return any(
             self._forms.may_be_in(version) or find_tokens(version)
             for version in chain((text,), decoded(text, shorten=True))

@@ -111,7 +111,7 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _assigned(value: str) -> Iterator[str]:
-    """What names of secrets are assigned in a connection string: `Server=db;Password=...`."""
+    """The values of secret names in a connection string: `Server=db;Password=...`."""
     for name, quoted in _ASSIGNMENT.findall(value):
         kind, content = kind_of_variable(name), quoted.strip("\"'")
         if kind is not None and looks_secret(content, kind):
@@ -119,7 +119,7 @@ def _assigned(value: str) -> Iterator[str]:
 
 
 def _secrets_of_json(data: Any) -> Iterator[str]:
-    """What stands under names of secrets in a JSON document, such as the key file of a service account."""
+    """The values of secret names in a JSON document, such as the key file of a service account."""
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         if isinstance(value, str):
             yield from secrets_of_variable(str(name), value)

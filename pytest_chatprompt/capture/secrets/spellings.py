@@ -1,7 +1,8 @@
-"""Secret forms: every form of every secret of a run, and a fast proof that a text holds none of them.
+"""Secret forms: every form of every secret of a run, and a fast check for texts without any.
 
-Forms and what they stand for come in, from `encodings`. A text comes in, too, and `False` comes out if none of them is
-in it. Nearly all texts of a run hold no secret, so this is what a run waits for. Pure; only `redaction` calls it.
+Forms and what they stand for come in, from `encodings`. A text comes in, too, and `False` comes out if no form is in
+it. Nearly all texts of a run hold no secret, so this check takes most of the time of redaction. Pure; only `redaction`
+calls it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class SecretForms:
         self.names: Final = dict(names)
 
     def with_forms(self, forms: Iterable[str], what: str) -> SecretForms:
-        """These and some more; a form that is known already keeps its name.
+        """Return a copy with more forms; a form that is known already keeps its name.
 
         Args:
             forms: of one secret.
@@ -41,7 +42,7 @@ class SecretForms:
         return SecretForms({**dict.fromkeys(forms, what), **self.names})
 
     def may_be_in(self, text: str) -> bool:
-        """`False` if a text holds no form, neither as it is nor without its line breaks; `True` says little.
+        """Return `False` if a text, with or without its line breaks, has no form; `True` means: search it in full.
 
         Args:
             text: any text.
@@ -60,7 +61,7 @@ class SecretForms:
 
     @cached_property
     def _cut(self) -> int:
-        """How many forms are searched for one by one, so that all of it takes the least time.
+        """How many forms to search for one by one, so that the whole search is fastest.
 
         A search for one form takes less time the longer it is. Blocks take the time of the shortest form among them.
         """
@@ -82,7 +83,7 @@ class SecretForms:
 
 
 def _step(form: bytes) -> int:
-    """Of how many blocks one is sure to lie within a form; 0 for a form that is too short."""
+    """How many blocks apart to look, without missing a form of this length; 0 for a form that is too short."""
     return max((len(form) + 1) // _BLOCK - 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""Token shapes: credentials that are recognised by their form, whatever they come from.
+"""Token shapes: credentials that are recognised by their form alone.
 
 A text comes in; the places of the tokens in it come out, each with what it looks like. Only `redaction` calls it.
 To add a shape: one row in the table, with the vendor's own description of it as its source.
@@ -191,7 +191,7 @@ def _all_candidates() -> tuple[_Candidates, ...]:
 
 
 def find_tokens(text: str) -> list[Token]:
-    """Find the parts of a text that have the shape of a credential; a placeholder such as `ghp_xxxxxx` is none.
+    """Find the parts of a text that have the shape of a credential; placeholders such as `ghp_xxxxxx` do not count.
 
     Args:
         text: any text.
@@ -204,7 +204,7 @@ def find_tokens(text: str) -> list[Token]:
         for candidate in candidates.pattern.finditer(text):
             group = candidate.lastindex or 0
             start = candidate.start(group)
-            # The end of a longer word is none: `task-`.
+            # The end of a longer word does not count: `task-`.
             if start < position or (start and text[start - 1].isalnum()):
                 continue
             for shape in candidates.shapes[group - 1]:

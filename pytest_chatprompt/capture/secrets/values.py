@@ -38,7 +38,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGN
 
 
 def looks_secret(value: str, kind: SecretKind) -> bool:
-    """Whether a value is a secret; short ones, numbers, words, paths, URLs and placeholders are none.
+    """Whether a value is a secret, and not a short text, a number, words, a path, a URL or a placeholder.
 
     Args:
         value: without white space around it.
@@ -59,7 +59,7 @@ def looks_secret(value: str, kind: SecretKind) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value is one whatever its name is: long, of letters and digits, and neither words nor a UUID.
+    """Whether a value looks secret under any name: long, of letters and digits, and neither words nor a UUID.
 
     Args:
         value: without white space around it.

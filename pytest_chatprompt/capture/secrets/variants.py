@@ -27,7 +27,7 @@ class Variant(NamedTuple):
     is_joined: bool
 
     def traced(self, original: str) -> TracedText:
-        """The same, with the places in the original text.
+        """The text of this variant, with the place of each character in the original.
 
         Args:
             original: the text that this is a variant of.

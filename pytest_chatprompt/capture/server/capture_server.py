@@ -1,9 +1,9 @@
 """`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
 
-Requests come in from whatever client was led here by `environ`. Each goes, as an `httpx.Request` with the URL of the
-real API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards
-the request to the real API. `EvalAPI` makes one when its URL is asked for, `agent_requests` one for each run of an
-agent.
+Requests come in from each client that `environ` points here. Each goes, as an `httpx.Request` with the URL of the real
+API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards the
+request to the real API. `child_processes` makes one when the URL of an `EvalAPI` is asked for, `agent_requests` one for
+each run of an agent.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CaptureServer:
         self._handle = handle
         self._is_live = is_live
         self._max_body_bytes = max_body_bytes
-        # Whoever knows it may spend the user's money in a live run, so it is told to the child process alone.
+        # In a live run this key spends the user's money, so only the child process gets it.
         self._placeholder = f"placeholder-{secrets.token_hex(16)}"
         self._environment = os.environ if environment is None else environment
         # The variables may lead here later, in a test that sets them for this process too.
@@ -91,7 +91,7 @@ class CaptureServer:
         return build_environ(self.url, self._placeholder, self._environment, is_live=self._is_live)
 
     def learn_environment(self) -> None:
-        """Take the variables as they are now for those before any of them led here."""
+        """Remember the values of variables that do not point to this server, to forward requests with them later."""
         self._environment_before |= {
             name: value for name, value in self._environment.items() if not self._is_own(value)
         }
@@ -188,7 +188,7 @@ class CaptureServer:
         )
 
     def _find_environment(self) -> Mapping[str, str]:
-        """The variables of this process, and where one leads to this server, what it was before."""
+        """The variables of this process; one that points to this server has its earlier value."""
         return {
             name: self._environment_before.get(name, "") if self._is_own(value) else value
             for name, value in self._environment.items()

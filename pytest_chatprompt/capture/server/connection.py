@@ -29,7 +29,7 @@ _DRAIN_SECONDS: Final = 5.0
 
 
 class ReceivedRequest(NamedTuple):
-    """A request as it came.
+    """A request as it was received.
 
     Args:
         method: `POST`.
@@ -53,7 +53,7 @@ class _RefusedRequestError(Exception):
 
 
 class _HungUpError(Exception):
-    """The client takes no more of a response."""
+    """The client closed the connection during a response."""
 
 
 class ServerConnection:
@@ -132,7 +132,7 @@ class ServerConnection:
             raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
         if head.method == b"CONNECT":
             raise _RefusedRequestError(
-                403, "only requests to the APIs of models are captured: this server is no proxy for other hosts"
+                403, "only requests to the APIs of models are captured: this server is not a proxy for other hosts"
             )
         if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):
             raise _RefusedRequestError(426, "WebSockets cannot be captured: send plain HTTP requests")

@@ -1,7 +1,7 @@
 """The environment variables that point a child process to the server.
 
 The server's URL and its placeholder key come in, with the variables of this process; variables to put over those come
-out. Pure functions; `capture_server` calls them.
+out. Pure functions; `capture_server` and `agent_requests` call them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def url_variables(server_url: str) -> dict[str, str]:
 
 
 def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
-    """Add the server as the proxy for everything else, where it refuses all of it: a program then stays offline.
+    """Make the server the proxy for all other hosts, which refuses these requests: so a program stays offline.
 
     That holds for clients that respect such variables, as most do; Node's own `fetch` does not.
 

@@ -1,6 +1,6 @@
 """The server's own replies: an error that every SDK shows to its user at once.
 
-Every module of this room may call it.
+Every module of this room may call it, and `capture.refusals` does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Forwarding: send a request that the server got on to the real API, with the real key in place of the placeholder.
 
 A request, its target and the variables of this process come in; the response comes out, its stream not read yet. Only
-here is a key read for somebody else: it goes into the headers of the request to the very API that it belongs to, and
-nowhere back. `capture_server` calls it.
+here is a key read for another process: it goes into the headers of the request to the API that it belongs to, and
+not into the reply. `capture_server` calls it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.server.real_urls import Target, find_real_url
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.errors import CaptureError
 
-# The extension of an httpx request that was captured before: whoever captures httpx has to let it pass.
+# The extension of an httpx request that was captured before: interceptors have to let it pass.
 FORWARDED_EXTENSION: Final = "chatprompt_forwarded"
 # Agents wait long for an answer, and give up by themselves.
 _TIMEOUT: Final = httpx.Timeout(600, connect=10)

@@ -77,6 +77,6 @@ def find_real_url(target: Target, environment: Mapping[str, str], server_url: st
 
 
 def _join(base_url: str, path: str) -> httpx.URL:
-    """A URL with this path and query; whatever they are, they name no other host."""
+    """Join a base URL with a path and a query, which cannot change its host."""
     base = httpx.URL(base_url)
     return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + path.encode("ascii"))

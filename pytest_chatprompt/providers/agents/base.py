@@ -192,7 +192,7 @@ class AgentProvider(ABC):
 
 
 def left_out(request: ProviderRequest) -> tuple[str, ...]:
-    """What an agent gets nothing of: the options of a request that only the API of a model takes, and `data:` URLs.
+    """Describe the options and media of a request that an agent cannot take.
 
     Args:
         request: as the case says it.

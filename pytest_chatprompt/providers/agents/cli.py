@@ -35,7 +35,7 @@ class CLIProvider(AgentProvider):
     - `{prompt}`: the document.
     - `{prompt_file}`: path of a file that contains the document.
     - `{guidelines}`: the texts of the guidelines, separated by empty lines.
-    - `{files}`: path of a file of the case; the item is repeated for each file, and left out if there is none.
+    - `{files}`: path of a file of the case; the item is repeated for each file, and left out without files.
     - `{output_file}`: path of the file that the command writes its answer to.
     - `{eval_id}`: the id of the case.
 

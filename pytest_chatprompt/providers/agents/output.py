@@ -34,7 +34,7 @@ def read_end(file: IO[bytes]) -> tuple[str, bool]:
 
 
 def file_size(file: IO[bytes]) -> int:
-    """The size of an open file in bytes, whoever writes to it."""
+    """The current size of an open file in bytes; another process may write to it."""
     return os.fstat(file.fileno()).st_size
 
 
@@ -50,7 +50,7 @@ def read_answer(path: Path, agent: str) -> str:
     """
     size = path.stat().st_size
     if size > MAX_OUTPUT_BYTES:
-        raise AgentError(f"{agent} wrote an answer of {size:,} bytes; the most that is read is {MAX_OUTPUT_BYTES:,}")
+        raise AgentError(f"{agent} wrote an answer of {size:,} bytes; the limit is {MAX_OUTPUT_BYTES:,}")
     return path.read_text(encoding="utf-8", errors="replace")
 
 

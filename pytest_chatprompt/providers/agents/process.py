@@ -1,4 +1,4 @@
-"""Run a program to its end, and end whatever it leaves running.
+"""Run a program to its end, and end the processes that it leaves running.
 
 An argument list and a text for its standard input come in; the exit status and the decoded output come out.
 Only `agents.base` calls `run_process`; the agents read its `ProcessResult`. A `supervised_process` runs the program, so

@@ -23,12 +23,12 @@ _LOOK_SECONDS: Final = 0.1
 
 
 def descendants() -> set[psutil.Process]:
-    """The processes that this one started, those that they started, and so on, in whatever session they are."""
+    """The processes that this one started, those that they started, and so on, in all sessions."""
     return set(psutil.Process().children(recursive=True))
 
 
 def marked(variable: str) -> set[psutil.Process]:
-    """The processes that have an environment variable, whoever their parent is.
+    """The processes that have an environment variable, also those with another parent.
 
     Args:
         variable: the name of the variable; those of processes of other users cannot be read.
@@ -42,7 +42,7 @@ def marked(variable: str) -> set[psutil.Process]:
 
 
 def in_group(processes: Iterable[psutil.Process], group: int) -> set[psutil.Process]:
-    """Those of some processes that are in a process group.
+    """Select the processes that are in a process group.
 
     Args:
         processes: where to look.
@@ -78,7 +78,7 @@ def end_processes(find: Callable[[], set[psutil.Process]]) -> None:
 
 
 def _is_running(process: psutil.Process) -> bool:
-    """Whether a process runs; a zombie has ended, but nobody has asked for its exit status yet."""
+    """Whether a process runs; a zombie has ended, but its parent has not read its exit status yet."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

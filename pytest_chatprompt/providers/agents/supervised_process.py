@@ -1,4 +1,4 @@
-"""A supervised process: a program that ends when this process does, whatever ends it.
+"""A supervised process: a program that ends when this process does, even if that is killed.
 
 An `Order` comes in, and a supervisor, which is a process of its own, carries it out. `process` waits until all has
 ended, and reads the supervisor's `Report`.

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 _CONTROL: Final = 0
 _PARENT_CHECK_SECONDS: Final = 1.0
-# Of Linux, see prctl(2).
+# Linux's number of this option, see prctl(2).
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 class Order(TypedDict):
-    """What to start.
+    """The command that the supervisor starts.
 
     Args:
         argv: the executable and its arguments.
@@ -48,7 +48,7 @@ class Order(TypedDict):
 
 
 class Report(TypedDict, total=False):
-    """How the agent ended.
+    """The exit status of the agent, or why it did not start.
 
     Args:
         returncode: its exit status, or the negative number of the signal that killed it.

@@ -15,7 +15,7 @@ P = TypeVar("P", bound=AgentProvider)
 
 
 def agent_variant(provider: P, attributes: Mapping[str, Any]) -> P:
-    """A copy of an agent that differs in some attributes.
+    """Copy an agent, with other attributes.
 
     Args:
         provider: it is not changed.

@@ -15,7 +15,7 @@ from pytest_chatprompt.providers.chat.media_support import MediaSupport, MediaTa
 
 
 def text_block(text: str) -> dict[str, Any]:
-    """A text among other blocks."""
+    """Make the block for a text."""
     return {"type": "text", "text": text}
 
 

@@ -18,10 +18,10 @@ _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
 def anthropic_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """The body's `tools`.
+    """Make the body's `tools`.
 
     Raises:
-        PayloadError: there is a tool that is no function.
+        PayloadError: a tool is not a function.
     """
     return [_tool(tool) for tool in require_functions(tools, vendor)]
 
@@ -36,7 +36,7 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
 
 
 def anthropic_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """The body's `tool_choice`.
+    """Make the body's `tool_choice`.
 
     Raises:
         PayloadError: it chooses something other than a function, or allows several.

@@ -204,7 +204,7 @@ class ChatProvider(VendorAPI):
         )
 
     def cancel(self) -> None:
-        """End the requests in flight, in whatever thread, and refuse new ones until `close` is called."""
+        """End the requests in flight in all threads, and refuse new ones until `close` is called."""
         self._http.cancel()
 
     def close(self) -> None:
@@ -231,7 +231,7 @@ class ChatProvider(VendorAPI):
         return self.credentials()
 
     def known_keys(self) -> tuple[str, ...]:
-        """The real keys that it may use, for those who keep them out of snapshots: the argument and the variable's."""
+        """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""
         return tuple(filter(None, (self._api_key, os.environ.get(self.key_variable))))
 
     @classmethod

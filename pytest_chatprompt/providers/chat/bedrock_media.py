@@ -23,7 +23,7 @@ _MAX_NAME_LENGTH: Final = 190
 
 
 def text_block(text: str) -> dict[str, Any]:
-    """A text among other blocks."""
+    """Make the block for a text."""
     return {"text": text}
 
 

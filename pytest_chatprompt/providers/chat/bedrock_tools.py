@@ -22,7 +22,7 @@ def bedrock_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[
     """The `tools` in the body's `toolConfig`.
 
     Raises:
-        PayloadError: there is a tool that is no function.
+        PayloadError: a tool is not a function.
     """
     return [{"toolSpec": _specification(tool)} for tool in require_functions(tools, vendor)]
 

@@ -22,7 +22,7 @@ def gemini_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> Payload:
     """The body's `tools`: one tool with all functions.
 
     Raises:
-        PayloadError: there is a tool that is no function.
+        PayloadError: a tool is not a function.
     """
     functions = require_functions(tools, vendor)
     adjustments = tuple(
@@ -39,7 +39,7 @@ def _declaration(tool: FunctionTool) -> dict[str, Any]:
 
 
 def gemini_tool_config(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """The body's `toolConfig`.
+    """Make the body's `toolConfig`.
 
     Raises:
         PayloadError: it chooses something other than functions, or allows some without demanding one.

@@ -1,7 +1,7 @@
 """OpenAI's chat completions, and every server that has the same API (Ollama, vLLM, OpenRouter, a gateway).
 
 A chat prompt comes in, the body of a request comes out; a reply's data comes in, a `ProviderResponse` comes out.
-`registry` lists it; `azure` builds on it, and users may subclass it.
+`registry` lists it; `azure` and `compatible` build on it, and users may subclass it.
 Source: https://platform.openai.com/docs/api-reference/chat/create, and the package `openai`
 (`types/chat/completion_create_params.py`, `types/chat/chat_completion.py`).
 """

@@ -24,7 +24,7 @@ from pytest_chatprompt.providers.chat.media_support import MediaSupport, MediaTa
 
 
 def text_part(text: str) -> dict[str, Any]:
-    """A text among other parts."""
+    """Make the part for a text."""
     return {"type": "text", "text": text}
 
 

@@ -18,7 +18,7 @@ def responses_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def responses_tool_choice(choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
-    """The body's `tool_choice`."""
+    """Make the body's `tool_choice`."""
     if isinstance(choice, str):
         return choice
     flat = _flat(choice)

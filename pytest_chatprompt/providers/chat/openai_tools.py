@@ -17,7 +17,7 @@ _TOOL_TYPES: Final = ("function", "custom")
 
 
 def chat_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """The body's `tools`.
+    """Make the body's `tools`.
 
     Raises:
         PayloadError: there is a tool that only Responses has.
@@ -33,7 +33,7 @@ def chat_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str
 
 
 def chat_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> str | dict[str, Any]:
-    """The body's `tool_choice`.
+    """Make the body's `tool_choice`.
 
     Raises:
         PayloadError: it chooses a tool that only Responses has.
@@ -54,7 +54,7 @@ def chat_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> str | dict
 
 
 def chat_response_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """The body's `response_format`."""
+    """Make the body's `response_format`."""
     return _nested(response_format) if response_format["type"] == "json_schema" else dict(response_format)
 
 

@@ -1,6 +1,6 @@
 """OpenRouter's chat completions: OpenAI's, for the models of many vendors.
 
-A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply, but for errors with
+A chat prompt comes in, the body of a request comes out; it is OpenAI's, and so is the reply, except errors with
 status 200. `registry` lists it; users may subclass it.
 Sources: https://openrouter.ai/docs/api-reference/overview, https://openrouter.ai/docs/api-reference/parameters and
 https://openrouter.ai/docs/api/reference/errors-and-debugging.

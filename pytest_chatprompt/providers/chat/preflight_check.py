@@ -24,7 +24,7 @@ def findings_of(
     prompt: ChatPrompt,
     body: Mapping[str, Any],
 ) -> tuple[Finding, ...]:
-    """Apply the rules of a provider.
+    """Find what the API of a provider would refuse or misread in a finished body.
 
     Args:
         provider: with the settings of the request.

@@ -1,6 +1,6 @@
 """Reads the HTTP reply of an API: a response or an error.
 
-A reply of whatever status comes in, with the function that reads the API's own shape; a `ProviderResponse` comes out.
+A reply of any status comes in, with the function that reads the API's own shape; a `ProviderResponse` comes out.
 `ChatProvider` calls it.
 """
 

@@ -1,7 +1,8 @@
 """What a request brings along besides its messages: settings, tools, a tool choice and a response format.
 
 A provider and a request come in. A copy of the provider with the request's settings comes out, and a payload with its
-tools and format in the shape of the API. What the API lacks is a `PayloadError`. Only `ChatProvider` calls it.
+tools and format in the shape of the API. What the API lacks is a `PayloadError`. `ChatProvider` calls it, and
+`target_variant` for the settings of a target.
 """
 
 from __future__ import annotations

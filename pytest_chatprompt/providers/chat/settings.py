@@ -34,7 +34,7 @@ class ChatSettings(TypedDict, total=False):
             for Anthropic, whose API demands one.
         top_p: from 0 to 1; `None`, the default, leaves it out. So it does in the next three.
         stop: the text, or the texts, before which the model stops.
-        seed: for answers that repeat, as far as the model can.
+        seed: makes answers repeatable, if the model supports it.
         reasoning_effort: how long the model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
         timeout_seconds: how long one try may take: each step of the network, and the whole reply. 600 by default.
         total_timeout_seconds: how long all tries and the waits between them may take; `None`, the default: no limit.

@@ -22,7 +22,7 @@ P = TypeVar("P", bound=ChatProvider)
 def chat_variant(
     provider: P, settings: Mapping[str, Any], *, api_key: str | None, endpoint: str | None, api_version: str | None
 ) -> P:
-    """A copy of a provider that differs in some respects.
+    """Copy a provider, with another key, endpoint, API version or settings.
 
     Args:
         provider: it is not changed.

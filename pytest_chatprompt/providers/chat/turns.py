@@ -109,7 +109,7 @@ def _tool_result(message: ChatMessage, function_names: dict[str, str]) -> ToolRe
         calls = (
             f"the calls before it are {', '.join(map(repr, function_names))}"
             if function_names
-            else "no call is before it"
+            else "no call comes before it"
         )
         raise PayloadError(
             f"it answers the call {message.tool_call_id!r}, but {calls}; "

@@ -34,7 +34,7 @@ class VendorAPI(ABC):
         offline_reply: a JSON body to answer them with; empty for the reply of `offline_api`. With neither, a test
             needs a route of its own.
         setting_fields: where the API's body has the settings, by the setting's name, in the order of the body; it lacks
-            the others. `model` and `extra_body` are no fields of it: each API has them.
+            the others. It has no `model` and no `extra_body`: each API has these.
         media: which images, documents and audio it takes, by their kind; it lacks the others. None by default.
         rules: the preflight rules.
         known_models: what preflight knows about the API's models, by glob for their names.

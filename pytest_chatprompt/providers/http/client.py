@@ -80,7 +80,7 @@ class HTTPClient:
             cancellation: ends it from another thread.
 
         Returns:
-            The reply, whatever its status.
+            The reply, of any status.
 
         Raises:
             APIConnectionError: no complete reply came in time.
@@ -138,7 +138,7 @@ class HTTPClient:
             return reply_body.read_body(reply)
         except reply_body.ReplyTooLongError as error:
             raise UnreadableReplyError(
-                f"{self._vendor} at {reply.request.url.host} answered with {error}, and nothing that long is read; "
+                f"{self._vendor} at {reply.request.url.host} answered with {error}, which is too long to be read; "
                 "something other than the API may answer there",
                 status=reply.status_code,
             ) from None
@@ -183,7 +183,7 @@ class HTTPClient:
                 self._in_flight.discard(cancellation)
 
     def cancel(self) -> None:
-        """End the requests in flight, in whatever thread, and refuse new ones until `close` is called."""
+        """End the requests in flight in all threads, and refuse new ones until `close` is called."""
         with self._lock:
             self._is_cancelled = True
             for cancellation in self._in_flight:

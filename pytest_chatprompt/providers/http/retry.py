@@ -2,7 +2,8 @@
 
 A function that sends once comes in; its result comes out, or the error of the last try. tenacity does the backoff and
 the stopping. This module knows which errors may pass and how long APIs ask to wait, and shares that wait between all
-requests of a provider. Safe between threads. `ChatProvider` and `HTTPClient` call it.
+requests of a provider. Safe between threads. `ChatProvider` and `HTTPClient` call it, and `capture` asks which statuses
+are retried.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def send_with_retries(
         The result of `send_once`, and how many times the request was sent again.
 
     Raises:
-        RequestCancelledError: the request was cancelled, whatever error that led to.
+        RequestCancelledError: the request was cancelled.
         ProviderError: the error of the last try, with `retries` set.
     """
     if current_context().is_offline:
@@ -114,7 +115,7 @@ def send_with_retries(
             return send_once()
         except ProviderError as error:
             if cancellation.cancelled.is_set():
-                # It was this run that broke off the reply, and not the API.
+                # This run broke off the reply, not the API.
                 raise RequestCancelledError from error
             raise
 
@@ -150,8 +151,13 @@ def send_with_retries(
 def is_retryable(error: BaseException) -> bool:
     """Whether the same request may succeed if it is sent again a little later."""
     if isinstance(error, APIStatusError):
-        may_pass = error.status in _RETRYABLE_STATUSES or error.status >= _FIRST_SERVER_ERROR
+        may_pass = is_retryable_status(error.status)
         retry_after = error.retry_after_seconds or 0.0
         will_not_pass = isinstance(error, QuotaError | UnreadableReplyError) or retry_after > MAX_WAIT_SECONDS
         return may_pass and not will_not_pass
     return isinstance(error, APIConnectionError) and not isinstance(error, RequestCancelledError)
+
+
+def is_retryable_status(status: int) -> bool:
+    """Whether a status is one after which the same request may succeed a little later."""
+    return status in _RETRYABLE_STATUSES or status >= _FIRST_SERVER_ERROR

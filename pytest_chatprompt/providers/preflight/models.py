@@ -1,8 +1,8 @@
 """What is known about the vendors' models: data for the rules that differ from model to model.
 
 A model's name comes in, its `ModelLimits` come out. Each entry is a glob for names; the first that matches counts. An
-unknown model breaks none of these rules. Users override the entries with the setting `model_limits`. `ChatProvider`
-calls it.
+unknown model breaks none of these rules. Users override the entries with the setting `model_limits`.
+`chat.preflight_check` calls `find_limits`; each provider class names its table in `known_models`.
 
 Sources: https://platform.claude.com/docs/en/about-claude/models/overview and the pages of the models there,
 https://platform.claude.com/docs/en/api/errors#prefill-not-supported, https://platform.claude.com/docs/en/api/versioning;

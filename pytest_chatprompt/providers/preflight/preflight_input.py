@@ -1,6 +1,6 @@
 """What preflight looks at: a request that is about to be sent, and the model that it is for.
 
-A provider fills a `PreflightInput`; the functions of the rules read it.
+`chat.preflight_check` fills a `PreflightInput`; the functions of the rules read it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pytest_chatprompt.providers.preflight.models import UNKNOWN, ModelLimits
 
 
 class ModelParameters(NamedTuple):
-    """The model and its parameters, as a provider reads them out of a finished body, whatever the user merged into it.
+    """The model and its parameters, read from a finished body with all that the user merged into it.
 
     Args:
         model: the model's name.

@@ -1,7 +1,7 @@
 """`Rule`: something that an API is known to refuse or to misread, and how to find it in a request.
 
 A `PreflightInput` and the rules of its API come in; the `Finding`s come out, before anything is sent. Pure;
-`ChatProvider` calls `apply_rules`. What an API cannot express at all is not a finding but a `PayloadError`,
+`chat.preflight_check` calls `apply_rules`. What an API cannot express at all is not a finding but a `PayloadError`,
 raised where the payload is built.
 """
 

@@ -72,7 +72,7 @@ def keywords_refused(request: PreflightInput) -> Iterator[Violation]:
 
 
 def root_not_an_object(request: PreflightInput) -> Iterator[Violation]:
-    """Strict schemas whose root is no object, or one of several."""
+    """Strict schemas whose root is not an object, or is a union."""
     for location, name, schema in _strict_schemas(request):
         if "anyOf" in schema or ("$ref" not in schema and schema.get("type") != "object"):
             yield (

@@ -32,7 +32,7 @@ def max_output_tokens_above_limit(request: PreflightInput) -> Iterator[Violation
 
 
 def max_output_tokens_below(least: int) -> RuleFunction:
-    """Make a rule function that finds a `max_output_tokens` below the API's least one."""
+    """Make a rule function that finds a `max_output_tokens` below the API's minimum."""
 
     def find_violations(request: PreflightInput) -> Iterator[Violation]:
         value = request.max_output_tokens

@@ -69,13 +69,17 @@ def test_half_a_character_can_be_written() -> None:
     [
         ({"events": []}, "application/json", "a reply with events cannot have the media type 'application/json'"),
         ({"events": []}, "", "a reply with events cannot have the media type ''"),
-        ({"events": ["a"]}, "text/event-stream", "an event is none of text/event-stream"),
-        ({"events": [{"data": {}}]}, "application/vnd.amazon.eventstream", "an event is none of"),
-        ({"events": [{"headers": {"a": 5}, "data": 1}]}, "application/vnd.amazon.eventstream", "an event is none of"),
-        ({"events": [{1, 2}]}, "application/x-ndjson", "an event is none of application/x-ndjson"),
+        ({"events": ["a"]}, "text/event-stream", "an event is not valid in text/event-stream"),
+        ({"events": [{"data": {}}]}, "application/vnd.amazon.eventstream", "an event is not valid in"),
+        (
+            {"events": [{"headers": {"a": 5}, "data": 1}]},
+            "application/vnd.amazon.eventstream",
+            "an event is not valid in",
+        ),
+        ({"events": [{1, 2}]}, "application/x-ndjson", "an event is not valid in application/x-ndjson"),
         ({"base64": "no!"}, "image/png", "base64|padding"),
         ({"base64": "é"}, "image/png", "ASCII"),
-        ({"body": {1, 2}}, "application/json", "the body is no JSON data"),
+        ({"body": {1, 2}}, "application/json", "the body is not JSON data"),
     ],
 )
 def test_content_that_was_changed_to_mean_nothing_is_an_error(

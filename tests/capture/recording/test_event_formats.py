@@ -1,4 +1,4 @@
-"""Event formats: what is read of each kind of stream, what is written again, and what is no such stream."""
+"""Event formats: what is read of each kind of stream, what is written again, and what is not such a stream."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ MESSAGE = write_message({"name": "value"}, b"payload")
 
 @pytest.mark.parametrize("length", [*range(1, len(MESSAGE)), len(MESSAGE) + 5])
 def test_a_message_that_is_cut_off_is_an_error(length: int) -> None:
-    with pytest.raises(ValueError, match=r"cut off|no event stream"):
+    with pytest.raises(ValueError, match=r"cut off|not an event stream"):
         read_messages((MESSAGE * 2)[:length])
 
 
@@ -155,11 +155,11 @@ def message_with(head: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("stream", "text"),
     [
-        pytest.param(message_with(b"\x01a\x00"), "no event stream", id="a header that ends too early"),
+        pytest.param(message_with(b"\x01a\x00"), "not an event stream", id="a header that ends too early"),
         pytest.param(message_with(b"\x01a\x04\x00\x00\x00\x07"), "a header is not text", id="a number"),
         pytest.param(message_with(b"\x01a\x07\x00\x01\xff"), "codec", id="a text in another encoding"),
         pytest.param(struct.pack(">II", 8, 0) + bytes(8), "a message is cut off", id="lengths that do not fit"),
-        pytest.param(b"a body of text that is no event stream", "a message is cut off", id="text"),
+        pytest.param(b"a body of text that is not an event stream", "a message is cut off", id="text"),
     ],
 )
 def test_what_is_no_message_with_text_headers_is_an_error(stream: bytes, text: str) -> None:

@@ -142,7 +142,7 @@ def test_an_output_that_is_too_long_for_an_answer_is_an_error() -> None:
 
 
 def test_an_output_file_that_is_too_long_is_an_error() -> None:
-    with pytest.raises(AgentError, match="sh wrote an answer of 21,000,000 bytes; the most that is read is 20,971,520"):
+    with pytest.raises(AgentError, match="sh wrote an answer of 21,000,000 bytes; the limit is 20,971,520"):
         CLIProvider(["sh", "-c", "yes | head -c 21000000 > $1", "sh", "{output_file}"]).send(PLAIN)
 
 

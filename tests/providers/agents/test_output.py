@@ -40,7 +40,7 @@ def test_an_answer_that_is_too_long_is_an_error(tmp_path: Path, monkeypatch: pyt
     path.write_bytes(b"x" * 1001)
     with pytest.raises(AgentError) as caught:
         read_answer(path, "agent")
-    assert str(caught.value) == "agent wrote an answer of 1,001 bytes; the most that is read is 1,000"
+    assert str(caught.value) == "agent wrote an answer of 1,001 bytes; the limit is 1,000"
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_names_are_left_out_with_an_adjustment() -> None:
         ),
         pytest.param(
             (USER, ChatMessage("tool", "x", tool_call_id="c9", number=5)),
-            "message 5: it answers the call 'c9', but no call is before it; put the assistant message that makes the call before it",
+            "message 5: it answers the call 'c9', but no call comes before it; put the assistant message that makes the call before it",
             id="a result without any call",
         ),
         pytest.param(
@@ -114,7 +114,7 @@ def test_names_are_left_out_with_an_adjustment() -> None:
                 ChatMessage("tool", "x", tool_call_id="c1", number=2),
                 ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)),
             ),
-            "message 2: it answers the call 'c1', but no call is before it; put the assistant message that makes the call before it",
+            "message 2: it answers the call 'c1', but no call comes before it; put the assistant message that makes the call before it",
             id="E3: a result before its call",
         ),
         pytest.param(

@@ -98,7 +98,7 @@ def test_e3_tool_calls_and_results_become_parts_and_the_results_of_one_turn_are_
                 ChatMessage("tool", "x", tool_call_id="c1", number=1),
                 ChatMessage("assistant", None, tool_calls=(call("c1", "f"),)),
             ),
-            "message 1: it answers the call 'c1', but no call is before it",
+            "message 1: it answers the call 'c1', but no call comes before it",
             id="E3: a result before its call",
         ),
         pytest.param(

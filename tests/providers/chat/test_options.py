@@ -284,7 +284,7 @@ ECHO = Echo(base_url="https://echo.example")
                 provider,
                 {"tool_choice": choice},
                 ("tool_choice",),
-                f"{provider.vendor} can be made to call functions only, and 'tool_choice' names another tool; "
+                f"{provider.vendor} can only be made to call functions, and 'tool_choice' names another tool; "
                 "choose a function",
                 id=f"{provider.vendor}: {choice['type']}",
             )

@@ -88,7 +88,7 @@ def test_a_small_reply_that_is_decompressed_to_more_than_the_limit_is_an_error(
     tracemalloc.stop()
     assert peak < 20 * MEGABYTE
     assert str(caught.value) == (
-        "OpenAI at 127.0.0.1 answered with more than 4 MiB, and nothing that long is read; "
+        "OpenAI at 127.0.0.1 answered with more than 4 MiB, which is too long to be read; "
         "something other than the API may answer there"
     )
 

@@ -1,4 +1,4 @@
-"""Preflight: what each API is known to refuse or to misread, and what the findings say."""
+"""Preflight of messages and settings for OpenAI, Azure, Anthropic and Gemini, and what the findings say."""
 
 from __future__ import annotations
 
