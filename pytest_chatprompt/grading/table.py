@@ -13,7 +13,7 @@ from typing import Final
 
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.is_json import IsJson
-from pytest_chatprompt.grading.limits import MaxLatencySeconds, MaxOutputTokens
+from pytest_chatprompt.grading.limits import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens
 from pytest_chatprompt.grading.python_check import Python
 from pytest_chatprompt.grading.regex import Regex
 from pytest_chatprompt.grading.text_checks import (
@@ -47,9 +47,10 @@ CHECKS: Final[Mapping[str, type[Check]]] = {
     "tool_called": ToolCalled,
     "max_latency_seconds": MaxLatencySeconds,
     "max_output_tokens": MaxOutputTokens,
+    "max_cost_usd": MaxCostUsd,
     "python": Python,
 }
-_PLANNED: Final = frozenset({"llm_rubric", "max_cost_usd"})
+_PLANNED: Final = frozenset({"llm_rubric"})
 # Words of promptfoo and AgentV for what has another name here.
 _OTHER_WORDS: Final[Mapping[str, str]] = {
     "contains_json": "regex",

@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator
 from concurrent.futures import wait
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -27,12 +28,14 @@ from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
+from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -68,7 +71,8 @@ class LiveRun:
         redactor: Redactor,
         router: PassThroughRouter,
     ) -> None:
-        self.executor = RequestExecutor(options.concurrency)
+        self.budget = None if options.budget_usd is None else RunBudget(options.budget_usd)
+        self.executor = RequestExecutor(options.concurrency, self.budget)
         self._config = config
         self._options = options
         self._redactor = redactor
@@ -84,12 +88,15 @@ class LiveRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Pause requests in flight for an ordinary test: it may change shared state. End those of a test with it."""
+        # What a test sends in its own thread costs too.
+        in_budget = use_context(replace(current_context(), budget=self.budget))
         if not isinstance(item, EvalItem):
-            with self.executor.pause():
+            with self.executor.pause(), in_budget:
                 return (yield)
         self._planner.start(item, nextitem)
         try:
-            return (yield)
+            with in_budget:
+                return (yield)
         finally:
             self._early.discard(item.nodeid)
             self._prefetcher.discard(item.nodeid)
@@ -142,7 +149,8 @@ class LiveRun:
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
             return self._prefetcher.send(provider, compared, place, api)
-        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.send(provider, compared, place, api)))
+        send = partial(self._prefetcher.send, provider, compared, place, api)
+        return self._wait(self.executor.submit(-1, send, group=provider))
 
     # --- waiting
 

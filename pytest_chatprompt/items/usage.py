@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import read_usage
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -44,6 +44,8 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
         usage, latency = outcome.usage, outcome.latency_seconds
         properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
         properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
+        if outcome.cost_usd is not None:
+            properties["cost_usd"] = outcome.cost_usd
         properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
     reason = item.stash.get(_reason_key, None)
     if reason is not None:

@@ -167,7 +167,7 @@ class Prefetcher:
             compared = self._matcher.match(case, partial(preview_prepared, provider))
             return None if compared is None else self.send(provider, compared, case.place)
 
-        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def prefetch_captured(self, cases: Iterable[tuple[UpcomingCase, Provider]], count: int) -> None:
         """Prefetch the next cases of providers that have to send, offline, in order to show what they send.
@@ -190,7 +190,7 @@ class Prefetcher:
                     accepted.append((case, provider, compared))
         for case, provider, compared in accepted:
             send = partial(self.send, provider, compared, case.place)
-            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def take(self, node_id: str, provider: Provider) -> RequestFuture[LiveResponse | None] | None:
         """Hand over the future of the case that runs now; `None` if it was not prefetched through this provider."""
@@ -238,15 +238,15 @@ class Prefetcher:
             SnapshotError: what was sent is not what was compared.
             ReplayError: the recording is unreadable.
         """
-        recording = place.open(getattr(provider, "base_url", None))
+        recording = place.open(getattr(provider, "base_url", None), current_context().budget)
         recorded = place.recorded_response(recording, compared)
         if recorded is not None:
             return LiveResponse(compared, recorded, None, was_recorded=True)
         if isinstance(provider, ChatProvider) and compared.prepared is not None:
             return LiveResponse(compared, _send_prepared(provider, compared.prepared, recording), recording)
-        exchange = capture_live(
-            provider, compared.request, self._router, compared.replies, api=api, recording=recording
-        )
+        budget = current_context().budget
+        metered = recording or (None if budget is None else place.open_unused(budget))
+        exchange = capture_live(provider, compared.request, self._router, compared.replies, api=api, recording=metered)
         if not place.sends_the_same(exchange, compared):
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "

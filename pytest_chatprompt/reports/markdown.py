@@ -38,7 +38,7 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "error": "with errors",
     "skipped": "skipped",
 }
-_COLUMNS: Final = ("provider", "answers", "passed", "median latency", "input tokens", "output tokens")
+_COLUMNS: Final = ("provider", "answers", "passed", "median latency", "input tokens", "output tokens", "cost")
 
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
@@ -90,6 +90,7 @@ def _table(run: RunResults) -> Iterator[str]:
             f"{total.passed} ({total.passed / total.answers:.0%})",
             _UNKNOWN if latency is None else f"{latency:.2f} s",
             *(_UNKNOWN if count is None else str(count) for count in (total.input_tokens, total.output_tokens)),
+            total.shown_cost,
         ]
         lines.append(f"| {' | '.join(cells)} |")
     yield "\n".join([*lines, ""])

@@ -6,11 +6,13 @@ them as a table.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
+from pytest_chatprompt.wording import dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,9 @@ class ProviderTotal:
         passed: how many of their tests passed.
         input_tokens: of all answers that say it; `None` if none does.
         output_tokens: likewise.
+        cost_usd: of all answers whose cost is known, in US dollars; replayed ones as when they were recorded. `None` if
+            none is known.
+        unknown_costs: how many answers have no known cost.
         median_latency_seconds: of all answers that have it; `None` if none does.
     """
 
@@ -31,7 +36,18 @@ class ProviderTotal:
     passed: int
     input_tokens: int | None
     output_tokens: int | None
+    cost_usd: float | None
+    unknown_costs: int
     median_latency_seconds: float | None
+
+    @property
+    def shown_cost(self) -> str:
+        """The cost as tables show it: `$0.12`, `$0.12 + 3 unknown`, or `unknown`."""
+        if self.cost_usd is None:
+            return "unknown"
+        return (
+            f"{dollars(self.cost_usd)} + {self.unknown_costs} unknown" if self.unknown_costs else dollars(self.cost_usd)
+        )
 
 
 def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
@@ -46,12 +62,15 @@ def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
 def _total(provider: str, answers: Sequence[tuple[CaseResult, ResponseResult]]) -> ProviderTotal:
     responses = [response for _, response in answers]
     latencies = [response.latency_seconds for response in responses if response.latency_seconds is not None]
+    costs = [response.cost_usd for response in responses if response.cost_usd is not None]
     return ProviderTotal(
         provider=provider,
         answers=len(answers),
         passed=sum(result.outcome == "passed" for result, _ in answers),
         input_tokens=_sum(response.input_tokens for response in responses),
         output_tokens=_sum(response.output_tokens for response in responses),
+        cost_usd=math.fsum(costs) if costs else None,
+        unknown_costs=len(responses) - len(costs),
         median_latency_seconds=statistics.median(latencies) if latencies else None,
     )
 

@@ -21,6 +21,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.context import Budget
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.masks import Masks
@@ -78,11 +79,12 @@ class RecordingPlace:
         """
         return load_recording(self.path, self.root, f"{self.command} --chatprompt-live --chatprompt-record")
 
-    def open(self, base_url: Any = None) -> OpenRecording | None:
+    def open(self, base_url: Any = None, budget: Budget | None = None) -> OpenRecording | None:
         """Open the recording for the test; `None` if the run neither replays nor records.
 
         Args:
             base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
+            budget: of the run, for the requests of clients other than built-in providers; `None` for none.
 
         Raises:
             ReplayError: the file is unreadable.
@@ -96,7 +98,12 @@ class RecordingPlace:
             mask=self.masks.apply,
             base_url=base_url,
             describe_missing=lambda sent: self.describe_missing(sent, recorded),
+            budget=budget,
         )
+
+    def open_unused(self, budget: Budget) -> OpenRecording:
+        """A recording that only sees what is sent, for the budget of the run; nothing is read or written."""
+        return OpenRecording(sends=True, budget=budget)
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.

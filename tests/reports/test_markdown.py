@@ -82,15 +82,15 @@ def test_new_renamed_and_otherwise_failed_tests_are_listed() -> None:
 
 def test_providers_of_a_live_run_are_a_table() -> None:
     answers = [
-        passed("a", ResponseResult(text="x", input_tokens=5, output_tokens=1, latency_seconds=0.5)),
+        passed("a", ResponseResult(text="x", input_tokens=5, output_tokens=1, latency_seconds=0.5, cost_usd=0.5)),
         passed("b", ResponseResult(text="x", input_tokens=6, latency_seconds=1.5)).model_copy(
             update={"outcome": "failed"}
         ),
         passed("a", ResponseResult(text="x"), "a|b"),
     ]
     lines = render_markdown(run_of(*answers)).splitlines()
-    assert "| `a\\|b` | 1 | 1 (100%) | unknown | unknown | unknown |" in lines
-    assert "| `openai` | 2 | 1 (50%) | 1.00 s | 11 | 1 |" in lines
+    assert "| `a\\|b` | 1 | 1 (100%) | unknown | unknown | unknown | unknown |" in lines
+    assert "| `openai` | 2 | 1 (50%) | 1.00 s | 11 | 1 | $0.50 + 1 unknown |" in lines
 
 
 def test_against_a_revision_there_is_nothing_to_accept() -> None:

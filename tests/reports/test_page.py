@@ -249,13 +249,15 @@ def test_the_answers_of_each_provider_are_added_up() -> None:
             sent,
             provider,
             outcome=outcome,
-            response=ResponseResult(text="", input_tokens=tokens, latency_seconds=latency),
+            response=ResponseResult(
+                text="", input_tokens=tokens, latency_seconds=latency, cost_usd=tokens and tokens / 1000
+            ),
         )
         for number, (provider, outcome, tokens, latency) in enumerate(counts)
     ]
     text = text_of(page_of(*results, is_live=True))
-    assert "x 3 2 1,500 - 1.50 s" in text
-    assert "y 1 1 - - -" in text
+    assert "x 3 2 1,500 - $1.50 + 1 unknown 1.50 s" in text
+    assert "y 1 1 - - - -" in text
 
 
 def test_how_the_run_was_started_is_told() -> None:
