@@ -61,7 +61,7 @@ def billing_of(request: httpx.Request) -> Billing | None:
     model = unquote(in_path[1]) if in_path else model if isinstance(model, str) else ""
     name = getattr(api, "name", "")
     account, vendor = (name, _VENDORS.get(name, "")) if sender is None else (sender.vendor, sender.price_vendor)
-    return Billing(account, model, vendor, f"{request.url.scheme}://{request.url.host}{request.url.path}")
+    return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
 
 
 def billing_of_sent(sent: SentRequest) -> Billing | None:
