@@ -27,7 +27,7 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer
 from pytest_chatprompt.items.stop_signal import StopWatcher
-from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
+from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
@@ -205,6 +205,8 @@ class LiveRun:
         """Send nothing more when the run ends; record the answers of cases that no longer run."""
         self.cancel()
         self._stop_watcher.close()
+        if self.budget is not None:
+            note_budget(self._config, self.budget.spent_usd, self.budget.limit_usd)
         self._record_early_answers(session)
 
     def _record_early_answers(self, session: pytest.Session) -> None:

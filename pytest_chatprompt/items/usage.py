@@ -20,6 +20,7 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.wording import dollars
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
@@ -27,6 +28,7 @@ _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_to
 _SHOWN_TESTS: Final = 3
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+_budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
@@ -102,6 +104,11 @@ def note_early_answers(config: pytest.Config, count: int) -> None:
     config.stash[_early_answers_key] = count
 
 
+def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
+    """Note how much of the budget of the run was spent, in US dollars."""
+    config.stash[_budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
+
+
 @dataclass(eq=False)
 class UsageSummary:
     """Adds up the usage of all tests of a run.
@@ -160,6 +167,8 @@ class UsageSummary:
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
+        if _budget_key in config.stash:
+            yield config.stash[_budget_key]
         if self._cases and config.pluginmanager.hasplugin("dsession"):
             yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)

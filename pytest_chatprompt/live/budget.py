@@ -7,8 +7,10 @@ average itself is within the budget. Safe between threads. `live_run` makes one,
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,13 +34,13 @@ class _Account:
         spent: US dollars.
         answered: how many requests have cost that.
         in_flight: how many have begun and not ended.
-        waiting: those that have not begun yet, in the order of arrival.
+        waiting: those that have not begun yet, in the order of the run, then of arrival.
     """
 
     spent: float = 0.0
     answered: int = 0
     in_flight: int = 0
-    waiting: deque[object] = field(default_factory=deque)
+    waiting: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def mean(self) -> float:
@@ -62,6 +64,7 @@ class RunBudget:
         self._accounts: defaultdict[Billing, _Account] = defaultdict(_Account)
         # Those in flight that are sure to end. A client may leave a stream open.
         self._ending = 0
+        self._tickets = itertools.count()
         self._changed = threading.Condition()
 
     @property
@@ -98,11 +101,12 @@ class RunBudget:
         return BudgetReservation(self, account, waits=True)
 
     def _wait(self, account: _Account, cancellation: Cancellation) -> None:
-        ticket = object()
-        with current_context().waiting(), self._changed:
-            account.waiting.append(ticket)
+        context = current_context()
+        with context.waiting(), self._changed:
+            ticket = context.order, next(self._tickets)
+            bisect.insort(account.waiting, ticket)
             try:
-                while account.waiting[0] is not ticket or not self._begin(account, waits=True):
+                while account.waiting[0] != ticket or not self._begin(account, waits=True):
                     self._changed.wait(_POLL_SECONDS)
                     if cancellation.cancelled.is_set():
                         raise RequestCancelledError

@@ -164,7 +164,10 @@ class RequestExecutor:
 
     def _run(self, job: _Job) -> None:
         context = SendContext(
-            cancellation=job.future.cancellation, budget=self._budget, waiting=lambda: self._leave_place(job)
+            cancellation=job.future.cancellation,
+            budget=self._budget,
+            order=job.order,
+            waiting=lambda: self._leave_place(job),
         )
         try:
             with use_context(context):

@@ -66,6 +66,7 @@ class SendContext:
         environ: environment variables for agents, which lead them to the server that captures what they send; `None`
             where nothing captures it.
         budget: what all requests may cost together; `None` for no limit.
+        order: those with lower numbers are paid for first where requests wait for the budget.
         waiting: entered while a request waits for its turn, so that others can go meanwhile.
         is_priced: whether answers have a cost: those that are made up offline have none.
     """
@@ -76,6 +77,7 @@ class SendContext:
     replay: Replay | None = None
     environ: Mapping[str, str] | None = None
     budget: Budget | None = None
+    order: int = 0
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     is_priced: bool = True
 

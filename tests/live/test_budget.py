@@ -12,6 +12,7 @@ import pytest
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
 from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
 from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.prices.billing import Billing
 from pytest_chatprompt.providers.prices.token_price import TokenPrice
 
@@ -95,25 +96,27 @@ def test_the_second_request_waits_until_the_cost_of_the_first_is_known() -> None
     assert budget.spent_usd == pytest.approx(0.3)
 
 
-def test_nobody_overtakes_those_that_wait() -> None:
+def test_those_that_wait_go_in_the_order_of_the_run() -> None:
     budget = RunBudget(1)
     first = reserve(budget)
-    order: list[int] = []
+    sent: list[str] = []
 
-    def job(number: int) -> None:
-        reservation = reserve(budget)
-        order.append(number)
+    def job(name: str, order: int) -> None:
+        with use_context(SendContext(order=order)):
+            reservation = reserve(budget)
+        sent.append(name)
         time.sleep(0.01)
         reservation.settle(0.3)
 
     with ThreadPoolExecutor() as pool:
         waiting = []
-        for number in range(5):
-            waiting.append(pool.submit(job, number))
+        for name, order in (("a", 3), ("b", 5), ("c", 1), ("d", 3), ("e", 9)):
+            waiting.append(pool.submit(job, name, order))
             until(lambda: len(budget._accounts[OPENAI].waiting) == len(waiting))
         first.settle(0.3)
-        assert [type(future.exception(timeout=60)) for future in waiting] == [type(None)] * 2 + [BudgetError] * 3
-    assert order == [0, 1]
+        errors = [type(future.exception(timeout=60)) for future in waiting]
+    assert sent == ["c", "a"]
+    assert errors == [type(None), BudgetError, type(None), BudgetError, BudgetError]
 
 
 def test_whoever_waits_is_refused_once_the_budget_is_spent() -> None:
