@@ -25,7 +25,7 @@ def limited(run: Run, server: Server) -> Run:
     conftest = LIVE_CONFTEST.format(url=server.url, settings="requests_per_minute=1") + OTHER.format(url=server.url)
     run.write(
         {
-            "a.eval.yaml": eval_file(case_ids(6), "[other, openai]"),
+            "a.eval.yaml": eval_file(case_ids(30), "[other, openai]"),
             "conftest.py": conftest,
         }
     )
@@ -38,10 +38,10 @@ def models(server: Server) -> list[str]:
 
 
 def test_ctrl_c_ends_a_wait_at_once(limited: Run, server: Server) -> None:
-    server.reply = Reply(delay_seconds=0.2)
+    server.reply = Reply(delay_seconds=0.05)
     with pytest_process(limited, "--chatprompt-concurrency=2") as process:
         # All requests of the other provider arrive, although cases of the first one come before them and wait.
-        wait_until(lambda: models(server).count("other") == 6)
+        wait_until(lambda: (models(server).count("other"), models(server).count("gpt-5.5")) == (30, 1))
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in output

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_chatprompt import OpenAIProvider
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.context import current_context
@@ -17,6 +18,7 @@ class HangingMatcher:
     """Looks at a case until its request is cancelled."""
 
     def __init__(self) -> None:
+        self.redactor = Redactor({})
         self.started, self.cancelled = threading.Event(), threading.Event()
 
     def match(self, *_: Any) -> None:
