@@ -9,7 +9,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     │   ├── UnknownProviderError  no fixture has the name that was asked for
     │   ├── PayloadError          the API cannot express the messages
     │   ├── MissingSettingError   a key, an endpoint or the command of `cli` is not set
-    │   ├── BudgetError           the budget of the run is spent, or nobody knows what a request costs
+    │   ├── BudgetError           the budget of the run is spent, or the price of a request is not known
     │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
     │   │   └── RequestCancelledError  the run was stopped before the reply came
     │   ├── AgentError            an agent could not be started, failed, or gave no answer

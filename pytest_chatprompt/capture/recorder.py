@@ -116,7 +116,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
-        BudgetError: the budget of the run does not allow to send it; what agents cost nobody knows.
+        BudgetError: the budget of the run does not allow to send it; the cost of an agent is not known.
         CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True
@@ -125,7 +125,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
         if current_context().budget is not None:
             raise BudgetError(
-                "nothing was sent, to keep the budget: nobody knows what an agent costs; leave agents out"
+                "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
         if provider.capture:
             return capture_agent_live(provider, request, invocation, router.redactor)

@@ -44,6 +44,9 @@ PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
 
+# What the main thread sends is paid for before the requests of jobs: they may be paused for it.
+_FIRST: Final = -2
+
 T = TypeVar("T")
 
 
@@ -89,7 +92,7 @@ class LiveRun:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Pause requests in flight for an ordinary test: it may change shared state. End those of a test with it."""
         # What a test sends in its own thread costs too.
-        in_budget = use_context(replace(current_context(), budget=self.budget))
+        in_budget = use_context(replace(current_context(), budget=self.budget, order=_FIRST))
         if not isinstance(item, EvalItem):
             with self.executor.pause(), in_budget:
                 return (yield)

@@ -48,7 +48,7 @@ class _Account:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether its first request is in flight, so that nobody knows yet what one costs."""
+        """Whether its first request is in flight, so that the cost of one is not known yet."""
         return not self.answered and self.in_flight > 0
 
 
@@ -77,7 +77,7 @@ class RunBudget:
         """Reserve what a request costs.
 
         Args:
-            billing: who bills it; `None` if nobody knows.
+            billing: who bills it; `None` if that is not known.
             cancellation: of a request that may wait until it is sure whether its cost is left. One without does not
                 wait: it goes as long as something is left.
 
@@ -85,9 +85,9 @@ class RunBudget:
             BudgetError: its cost is not left, or its price is not known.
             RequestCancelledError: it was cancelled.
         """
-        unknown = "nobody knows what this provider's requests cost" if billing is None else billing.why_unknown()
+        unknown = "the price of this provider is not known" if billing is None else billing.why_unknown()
         if billing is None or unknown:
-            raise BudgetError(f"nothing was sent, to keep the budget of {dollars(self.limit_usd)}: {unknown}")
+            raise BudgetError(f"not sent, because the budget of {dollars(self.limit_usd)} needs every price: {unknown}")
         if cancellation is None:
             with self._changed:
                 account = self._accounts[billing]
@@ -101,21 +101,38 @@ class RunBudget:
         return BudgetReservation(self, account, waits=True)
 
     def _wait(self, account: _Account, cancellation: Cancellation) -> None:
+        """Wait until there is money for a request, and begin it."""
         context = current_context()
-        with context.waiting(), self._changed:
-            ticket = context.order, next(self._tickets)
+        ticket = context.order, next(self._tickets)
+        with self._changed:
             bisect.insort(account.waiting, ticket)
-            try:
-                while account.waiting[0] != ticket or not self._begin(account, waits=True):
-                    self._changed.wait(_POLL_SECONDS)
-                    if cancellation.cancelled.is_set():
-                        raise RequestCancelledError
-            finally:
+        try:
+            while True:
+                with context.waiting(), self._changed:
+                    while account.waiting[0] != ticket or not self._has_money(account, waits=True):
+                        self._changed.wait(_POLL_SECONDS)
+                        if cancellation.cancelled.is_set():
+                            raise RequestCancelledError
+                # Only here: nothing may be in flight of a job that has left its place, since a paused executor does not
+                # wait for it.
+                with self._changed:
+                    if self._begin(account, waits=True):
+                        return
+        finally:
+            with self._changed:
                 account.waiting.remove(ticket)
                 self._changed.notify_all()
 
     def _begin(self, account: _Account, *, waits: bool) -> bool:
-        """Begin a request if there is money for it; `False` if that is not sure yet.
+        """Begin a request if `_has_money` for it; gives whether it has."""
+        if not self._has_money(account, waits=waits):
+            return False
+        account.in_flight += 1
+        self._ending += waits
+        return True
+
+    def _has_money(self, account: _Account, *, waits: bool) -> bool:
+        """Whether there is money for a request; `False` if that is not sure yet.
 
         Args:
             account: of the request.
@@ -129,10 +146,8 @@ class RunBudget:
         if account.mean == 0:
             # A first request goes as long as anything is left.
             is_left = self._spent() + reserved < self.limit_usd
-        if is_left and not (waits and self._ending and account.is_unknown):
-            account.in_flight += 1
-            self._ending += waits
-            return True
+        if is_left:
+            return not (waits and self._ending and account.is_unknown)
         if waits and self._ending:
             return False
         raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self._spent())} so far")

@@ -55,7 +55,9 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
         exchange: what a case sends.
     """
     if not exchange.sent:
-        return CostEstimate(cost_usd=None, why_unknown="nobody knows what agents and plain functions send")
+        return CostEstimate(
+            cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"
+        )
     total = CostEstimate()
     for sent in exchange.sent:
         billing = _billing(exchange, sent)

@@ -38,7 +38,7 @@ class Budget(Protocol):
         """Reserve what a request costs about, as soon as it is sure whether that is left.
 
         Args:
-            billing: who bills the request; `None` if nobody knows.
+            billing: who bills the request; `None` if that is not known.
             cancellation: ends the wait; a request without one does not wait.
 
         Raises:

@@ -74,8 +74,8 @@ def test_a_price_that_is_not_known_is_an_error_before_anything_is_sent(
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
-            "a.eval.yaml:3:5: case 'c0': nothing was sent, to keep the budget of $5.00: the price of the model 'my-own' "
-            "of OpenAI is not known: the price list has none; pass price=TokenPrice(input_usd=..., output_usd=...) to "
+            "a.eval.yaml:3:5: case 'c0': not sent, because the budget of $5.00 needs every price: the price of the model "
+            "'my-own' of OpenAI is not known: the price list has none; pass price=TokenPrice(input_usd=..., output_usd=...) to "
             "its provider"
         ]
     )
@@ -228,7 +228,7 @@ def cli_provider():
     result = run("--chatprompt-live", "--chatprompt-budget-usd=5")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*case 'x': nothing was sent, to keep the budget: nobody knows what an agent costs; leave agents out"]
+        ["*case 'x': not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"]
     )
 
 
@@ -265,3 +265,28 @@ def test_a_budget_is_refused_under_xdist(live_project: MakeLiveProject, server: 
     run("--chatprompt-live", "-n0").assert_outcomes(passed=1)
     # Offline nothing is spent.
     run("-n1").assert_outcomes(passed=1)
+
+
+ASYNC_PROVIDER = """
+import httpx, pytest
+
+@pytest.fixture(scope="session")
+def app_provider():
+    async def send(request):
+        body = {"model": "gpt-5.5", "messages": [{"role": "user", "content": request.chat_prompt[-1].content}]}
+        async with httpx.AsyncClient() as client:
+            reply = await client.post("{url}/v1/chat/completions", json=body)
+        return reply.text
+    return send
+"""
+
+
+def test_an_async_provider_of_your_own_counts_too(run: Run, server: Server) -> None:
+    server.reply = Reply()
+    files = {"conftest.py": ASYNC_PROVIDER.replace("{url}", server.url), "a.eval.yaml": eval_file(case_ids(4), "app")}
+    run.write(files)
+    run.update()
+    result = run("--chatprompt-live", "--chatprompt-concurrency=1", THREE_ANSWERS)
+    result.assert_outcomes(passed=3, errors=1)
+    assert len(server.requests) == 3
+    result.stdout.fnmatch_lines([f"*case 'c3': {SPENT}"])

@@ -88,7 +88,7 @@ def test_a_recorded_answer_of_a_function_costs_nothing_either(run: Run) -> None:
     (run.path / "__snapshots__/a.eval/y[own].recording.yaml").unlink()
     lines = lines_after_head(run(*ESTIMATE, "--chatprompt-replay"))
     assert lines[1] == "own 1 0 0 1 unknown"
-    assert "1 case without a cost: nobody knows what agents and plain functions send" in lines
+    assert "1 case without a cost: the requests of agents and plain functions are not known beforehand" in lines
     assert "1 case would be replayed, and cost nothing." in lines
 
 

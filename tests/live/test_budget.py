@@ -11,6 +11,7 @@ import pytest
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
 from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
+from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.prices.billing import Billing
@@ -148,6 +149,41 @@ def test_a_reservation_ends_once() -> None:
     send(budget, 0.1)
 
 
+def test_a_request_that_has_left_its_place_holds_up_no_other() -> None:
+    budget = RunBudget(1)
+    first = reserve(budget)
+    executor = RequestExecutor(2, budget)
+    job = executor.submit(5, lambda: reserve(budget).settle(0.1), group="a")
+    until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
+    with executor.pause():
+        # Now its turn comes, and it may not go on. Another one in this thread may.
+        first.release()
+        with use_context(SendContext(order=-2)):
+            reserve(budget).settle(0.1)
+        assert not job.done()
+    job.result(timeout=60)
+    assert budget.spent_usd == pytest.approx(0.2)
+    executor.cancel()
+
+
+def test_a_request_waits_again_if_another_one_was_faster() -> None:
+    budget = RunBudget(1)
+    first = reserve(budget)
+    executor = RequestExecutor(1, budget)
+    job = executor.submit(5, lambda: reserve(budget).settle(0.1), group="a")
+    until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
+    with executor.pause():
+        first.release()
+        # It has seen that it may go on, and waits for its place.
+        time.sleep(0.2)
+        faster = reserve_before_others(budget)
+    time.sleep(0.2)
+    assert not job.done()
+    faster.settle(0.1)
+    job.result(timeout=60)
+    executor.cancel()
+
+
 def test_cancelling_ends_a_wait() -> None:
     budget = RunBudget(1)
     first = reserve(budget)
@@ -202,10 +238,10 @@ def test_a_price_that_is_not_known_is_an_error() -> None:
     with pytest.raises(BudgetError) as raised:
         reserve(budget, Billing("Ollama", "own"))
     assert str(raised.value) == (
-        "nothing was sent, to keep the budget of $5.00: the price of the model 'own' of Ollama is not known: the price "
-        "list has none; pass price=TokenPrice(input_usd=..., output_usd=...) to its provider"
+        "not sent, because the budget of $5.00 needs every price: the price of the model 'own' of Ollama is not known: the "
+        "price list has none; pass price=TokenPrice(input_usd=..., output_usd=...) to its provider"
     )
-    with pytest.raises(BudgetError, match="nobody knows what this provider's requests cost"):
+    with pytest.raises(BudgetError, match="the price of this provider is not known"):
         budget.reserve(None, Cancellation())
 
 
@@ -231,3 +267,8 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def reserve_before_others(budget: RunBudget) -> BudgetReservation:
+    with use_context(SendContext(order=-2)):
+        return reserve(budget)

@@ -77,5 +77,5 @@ def test_a_body_that_is_no_object_has_the_assumed_output() -> None:
 
 def test_nothing_is_known_of_what_sends_no_request() -> None:
     assert estimate_cost(Exchange(REQUEST, RESPONSE, ())) == CostEstimate(
-        cost_usd=None, why_unknown="nobody knows what agents and plain functions send"
+        cost_usd=None, why_unknown="the requests of agents and plain functions are not known beforehand"
     )

@@ -24,7 +24,7 @@ class TokenPrice:
         cache_write_usd: of input that is written to a cache; `None`, the default, likewise.
 
     Raises:
-        ValueError: a price is no number from 0.
+        ValueError: a price is not a number from 0.
     """
 
     input_usd: float

@@ -128,7 +128,7 @@ def test_a_provider_that_prepares_its_requests_itself_says_what_they_cost(server
             return super().prepare(request)._replace(billing=None)
 
     provider = Own(base_url=server.url, api_key="k", price=PRICE)
-    with within(RunBudget(1)), pytest.raises(BudgetError, match="nobody knows what this provider's requests cost"):
+    with within(RunBudget(1)), pytest.raises(BudgetError, match="the price of this provider is not known"):
         provider.send(request())
     assert provider.send(request()).cost_usd is None
 
