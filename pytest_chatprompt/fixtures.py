@@ -75,7 +75,24 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
 def eval_provider(request: pytest.FixtureRequest) -> Provider:
     """The provider that the case is sent through; by default the fixture `<name>_provider`."""
     __tracebackhide__ = True
-    name = _provider_name(request)
+    return _provider_named(request, _provider_name(request))
+
+
+@pytest.fixture
+def eval_judge(request: pytest.FixtureRequest) -> Provider:
+    """The provider that `llm_rubric` asks: that of chatprompt_judge, else the default one."""
+    __tracebackhide__ = True
+    from pytest_chatprompt.errors import CheckError, UnknownProviderError  # noqa: PLC0415
+
+    try:
+        return _provider_named(request, request.config.stash[options_key].judge)
+    except UnknownProviderError as error:
+        raise CheckError(f"there is no judge: {error}") from error
+
+
+def _provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
+    """The provider of a name: the fixture `<name>_provider`, or a target of AgentV."""
+    __tracebackhide__ = True
     fixture_name = f"{name}{_SUFFIX}"
     try:
         provider: Provider = request.getfixturevalue(fixture_name)

@@ -38,6 +38,8 @@ class Options:
     Args:
         provider: the provider that the command line names for every case; `None` if it names none.
         default_provider: the provider of cases that name none.
+        judge: the provider that judges.
+        judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
@@ -56,6 +58,8 @@ class Options:
 
     provider: str | None
     default_provider: str
+    judge: str
+    judge_template: str | None
     live: bool
     concurrency: int
     budget_usd: float | None
@@ -158,6 +162,16 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
     )
     parser.addini(
+        "chatprompt_judge",
+        "the provider that llm_rubric asks (default: that of chatprompt_provider)",
+        default=None,
+    )
+    parser.addini(
+        "chatprompt_judge_template",
+        "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder",
+        default=None,
+    )
+    parser.addini(
         "chatprompt_files",
         f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})",
         type="args",
@@ -201,6 +215,7 @@ def resolve_options(config: pytest.Config) -> Options:
     # Nothing is sent where pytest only collects.
     estimates = bool(live and config.option.collectonly)
     patterns = config.getini("chatprompt_guideline_patterns")
+    default_provider = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
     against = config.getoption("chatprompt_against")
     if against is not None:
         _check_alone(config, "--chatprompt-against only compares", _SENDING_OR_WRITING)
@@ -213,7 +228,9 @@ def resolve_options(config: pytest.Config) -> Options:
         _check_alone(config, "--chatprompt-show only prints what is sent", {**_SENDING_OR_WRITING, **others})
     return Options(
         provider=provider,
-        default_provider=config.getini("chatprompt_provider") or DEFAULT_PROVIDER,
+        default_provider=default_provider,
+        judge=config.getini("chatprompt_judge") or default_provider,
+        judge_template=config.getini("chatprompt_judge_template") or None,
         live=live and not estimates,
         concurrency=_concurrency(config),
         budget_usd=_budget_usd(config) if live else None,

@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
+        _register_answers(config)
     if options.reports:
         from pytest_chatprompt.reports.report_files import RunReports  # noqa: PLC0415
 
@@ -75,6 +76,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
         open_revision(config, options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
+
+
+def _register_answers(config: pytest.Config) -> None:
+    """Show what a live or replayed run was answered: case by case with `-v`, and by provider at the end."""
+    if hasattr(config, "workerinput"):
+        return
+    from pytest_chatprompt.reports.answer_lines import AnswerLines  # noqa: PLC0415
+    from pytest_chatprompt.reports.provider_comparison import ProviderComparison  # noqa: PLC0415
+
+    config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
+    if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
+        config.pluginmanager.register(AnswerLines(config), "chatprompt-answers")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:

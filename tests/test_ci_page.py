@@ -15,23 +15,26 @@ import yaml
 
 from pytest_chatprompt.eval_file_check import __file__ as check_file
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
-from tests.items.conftest import HELLO, Run, run
+from pytest_chatprompt.report_commands import main
+from tests.git_repository import Git, commit_all
+from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
+from tests.server import Reply, Server
 
 __all__ = ["run"]
 
 ROOT = Path(check_file).parent.parent
 PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
-WORKFLOW, PRE_COMMIT = (
+WORKFLOW, SHARDS, PRE_COMMIT = (
     yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 )
 EDITORS = (ROOT / "docs/eval-files.md").read_text(encoding="utf-8")
 PYTEST = "python -m pytest "
 
 
-def arguments_of(job: dict[str, Any]) -> list[str]:
-    """What the step of a job that runs pytest gives to it."""
+def arguments_of(job: dict[str, Any], value: str = r"\1") -> list[str]:
+    """What the step of a job that runs pytest gives to it, with a value of the matrix, else its name."""
     (command,) = [step["run"] for step in job["steps"] if step.get("run", "").startswith(PYTEST)]
-    return shlex.split(re.sub(r"\$\{\{ matrix\.(\w+) \}\}", r"\1", command.removeprefix(PYTEST)))
+    return shlex.split(re.sub(r"\$\{\{ matrix\.(\w+) \}\}", value, command.removeprefix(PYTEST)))
 
 
 def test_the_offline_job_fails_where_a_snapshot_is_missing_or_left_over_and_passes_where_all_are_there(
@@ -66,6 +69,49 @@ def test_the_live_job_runs_on_a_schedule_only_with_the_keys_that_providers_read(
     # Without a key nothing is sent.
     result.assert_outcomes(errors=1)
     assert "no key for OpenAI" in result.stdout.str()
+
+
+COMMAND = "python -m pytest_chatprompt "
+
+
+def test_the_shards_of_the_page_are_merged_by_the_commands_of_the_page(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, git: Git
+) -> None:
+    shard, merge = SHARDS["jobs"]["shard"], SHARDS["jobs"]["merge"]
+    assert merge["needs"] == "shard"
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
+    run.write({f"evals/{number}.eval.yaml": f"provider: openai{HELLO}" for number in (1, 2, 3, 4)})
+    run.write({"conftest.py": conftest})
+    run.update()
+    server.reply = Reply()
+    commit_all(git, run.path)
+    monkeypatch.chdir(run.path)
+    numbers = shard["strategy"]["matrix"]["shard"]
+    for number in numbers:
+        *_, upload = shard["steps"]
+        # A path stands for what pytest-split selects.
+        words = [word for word in arguments_of(shard, str(number)) if not word.startswith(("--splits", "--group"))]
+        run(*words, f"evals/{number}.eval.yaml").assert_outcomes(passed=1)
+        for pattern in upload["with"]["path"].split():
+            for path in run.path.glob(pattern):
+                target = run.path.parent / "shards" / f"shard-{number}" / path.relative_to(run.path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(target)
+    assert not list(run.path.rglob("*.recording.yaml"))
+    (run.path.parent / "shards").rename(run.path / "shards")
+    commands = [step["run"] for step in merge["steps"] if step.get("run", "").startswith(COMMAND)]
+    for command in commands:
+        words = [
+            name
+            for word in shlex.split(command.removeprefix(COMMAND))
+            for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+        ]
+        assert main(words) == 0
+    results = json.loads((run.path / "all.json").read_text(encoding="utf-8"))["results"]
+    assert [result["path"] for result in results] == [f"evals/{number}.eval.yaml" for number in numbers]
+    assert (run.path / "review.md").exists()
+    assert (run.path / "review.html").exists()
+    run("--chatprompt-replay").assert_outcomes(passed=4)
 
 
 def test_the_hooks_of_the_page_are_offered() -> None:

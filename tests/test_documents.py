@@ -34,6 +34,7 @@ from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
+from pytest_chatprompt.grading.judge_prompt import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
 from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
@@ -42,6 +43,7 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS, PROVIDERS
+from pytest_chatprompt.report_commands import main
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG
@@ -347,7 +349,7 @@ def own_code(run: Run) -> str:
 
 
 def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> None:
-    eval_file, of_request = blocks("docs/grading.md", "yaml")
+    eval_file, of_request, *_ = blocks("docs/grading.md", "yaml")
     (failure,) = blocks("docs/grading.md", "")
     conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
     run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
@@ -362,10 +364,63 @@ def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> Non
     assert "the request does not fit the schema at $: 'temperature' is a required property" in result.stdout.str()
 
 
+def test_the_judge_is_asked_as_the_page_says(run: Run) -> None:
+    _, _, eval_file, prompt = blocks("docs/grading.md", "yaml")
+    assert prompt == JUDGE_PROMPT.read_text(encoding="utf-8")
+    assert f"This is version {PROMPT_VERSION}." in PAGES["docs/grading.md"]
+    run.write({"a.eval.yaml": eval_file, "conftest.py": blocks("docs/grading.md", "python")[1]})
+    run.update().assert_outcomes(passed=1)
+    judge = run.snapshot("__snapshots__/a.eval/refund[openai].yaml")["judge"]
+    assert [(each["endpoint"], each["request"]["model"]) for each in judge] == [
+        ("POST /v1/messages", "claude-opus-5")
+    ] * 3
+    run.write({"a.eval.yaml": eval_file.replace("{type: llm_rubric} ", "{type: llm_rubric, template: judge.yaml}")})
+    run.write({"judge.yaml": prompt})
+    run().assert_outcomes(passed=1)
+
+
+def test_the_tables_of_answers_are_what_happens(run: Run, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    (eval_file,) = blocks("docs/answers.md", "yaml")
+    table, commands, comparison, *_ = blocks("docs/answers.md", "")
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="")
+    anthropic = conftest.partition("@pytest.fixture")[2].replace("openai", "anthropic").replace("OpenAI", "Anthropic")
+    conftest = conftest.replace("import OpenAIProvider", "import AnthropicProvider, OpenAIProvider")
+    run.write({"conftest.py": f"{conftest}\n@pytest.fixture{anthropic}", "shop.eval.yaml": eval_file})
+    run.update()
+    answers = {"anthropic": "In 30 days.", "openai": "Within 14 days."}
+
+    def reply(_: int, body: Any) -> Reply:
+        is_return = "back" in body["messages"][-1]["content"]
+        text = answers["anthropic" if "max_tokens" in body else "openai"] if is_return else "Yes."
+        if "max_tokens" in body:
+            usage = {"input_tokens": 12, "output_tokens": 9}
+            return Reply({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage})
+        usage = {"prompt_tokens": 10, "completion_tokens": 3}
+        return Reply({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage})
+
+    server.script = reply
+    first, second, compare = (shlex.split(line) for line in commands.splitlines())
+    shown = run(*first[1:]).stdout.str()
+    seconds = re.compile(r" *\d+\.\d\d s")
+    assert seconds.sub(" s", table) in seconds.sub(" s", shown) + "\n"
+    answers |= {"anthropic": "In 14 days.", "openai": "Yes, within 14 days."}
+    run(*second[1:])
+    assert main(compare[3:]) == 0
+    assert comparison in capsys.readouterr().out
+
+
+def test_the_commands_of_the_reference_are_those_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    documented = [quoted(row[0])[0] for row in table("docs/reference.md", after="## Commands")]
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert [shlex.split(command)[3] for command in documented] == shown
+
+
 def test_the_types_of_checks_are_the_table_of_types() -> None:
     documented = [name for row in table("docs/grading.md", after="## Types") for name in quoted(row[0])]
     assert sorted(documented) == sorted(CHECKS)
-    (_, snippet), (toml,) = blocks("docs/grading.md", "python"), blocks("docs/grading.md", "toml")
+    (*_, snippet), (toml,) = blocks("docs/grading.md", "python"), blocks("docs/grading.md", "toml")
     ((group, types),) = tomllib.loads(toml)["project"]["entry-points"].items()
     assert group == ENTRY_POINT_GROUP
     namespace: dict[str, Any] = {"__name__": "word_checks"}
@@ -576,7 +631,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "README.md": 2,
         "docs/agents.md": 2,
         "docs/eval-files.md": 3,
-        "docs/grading.md": 2,
+        "docs/grading.md": 3,
         "docs/live.md": 1,
         "docs/own-code.md": 8,
         "docs/providers.md": 8,
@@ -588,11 +643,12 @@ def test_no_snippet_is_without_a_test() -> None:
     assert {(page, language): len(blocks(page, language)) for page, language in others if blocks(page, language)} == {
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
-        ("docs/ci.md", "yaml"): 2,
+        ("docs/answers.md", "yaml"): 1,
+        ("docs/ci.md", "yaml"): 3,
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/grading.md", "yaml"): 2,
+        ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
@@ -725,7 +781,7 @@ def test_every_key_of_an_eval_file_is_documented() -> None:
 def test_every_fixture_and_option_is_in_the_reference() -> None:
     fixtures = re.findall(r"^def (\w+)\(", Path(fixtures_file).read_text(encoding="utf-8"), re.MULTILINE)
     public = [name for name in fixtures if not name.startswith("_")]
-    assert len(public) == len(PROVIDERS) + 8
+    assert len(public) == len(PROVIDERS) + 9
     for name in public:
         assert f"`{name}`" in PAGES["docs/reference.md"]
     in_table = [name for row in table("docs/reference.md", after="## Options") for name in quoted(" ".join(row[:2]))]

@@ -130,6 +130,11 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         if provider.capture:
             return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
+    budget = current_context().budget
+    if budget is not None:
+        # It sees what is sent.
+        recording = recording or OpenRecording(sends=True)
+        recording.budget = budget
     try:
         if api is None:
             with router.capture(replies, recording=recording) as requests:

@@ -55,6 +55,15 @@ class Check(StrictModel):
         del read
         return self
 
+    def find_mistake(self, case: EvalCase) -> str:
+        """What is wrong with the check in its case; `""` for nothing.
+
+        Args:
+            case: its case, with its variables filled in.
+        """
+        del case
+        return ""
+
     def grade(self, case: EvalCase, response: Any) -> Verdict:
         """Decide whether an answer passes.
 

@@ -7,16 +7,14 @@ why, and an excerpt of what it looked at. Pure; `items` puts it into reports.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.eval_check import EvalCheck
-from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.grading.check_description import describe_check
 from pytest_chatprompt.grading.grade import GradedCheck
 from pytest_chatprompt.grading.parsing import find_node
 from pytest_chatprompt.grading.sent_data import SentData
 
-_MOST_OF_VALUE: Final = 80
 _MOST_OF_TEXT: Final = 240
 # How much of an excerpt stands before what it is about.
 _BEFORE: Final = 60
@@ -37,16 +35,6 @@ def describe_failures(graded: Sequence[GradedCheck], case: EvalCase) -> str:
     counts += [f"{len(broken)} check{_s(len(broken))} could not be graded"] if broken else []
     summary = f"{', '.join(counts)}: {'; '.join(describe_check(one.check.written) for one in not_passed)}"
     return "\n".join((summary, *(f"\n{_describe(one, case)}" for one in not_passed)))
-
-
-def describe_check(check: EvalCheck) -> str:
-    """A check in a few words: `icontains 'off-by-one'`."""
-    words = [check.type]
-    arguments = {key: _cut(_shown(value), _MOST_OF_VALUE) for key, value in check.arguments.items()}
-    if "value" in arguments:
-        words.append(arguments.pop("value"))
-    words += [f"{key}={value}" for key, value in arguments.items()]
-    return " ".join(words)
 
 
 def _describe(graded: GradedCheck, case: EvalCase) -> str:
@@ -71,12 +59,6 @@ def _excerpt(graded: GradedCheck) -> str:
     shown = [_cut(f"{call.name}({call.arguments})", _MOST_OF_TEXT) for call in calls]
     size = f" ({len(text)} characters)" if len(text) > _MOST_OF_TEXT else ""
     return "; calls ".join((excerpt + size, *shown))
-
-
-def _shown(value: Any) -> str:
-    """A value of the file; a regular expression would be hard to read with its backslashes doubled."""
-    is_plain = isinstance(value, str) and value.isprintable() and "'" not in value
-    return f"'{value}'" if is_plain else repr(thaw(value))
 
 
 def _cut(text: str, length: int) -> str:

@@ -96,6 +96,9 @@ def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
     if of == "request" and not check_class.can_grade_request:
         raise _MistakeError("of", f"{written.type!r} looks at answers only; remove 'of'")
     check = check_class.model_validate(arguments).read_files(partial(_read_file, case, reader))
+    mistake = check.find_mistake(case)
+    if mistake:
+        raise _MistakeError("type", mistake)
     return CaseCheck(written, check, is_negated, of)
 
 

@@ -12,8 +12,10 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.check_description import NEGATION
 from pytest_chatprompt.grading.is_json import IsJson
 from pytest_chatprompt.grading.limits import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens
+from pytest_chatprompt.grading.llm_rubric import LlmRubric
 from pytest_chatprompt.grading.python_check import Python
 from pytest_chatprompt.grading.regex import Regex
 from pytest_chatprompt.grading.text_checks import (
@@ -30,7 +32,6 @@ from pytest_chatprompt.grading.tool_called import ToolCalled
 from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
-NEGATION: Final = "not_"
 
 # By the name that an eval file uses.
 CHECKS: Final[Mapping[str, type[Check]]] = {
@@ -45,12 +46,12 @@ CHECKS: Final[Mapping[str, type[Check]]] = {
     "regex": Regex,
     "is_json": IsJson,
     "tool_called": ToolCalled,
+    "llm_rubric": LlmRubric,
     "max_latency_seconds": MaxLatencySeconds,
     "max_output_tokens": MaxOutputTokens,
     "max_cost_usd": MaxCostUsd,
     "python": Python,
 }
-_PLANNED: Final = frozenset({"llm_rubric"})
 # Words of promptfoo and AgentV for what has another name here.
 _OTHER_WORDS: Final[Mapping[str, str]] = {
     "contains_json": "regex",
@@ -86,11 +87,6 @@ def find_type(written: str) -> tuple[type[Check], bool]:
 
 
 def _installed_type(name: str, written: str) -> type[Check]:
-    if name in _PLANNED:
-        raise UnknownTypeError(
-            f"the check type {written!r} is not available in this version; "
-            "write a 'python' check, or a hook pytest_chatprompt_response"
-        )
     entry = _installed().get(name)
     if entry is None:
         raise UnknownTypeError(f"unknown check type: {written!r}; {_suggestion(name)}")

@@ -1,7 +1,7 @@
 """The checks of one eval item: parsed, graded, and reported together.
 
 `case_runner` makes a `CaseChecks` for a case that has checks, hands it what was sent and the answer, and runs fixtures
-and hooks within `reported_at_the_end`. `report_hooks` shows what is left in the item's stash.
+and hooks within `reported_at_the_end`. `report_hooks` and `case_results` read what it leaves in the item's stash.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
@@ -16,13 +17,21 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.grading.failure_text import describe_failures
 from pytest_chatprompt.grading.grade import GradedCheck, grade
+from pytest_chatprompt.grading.llm_rubric import LlmRubric
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.grading.sent_data import SentData, sent_data
 from pytest_chatprompt.items.failures import ENDED_EARLY
-from pytest_chatprompt.items.item import EvalItem, failed_checks_key
+from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.items.run_reader import run_reader
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.prompt.request import ProviderRequest
 
 
 @dataclass(slots=True)
@@ -53,7 +62,9 @@ class CaseChecks:
         item.stash[failed_checks_key] = ""
         # A case made in code has no checks, and is refused here if it does.
         case = case_in_test(case, find_running_test())
-        return cls(item, case, parse_checks(case, run_reader(item.config)))
+        checks = cls(item, case, parse_checks(case, run_reader(item.config)))
+        item.stash[graded_checks_key] = (case, checks.graded)
+        return checks
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""
@@ -61,21 +72,45 @@ class CaseChecks:
         if checks:
             self._grade(checks, sent_data(snapshot_data(exchange, self.item.provider_name, self.item.config.rootpath)))
 
-    def grade_answer(self, response: ProviderResponse) -> None:
-        """Grade the checks that look at the answer; without an answer, warn that nothing was graded."""
+    def show_judging(
+        self, request: pytest.FixtureRequest, provider_request: ProviderRequest, redactor: Redactor
+    ) -> Judging | None:
+        """What the judge will be asked about the answers; `None` if no check asks it. Nothing is sent.
+
+        Raises:
+            CheckError: see `case_judge.show_judging`.
+        """
+        __tracebackhide__ = True
+        checks = [check.check for check in self.checks]
+        if not any(isinstance(check, LlmRubric) for check in checks):
+            return None
+        # Most runs have no judge.
+        from pytest_chatprompt.items.case_judge import show_judging  # noqa: PLC0415
+
+        return show_judging(request, self.case, checks, provider_request, redactor)
+
+    def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
+        """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
+
+        Args:
+            response: the answer.
+            votes: what the judge said about it, for each check that asks it.
+        """
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
-            self._grade(checks, response)
+            self._grade(checks, response, votes)
         elif checks:
             nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
             self.item.warn(
                 EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
             )
 
-    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData) -> None:
+    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData, votes: Votes = ()) -> None:
+        all_votes = iter(votes)
         for check in checks:
+            own_votes = next(all_votes, ()) if isinstance(check.check, LlmRubric) else ()
             try:
-                graded = grade(check, self.case, subject)
+                graded = grade(check, self.case, subject, own_votes)
             except ENDED_EARLY as error:
                 # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")

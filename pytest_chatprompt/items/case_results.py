@@ -10,26 +10,31 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.answers import add_answer
+from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_text import read_data
 from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.judging import Votes
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
@@ -45,6 +50,7 @@ class _Notes:
     data: Any = None
     response: ProviderResponse | None = None
     is_replayed: bool = False
+    votes: Votes = ()
 
 
 _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
@@ -75,6 +81,11 @@ def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed:
     notes.response, notes.is_replayed = response, is_replayed
 
 
+def note_votes(item: pytest.Item, votes: Votes) -> None:
+    """Note what the judge said about the answer."""
+    _notes(item).votes = votes
+
+
 def _notes(item: pytest.Item) -> _Notes:
     return item.stash.setdefault(_notes_key, _Notes())
 
@@ -87,7 +98,8 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         report: of a phase that failed, or of the call.
         redactor: removes secrets.
     """
-    if not report.failed and not item.config.stash.get(all_results_key, False):
+    is_told = report.failed or item.config.stash.get(all_results_key, False)
+    if not is_told and _notes(item).response is None and not has_graded_checks(item):
         # What a test that is over has compared, sent and got would add up.
         item.stash[_notes_key] = _Notes()
         return
@@ -100,6 +112,8 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         result = result.model_copy(update={"error": _error(item, report)})
     data = redact_value(result.as_data(), redactor)
     report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
+    if isinstance(item, EvalItem) and report.when != "teardown":
+        add_answer(item, report, CaseResult.from_data(data))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
@@ -124,7 +138,26 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
         response=None if response is None else _response_result(response, notes.is_replayed),
+        judge=tuple(
+            _response_result(vote.response, vote.is_replayed)
+            for votes in notes.votes
+            for vote in votes
+            if vote.response is not None
+        ),
+        checks=_check_results(item),
     )
+
+
+def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
+    if not has_graded_checks(item):
+        return ()
+    from pytest_chatprompt.results.graded_checks import check_result  # noqa: PLC0415
+
+    case, graded = item.stash[graded_checks_key]
+    # The report of the teardown does not repeat them.
+    item.stash[graded_checks_key] = (case, [])
+    with_place = item.config.stash.get(all_results_key, False)
+    return tuple(check_result(each, case, with_place=with_place) for each in graded)
 
 
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
+    from pytest_chatprompt.live.judging import Judging, Votes
+    from pytest_chatprompt.live.prefetch import LiveResponse
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.comparison import Comparison
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 # What an item sends, once it was compared with its snapshot.
 _compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
 _masks_key: Final[pytest.StashKey[Masks]] = pytest.StashKey()
+# The answer that it got.
+_live_key: Final[pytest.StashKey[LiveResponse]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,13 @@ class CaseRunner:
         with self._no_requests_in_flight():
             send = preview if options.live else capture_offline
             exchange = send(self.provider, self.provider_request, self.api)
+        judging = (
+            None if checks is None else checks.show_judging(self.request, self.provider_request, self.api.redactor)
+        )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
         item.stash[_masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
-        self._compare(exchange)
+        self._compare(exchange, judging)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if checks is not None:
@@ -97,7 +104,7 @@ class CaseRunner:
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
                 item.stash[_compared_key] = exchange
-                self._check_answer(item, checks)
+                self._check_answer(item, checks, judging)
 
     def _checks(self) -> CaseChecks | None:
         """The checks that the case was written with; `None` for none, which costs nothing."""
@@ -107,12 +114,12 @@ class CaseRunner:
 
         return CaseChecks.parse(self.request.node, self.case)
 
-    def _check_answer(self, item: EvalItem, checks: CaseChecks | None) -> None:
+    def _check_answer(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None) -> None:
         """Get the response, and let the checks, the fixtures and the hook look at it."""
         __tracebackhide__ = True
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
         if checks is not None:
-            checks.grade_answer(response)
+            checks.grade_answer(response, () if judging is None else get_votes(item, judging, response, self.api))
         if not response.is_awaited:
             # There is no answer to check.
             return
@@ -125,10 +132,11 @@ class CaseRunner:
         live: LiveRun | None = self.request.config.pluginmanager.get_plugin(LIVE_RUN)
         return nullcontext() if live is None or can_preview(self.provider) else live.executor.pause()
 
-    def _compare(self, exchange: Exchange) -> None:
+    def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
-        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath))
+        judge = () if judging is None else judging.previews
+        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath, judge))
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
@@ -197,7 +205,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         recording_place,
         replay_answer,
     )
-    from pytest_chatprompt.items.usage import add_recorded_response, add_replayed, add_usage  # noqa: PLC0415
+    from pytest_chatprompt.items.usage import add_replayed, add_usage  # noqa: PLC0415
 
     config = item.config
     compared = item.stash.get(_compared_key, None)
@@ -220,18 +228,51 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     except ProviderError as error:
         add_usage(item, item.provider_name, error)
         raise
+    item.stash[_live_key] = live
     note_response(item, live.response, is_replayed=live.is_replayed)
     if not live.is_replayed:
         add_usage(item, item.provider_name, live.response)
-    if live.was_recorded:
-        add_recorded_response(item, live.response)
-    elif live.recording is not None:
+    if live.recording is not None:
         add_replayed(item, live.recording)
     if not live.response.is_awaited:
         return live.response
     raise_if_unusable(live.response)
     record_answer(place, live, api.redactor)
     return live.response
+
+
+def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api: EvalAPI) -> Votes:
+    """The votes of the judge on the response of a case: those that came with it, or else new ones.
+
+    Args:
+        item: the case's item.
+        judging: what to ask the judge.
+        response: the fixture `eval_response`, which a project may override.
+        api: its stand-in of the APIs.
+
+    Raises:
+        RequestCancelledError: the run was stopped.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.items.case_judge import ask_judge  # noqa: PLC0415
+    from pytest_chatprompt.items.case_results import note_votes  # noqa: PLC0415
+    from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
+    from pytest_chatprompt.items.usage import add_judge_usage, add_replayed  # noqa: PLC0415
+    from pytest_chatprompt.live.prefetch import LiveResponse  # noqa: PLC0415
+
+    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
+    live = item.stash.get(_live_key, None)
+    if live is None or live.response is not response:
+        # The project overrides eval_response: what the judge said before is about another answer.
+        recording = None if live is None else live.recording
+        live = LiveResponse(item.stash[_compared_key], response, recording)
+    judged = ask_judge(item, judging, live, place)
+    if judged is not live and live.recording is not None:
+        place.save(live.recording, api.redactor, keeps_others=False)
+        add_replayed(item, live.recording)
+    note_votes(item, judged.votes)
+    add_judge_usage(item, judged.votes)
+    return judged.votes
 
 
 def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -19,10 +19,20 @@ from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 from pytest_chatprompt.wording import shown_path
 
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.grade import GradedCheck
+
 RESPONSE_FIXTURE: Final = "eval_response"
 MASKS_FIXTURE: Final = "eval_masks"
 # What to report of the checks of an item that failed for another reason as well.
 failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
+# The case that was graded, and what its checks said so far.
+graded_checks_key: Final[pytest.StashKey[tuple[EvalCase, list[GradedCheck]]]] = pytest.StashKey()
+
+
+def has_graded_checks(item: pytest.Item) -> bool:
+    """Whether checks of an item were graded, since it began to run."""
+    return bool(item.stash.get(graded_checks_key, (None, ()))[1])
 
 
 class EvalItem(pytest.Function):

@@ -12,7 +12,7 @@ from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
@@ -34,10 +34,15 @@ from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMa
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.judging import Judging
 
 LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
@@ -79,7 +84,7 @@ class LiveRun:
         self._config = config
         self._options = options
         self._redactor = redactor
-        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt)
+        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
         self._prefetcher = Prefetcher(self.executor, matcher, router)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
         self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher, self._early)
@@ -154,6 +159,29 @@ class LiveRun:
             return self._prefetcher.send(provider, compared, place, api)
         send = partial(self._prefetcher.send, provider, compared, place, api)
         return self._wait(self.executor.submit(-1, send, group=provider))
+
+    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+        """An answer with the votes of a judge, who is asked now.
+
+        Args:
+            judging: what to ask.
+            live: the answer.
+            place: of the case's recording.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        if isinstance(judging.judge, AgentProvider):
+            # In this thread, as in `get_response`.
+            return self._prefetcher.judge(live, judging, place)
+        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.judge(live, judging, place)))
+
+    def _judge_prompt(self) -> JudgePrompt | None:
+        # Most runs have no judge.
+        from pytest_chatprompt.items.judge_template import project_prompt  # noqa: PLC0415
+
+        return project_prompt(self._config)
 
     # --- waiting
 

@@ -71,10 +71,12 @@ class OwnCodeCapture:
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
         budget = self._budget = _budget(item.config) if options.live else None
-        self.api.recording = None if place is None else place.open(budget=budget)
+        self.api.recording = None if place is None else place.open()
         self._place = place if self.api.recording is not None else None
-        if self.api.recording is None and budget is not None:
-            self.api.recording = OpenRecording(sends=True, budget=budget)
+        if budget is not None:
+            # It sees what is sent.
+            self.api.recording = self.api.recording or OpenRecording(sends=True)
+            self.api.recording.budget = budget
         self.has_passed = False
         self.masks: Masks | None = None
         self._note_sent = note_sent

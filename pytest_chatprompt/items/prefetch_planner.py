@@ -15,6 +15,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_to_refuse
@@ -50,6 +51,7 @@ class PrefetchPlanner:
         self._upcoming = UpcomingItems(config, concurrency)
         self._early = early
         self._rules = PrefetchRules(config, early)
+        self._judges = JudgeRules(config)
         # The items that have run or run now, and what pytest says comes next.
         self._started: dict[str, EvalItem] = {}
         self._next_item: pytest.Item | None = None
@@ -72,7 +74,8 @@ class PrefetchPlanner:
             provider: its provider.
             compared: what it sends.
         """
-        has_news = self._rules.take_news()
+        # Both forget what they were asked to wait for.
+        has_news = any([self._rules.take_news(), self._judges.take_news()])
         if reason_to_refuse(self._config) is not None:
             return
         decision = self._rules.decide(item)
@@ -98,6 +101,8 @@ class PrefetchPlanner:
             if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._set_up:
                 continue
             if not self._rules.decide(upcoming).is_early or self._rules.mark_reason(upcoming) is not None:
+                continue
+            if self._judges.is_awaited(upcoming):
                 continue
             self._set_up.add(upcoming.nodeid)
             values = self._early.set_up(upcoming)
@@ -129,7 +134,9 @@ class PrefetchPlanner:
         for order, upcoming in enumerate(self._upcoming.after(item, self._next_item), start=len(self._started)):
             if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._started:
                 continue
-            if upcoming.nodeid not in self._prefetcher and self._rules.mark_reason(upcoming) is None:
+            if upcoming.nodeid in self._prefetcher or self._judges.is_awaited(upcoming):
+                continue
+            if self._rules.mark_reason(upcoming) is None:
                 yield order, upcoming
 
     def why_not_ahead(self, item: EvalItem, provider: Provider, compared: Exchange) -> str | None:
@@ -143,6 +150,7 @@ class PrefetchPlanner:
         if self._concurrency == 1:
             return None
         reason = self._rules.decide(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
+        reason = reason or self._judges.decide(item).reason
         if reason is not None:
             return reason
         if isinstance(provider, AgentProvider):
@@ -157,7 +165,8 @@ class PrefetchPlanner:
         return None
 
     def _upcoming_case(self, item: EvalItem, order: int) -> UpcomingCase:
-        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case)
+        judge = self._judges.decide(item).judge
+        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case, judge=judge)
 
     def place(self, item: EvalItem) -> RecordingPlace:
         """The place of the recording of an item that may be sent ahead.

@@ -187,6 +187,12 @@ class PrefetchRules:
         return place_of(function, self._config.rootpath)
 
 
+def find_fixture(item: EvalItem, name: str) -> Any:
+    """The definition of a fixture that counts for an item; `None` if there is none."""
+    manager: Any = item.session._fixturemanager
+    return _last(manager.getfixturedefs(name, item))
+
+
 def _last(definitions: Sequence[Any] | None) -> Any:
     """The definition of a fixture that overrides all others of its name; `None` if there is none."""
     return definitions[-1] if definitions else None

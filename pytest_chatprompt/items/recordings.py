@@ -6,6 +6,7 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_runner
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ import pytest
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.recorder import capture_replayed
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.live.prefetch import LiveResponse
+from pytest_chatprompt.live.sending import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
@@ -84,15 +87,35 @@ def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange,
     with use_context(SendContext(is_offline=True)):
         # Offline an endpoint need not be set.
         recording = place.open(getattr(provider, "base_url", None))
-    recorded = place.recorded_response(recording, compared)
+    exchange, is_replayed = replay_once(place, provider, compared, recording, api)
+    return LiveResponse(compared, exchange.response, recording, is_replayed)
+
+
+def replay_once(
+    place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
+) -> SentExchange:
+    """The recorded answer to what a provider was shown to send.
+
+    Args:
+        place: of the recording.
+        provider: reads the recorded replies as it reads those of its API.
+        shown: what it was shown to send.
+        recording: of the case, or a part of it.
+        api: a stand-in of the APIs.
+
+    Raises:
+        ReplayError, ProviderError: see `replay_answer`.
+    """
+    __tracebackhide__ = True
+    recorded = place.recorded_response(recording, shown)
     if recorded is not None:
-        return LiveResponse(compared, recorded, None, was_recorded=True)
-    if recording is None or compared.invocation is not None or not compared.sent:
+        return SentExchange(replace(shown, response=recorded), True)
+    if recording is None or shown.invocation is not None or not shown.sent:
         raise ReplayError(place.describe_missing_answer())
-    for reply in compared.replies:
+    for reply in shown.replies:
         api.reply_queue.add(reply)
-    exchange = capture_replayed(provider, compared.request, api, recording)
-    return LiveResponse(compared, exchange.response, recording)
+    exchange = capture_replayed(provider, shown.request, api, recording)
+    return SentExchange(exchange, was_replayed(recording))
 
 
 def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
@@ -110,9 +133,4 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
         BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
     """
     raise_if_unusable(live.response)
-    if live.recording is None or not place.mode.records:
-        return False
-    if live.recording.exchanges():
-        return place.save(live.recording, redactor, keeps_others=False)
-    place.save_response(live.compared, live.response, redactor)
-    return True
+    return live.recording is not None and place.save(live.recording, redactor, keeps_others=False)

@@ -34,7 +34,7 @@ from pytest_chatprompt.errors import (
     ReplayError,
 )
 from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
-from pytest_chatprompt.items.item import EvalItem, failed_checks_key
+from pytest_chatprompt.items.item import EvalItem, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
@@ -93,7 +93,7 @@ class ReportHooks:
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
         options = self.config.stash[options_key]
         has_notes = options.live or options.replay or self.config.stash.get(all_results_key, False)
-        if report.failed or (report.when == "call" and has_notes):
+        if report.failed or (report.when == "call" and (has_notes or has_graded_checks(item))):
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
 

@@ -12,20 +12,27 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.judging import Votes
 
 _PREFIX: Final = "chatprompt_"
 _UNKNOWN: Final = "unknown"
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
 _SHOWN_TESTS: Final = 3
+_JUDGE: Final = "judge_"
+# What the judges of all cases used, in a row of its own.
+_JUDGE_ROW: Final = "(judge)"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
@@ -55,6 +62,23 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
     _set_properties(item, properties)
 
 
+def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
+    """Put into the user properties of a case what its judge used, but for what was replayed."""
+    sent = [vote.response for each in votes for vote in each if vote.response is not None and not vote.is_replayed]
+    if not sent:
+        return
+    latencies = [response.latency_seconds for response in sent if response.latency_seconds is not None]
+    properties: dict[str, Any] = {
+        "judge_requests": len(sent),
+        "judge_retries": sum(response.retries for response in sent),
+        "judge_latency_seconds": round(statistics.median(latencies), 3) if latencies else _UNKNOWN,
+    }
+    for name in ("input_tokens", "output_tokens"):
+        counts = [getattr(response.usage, name) for response in sent]
+        properties[f"judge_{name}"] = _UNKNOWN if None in counts else sum(counts)
+    _set_properties(item, properties)
+
+
 def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
@@ -62,7 +86,7 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
         item: the test.
         recording: its recording, when all was sent.
     """
-    usages = [read_usage(exchange.reply.content) for exchange in recording.replayed if exchange.reply is not None]
+    usages = [_usage(exchange) for exchange in recording.replayed]
     _set_properties(
         item,
         {
@@ -76,11 +100,10 @@ def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
     )
 
 
-def add_recorded_response(item: pytest.Item, response: ProviderResponse) -> None:
-    """Put into the user properties of a case that its answer was replayed as a whole, as that of an agent is."""
-    usage = response.usage
-    saved = {"saved_input_tokens": usage.input_tokens or 0, "saved_output_tokens": usage.output_tokens or 0}
-    _set_properties(item, {"replayed": 1, "sent": 0, "unused_recorded": 0, **saved})
+def _usage(exchange: RecordedExchange) -> TokenUsage:
+    if exchange.response is not None:
+        return exchange.response.usage
+    return TokenUsage() if exchange.reply is None else read_usage(exchange.reply.content)
 
 
 def note_late_difference(item: pytest.Item) -> None:
@@ -133,6 +156,9 @@ class UsageSummary:
         usage["nodeid"] = report.nodeid
         if "provider" in usage:
             self._cases[str(usage["provider"])].append(usage)
+        if "judge_requests" in usage:
+            judge = {name.removeprefix(_JUDGE): value for name, value in usage.items() if name.startswith(_JUDGE)}
+            self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
         if "replayed" in usage or "late_difference" in usage:
             self._recorded.append(usage)
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import bisect
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import Budget, SendContext, use_context
+from pytest_chatprompt.providers.context import Budget, SendContext, current_context, use_context
 
 T = TypeVar("T")
 # How often a job that waits for a free place looks whether it was cancelled.
@@ -74,9 +74,11 @@ class RequestExecutor:
         self._tickets = itertools.count()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
-        # The groups of the jobs that wait for their turn.
-        self._waiting: list[object] = []
+        # The groups of the jobs that have left their place until it is their turn.
+        self._away: list[object] = []
         self._pauses = 0
+        # How many of the jobs that are running wait for others.
+        self._waiting = 0
         self._is_cancelled = False
 
     def submit(self, order: int, job: Callable[[], T], group: object = None) -> RequestFuture[T]:
@@ -103,11 +105,53 @@ class RequestExecutor:
 
     def _start_threads(self) -> None:
         """Start the threads that are missing for the jobs that may run now."""
-        busy = self.in_flight + len(self._waiting)
-        while len(self._threads) < min(self._concurrency + len(self._waiting), busy + len(self._queue)):
+        extra = self._waiting + len(self._away)
+        most = min(self._concurrency + extra, self.in_flight + len(self._away) + len(self._queue))
+        while len(self._threads) < most:
             thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
+
+    def overlap(self, order: int, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """Run jobs in this thread, and in those that are free meanwhile; wait for all of them.
+
+        A job may call it: it does not wait for jobs that have not started, but runs them itself.
+
+        Args:
+            order: as for `submit`.
+            jobs: what to run, in the context in which the calling thread sends.
+
+        Returns:
+            Their results, in the order of the jobs.
+
+        Raises:
+            BaseException: what the first job that failed has raised; the others have ended or been abandoned.
+        """
+        context = current_context()
+        shared = [_SharedJob(job, context) for job in jobs]
+        helpers = [self.submit(order, job.run_once) for job in shared[1:]]
+        try:
+            for job in shared:
+                job.run_once()
+            with self._room_for_another():
+                return [job.result() for job in shared]
+        finally:
+            for helper in helpers:
+                helper.abandon()
+
+    @contextmanager
+    def _room_for_another(self) -> Iterator[None]:
+        """Let another job run while this thread waits and sends nothing."""
+        with self._changed:
+            is_own = threading.current_thread() in self._threads
+            self._waiting += is_own
+            self._start_threads()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= is_own
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -133,12 +177,15 @@ class RequestExecutor:
                 future.abandon()
             self._changed.notify_all()
 
+    def _has_room(self) -> bool:
+        return self.in_flight - self._waiting < self._concurrency
+
     def _take(self) -> _Job | None:
         """The next job that may start; `None` if there is none."""
-        if self._pauses or self.in_flight >= self._concurrency:
+        if self._pauses or not self._has_room():
             return None
         for position, job in enumerate(self._queue):
-            if job.group is None or job.group not in self._waiting:
+            if job.group is None or job.group not in self._away:
                 return self._queue.pop(position)
         return None
 
@@ -182,7 +229,7 @@ class RequestExecutor:
         """Leave the place of a job to others while it waits in this block, and then wait until one is free again."""
         with self._changed:
             self.in_flight -= 1
-            self._waiting.append(job.group)
+            self._away.append(job.group)
             self._start_threads()
             self._changed.notify_all()
         try:
@@ -190,11 +237,54 @@ class RequestExecutor:
         finally:
             cancelled = job.future.cancellation.cancelled
             with self._changed:
-                while (self._pauses or self.in_flight >= self._concurrency) and not cancelled.is_set():
+                while self._keeps_away() and not cancelled.is_set():
                     self._changed.wait(_POLL_SECONDS)
-                self._waiting.remove(job.group)
+                self._away.remove(job.group)
                 self.in_flight += 1
                 self._changed.notify_all()
+
+    def _keeps_away(self) -> bool:
+        """Whether a job that has left its place may not go on: no place is free, or the executor is paused.
+
+        As long as other jobs are running a pause has not begun, and one of them may wait for this one.
+        """
+        return not self._has_room() or bool(self._pauses and not self.in_flight)
+
+
+class _SharedJob(Generic[T]):
+    """A job that the first thread runs which comes to it."""
+
+    def __init__(self, job: Callable[[], T], context: SendContext) -> None:
+        self._job = job
+        self._context = context
+        self._future: Future[T] = Future()
+        self._lock = threading.Lock()
+        self._is_taken = False
+
+    def run_once(self) -> None:
+        """Run the job if no thread has begun it; what it raises is in its result."""
+        with self._lock:
+            if self._is_taken:
+                return
+            self._is_taken = True
+        try:
+            result = self._run()
+        except BaseException as error:
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(result)
+
+    def _run(self) -> T:
+        cancellation = self._context.cancellation
+        if cancellation is None:
+            # Only the executor can end it.
+            return self._job()
+        with cancellation.part() as part, use_context(replace(self._context, cancellation=part)):
+            return self._job()
+
+    def result(self) -> T:
+        """The result, once the thread that has begun the job ends it."""
+        return self._future.result()
 
 
 def _cancel_future(future: Future[Any]) -> None:

@@ -10,32 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.preview import preview_prepared
-from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.recorder import capture_offline
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import MissingSettingError, SnapshotError
+from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.sending import SentExchange, send_once
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.chat.payload import PreparedRequest
-from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from pytest_chatprompt.snapshots.stored_text import file_shows
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.judging import Judging, Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class UpcomingCase:
         place: where its recording is, beside its snapshot.
         load: gives the case, or raises `EvalFileError`.
         request: what a fixture made of the case; `None` if none did.
+        judge: the provider that judges its answer; `None` if it is not known, or cannot show what it sends.
     """
 
     node_id: str
@@ -57,6 +61,7 @@ class UpcomingCase:
     place: RecordingPlace
     load: Callable[[], EvalCase]
     request: ProviderRequest | None = None
+    judge: ChatProvider | None = None
 
     @property
     def snapshot_path(self) -> Path:
@@ -70,21 +75,30 @@ class LiveResponse(NamedTuple):
     Args:
         compared: what was compared with the snapshot before it was sent.
         response: the response.
-        recording: what was replayed and recorded; `None` if the run does neither.
-        was_recorded: whether the response itself was recorded, as that of an agent is.
+        recording: what was replayed and recorded, for the judge too; `None` if the run does neither.
+        is_replayed: whether it was recorded earlier, and nothing was sent for it.
+        judging: what a judge was asked about it; `None` if it was asked nothing.
+        votes: what the judge said.
     """
 
     compared: Exchange
     response: ProviderResponse
     recording: OpenRecording | None
-    was_recorded: bool = False
+    is_replayed: bool = False
+    judging: Judging | None = None
+    votes: Votes = ()
 
-    @property
-    def is_replayed(self) -> bool:
-        """Whether it was recorded earlier, and nothing was sent for it."""
-        if self.recording is None:
-            return self.was_recorded
-        return bool(self.recording.replayed) and not self.recording.sent_count
+
+class MatchedCase(NamedTuple):
+    """An upcoming case that equals its snapshot.
+
+    Args:
+        exchange: what it sends.
+        judging: what a judge will be asked about its answer; `None` for nothing.
+    """
+
+    exchange: Exchange
+    judging: Judging | None = None
 
 
 class _Entry(NamedTuple):
@@ -102,14 +116,16 @@ class SnapshotMatcher:
         reader: the run's reader of attached files.
         redactor: the secrets of the run.
         system_prompt: the project's default system prompt; `None` for none.
+        judge_prompt: gives the project's prompt of the judge; `None` if it has none.
     """
 
     root: Path
     reader: FileReader
     redactor: Redactor
     system_prompt: str | None
+    judge_prompt: Callable[[], JudgePrompt | None] = lambda: None
 
-    def match(self, case: UpcomingCase, capture: Callable[[ProviderRequest], Exchange]) -> Exchange | None:
+    def match(self, case: UpcomingCase, capture: Callable[[ProviderRequest], Exchange]) -> MatchedCase | None:
         """What a case sends, if it equals its snapshot and neither preflight nor the redactor objects; else `None`.
 
         Args:
@@ -118,11 +134,6 @@ class SnapshotMatcher:
         """
         try:
             loaded = case.load()
-            if loaded.checks:
-                # Most files have none.
-                from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
-
-                parse_checks(loaded, self.reader)
             request = case.request or build_request(
                 loaded,
                 self.reader,
@@ -130,14 +141,24 @@ class SnapshotMatcher:
                 provider_name=case.provider_name,
             )
             exchange = capture(request)
-            data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root))
+            judging = None
+            if loaded.checks:
+                # Most files have none.
+                from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
+                from pytest_chatprompt.live.judging import judging_ahead  # noqa: PLC0415
+
+                checks = (check.check for check in parse_checks(loaded, self.reader))
+                judging = judging_ahead(case.judge, checks, loaded, request, self.judge_prompt)
+            judge = () if judging is None else judging.previews
+            data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
             is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
             # Errors of the case are reported when it runs.
             return None
-        if not is_equal or exchange.response.findings or self.redactor.find(data) is not None:
+        findings = any(each.response.findings for each in (exchange, *judge))
+        if not is_equal or findings or self.redactor.find(data) is not None:
             return None
-        return exchange
+        return MatchedCase(exchange, judging)
 
 
 class Prefetcher:
@@ -160,12 +181,11 @@ class Prefetcher:
 
     def prefetch(self, case: UpcomingCase, provider: ChatProvider) -> None:
         """Prefetch a case whose provider prepares its requests; the comparison runs in the executor's thread too."""
-        with suppress(MissingSettingError):
-            self._matcher.redactor.add_headers(provider.credentials())
+        self._learn_keys(provider, case.judge)
 
         def send() -> LiveResponse | None:
-            compared = self._matcher.match(case, partial(preview_prepared, provider))
-            return None if compared is None else self.send(provider, compared, case.place)
+            matched = self._matcher.match(case, partial(preview_prepared, provider))
+            return None if matched is None else self._send_matched(provider, matched, case)
 
         self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
@@ -178,18 +198,19 @@ class Prefetcher:
             cases: upcoming cases in their order, each with its provider: an object with `send`, or a plain function.
             count: how many to prefetch at most.
         """
-        accepted: list[tuple[UpcomingCase, Provider, Exchange]] = []
+        accepted: list[tuple[UpcomingCase, Provider, MatchedCase]] = []
         api = EvalAPI(self._matcher.redactor)
         with self._executor.pause():
             remaining = iter(cases)
             # What is taken from them is compared, so the number comes first.
             while len(accepted) < count and (upcoming := next(remaining, None)) is not None:
                 case, provider = upcoming
-                compared = self._matcher.match(case, partial(capture_offline, provider, api=api))
-                if compared is not None:
-                    accepted.append((case, provider, compared))
-        for case, provider, compared in accepted:
-            send = partial(self.send, provider, compared, case.place)
+                self._learn_keys(case.judge)
+                matched = self._matcher.match(case, partial(capture_offline, provider, api=api))
+                if matched is not None:
+                    accepted.append((case, provider, matched))
+        for case, provider, matched in accepted:
+            send = partial(self._send_matched, provider, matched, case)
             self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def take(self, node_id: str, provider: Provider) -> RequestFuture[LiveResponse | None] | None:
@@ -222,6 +243,23 @@ class Prefetcher:
         }
         return {node_id: result for node_id, result in results.items() if result is not None}
 
+    def _learn_keys(self, *providers: ChatProvider | None) -> None:
+        """Keep the keys of providers out of what is written and shown."""
+        for provider in providers:
+            with suppress(MissingSettingError):
+                if provider is not None:
+                    self._matcher.redactor.add_headers(provider.credentials())
+
+    def _send_matched(self, provider: Provider, matched: MatchedCase, case: UpcomingCase) -> LiveResponse:
+        live = self.send(provider, matched.exchange, case.place)
+        if matched.judging is None:
+            return live
+        try:
+            return self.judge(live, matched.judging, case.place, case.order)
+        except RequestCancelledError:
+            # The answer is there, and is recorded if the run records.
+            return live
+
     def send(
         self, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI | None = None
     ) -> LiveResponse:
@@ -238,28 +276,35 @@ class Prefetcher:
             SnapshotError: what was sent is not what was compared.
             ReplayError: the recording is unreadable.
         """
-        recording = place.open(getattr(provider, "base_url", None), current_context().budget)
-        recorded = place.recorded_response(recording, compared)
-        if recorded is not None:
-            return LiveResponse(compared, recorded, None, was_recorded=True)
-        if isinstance(provider, ChatProvider) and compared.prepared is not None:
-            return LiveResponse(compared, _send_prepared(provider, compared.prepared, recording), recording)
-        budget = current_context().budget
-        metered = recording or (None if budget is None else place.open_unused(budget))
-        exchange = capture_live(provider, compared.request, self._router, compared.replies, api=api, recording=metered)
+        recording = place.open(getattr(provider, "base_url", None))
+        exchange, is_replayed = send_once(provider, compared, place, recording, self._router, api)
         if not place.sends_the_same(exchange, compared):
             raise SnapshotError(
                 "the live run sent something other than what was compared with the snapshot: "
                 "the provider's requests change from call to call; mask what changes, such as a time or a random id, "
                 "with the fixture eval_masks, or remove it"
             )
-        return LiveResponse(compared, exchange.response, recording)
+        return LiveResponse(compared, exchange.response, recording, is_replayed)
 
+    def judge(self, live: LiveResponse, judging: Judging, place: RecordingPlace, order: int = -1) -> LiveResponse:
+        """Ask a judge about an answer, in this thread and in those that are free.
 
-def _send_prepared(
-    provider: ChatProvider, prepared: PreparedRequest, recording: OpenRecording | None
-) -> ProviderResponse:
-    if recording is None:
-        return provider.send_prepared(prepared)
-    with use_context(replace(current_context(), replay=partial(replay_or_post, recording))):
-        return with_recorded_latency(provider.send_prepared(prepared), recording)
+        Args:
+            live: the answer.
+            judging: what to ask.
+            place: of the case's recording.
+            order: the place of the case in the run.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        from pytest_chatprompt.live.judging import judge_answer, run_in_turn  # noqa: PLC0415
+
+        def send(judge: Provider, shown: Exchange, part: OpenRecording | None) -> SentExchange:
+            return send_once(judge, shown, place, part, self._router)
+
+        # An agent is a process that Ctrl-C has to end, which arrives in the main thread.
+        is_agent = isinstance(judging.judge, AgentProvider)
+        run = run_in_turn if is_agent else partial(self._executor.overlap, order)
+        votes = judge_answer(judging, live.response, live.recording, send, run)
+        return live._replace(judging=judging, votes=votes)

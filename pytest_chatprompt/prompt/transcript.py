@@ -43,7 +43,7 @@ def render_transcript(messages: Sequence[RenderedMessage]) -> str:
 def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
     """Write turns as a transcript; `render_transcript` says how."""
     if len(turns) == 1 and turns[0].role == "user":
-        return _content(turns[0])
+        return turn_content(turns[0])
     return "\n".join(map(_marked, turns))
 
 
@@ -53,12 +53,13 @@ def _turn(message: RenderedMessage) -> TranscriptTurn:
 
 
 def _marked(turn: TranscriptTurn) -> str:
-    content = _content(turn)
+    content = turn_content(turn)
     separator = "\n" if "\n" in content else " " if content else ""
     return f"[{turn.role.capitalize()}]:{separator}{content}"
 
 
-def _content(turn: TranscriptTurn) -> str:
+def turn_content(turn: TranscriptTurn) -> str:
+    """Write one turn without its marker: its text, then its tool calls."""
     text = turn.content.rstrip("\r\n")
     lines = [text] if text else []
     lines += [f"<Call {name}({arguments})>" for name, arguments in turn.calls]

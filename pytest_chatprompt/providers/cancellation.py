@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 
 class Cancellation:
@@ -22,6 +23,7 @@ class Cancellation:
     def __init__(self) -> None:
         self.cancelled = threading.Event()
         self._connection: socket.socket | None = None
+        self._parts: set[Cancellation] = set()
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
@@ -29,6 +31,24 @@ class Cancellation:
         with self._lock:
             self.cancelled.set()
             self._shut_down()
+            parts = tuple(self._parts)
+        for part in parts:
+            part.cancel()
+
+    @contextmanager
+    def part(self) -> Iterator[Cancellation]:
+        """The cancellation of one of several requests that run at once; this one ends all of them."""
+        part = Cancellation()
+        with self._lock:
+            self._parts.add(part)
+            is_cancelled = self.cancelled.is_set()
+        if is_cancelled:
+            part.cancel()
+        try:
+            yield part
+        finally:
+            with self._lock:
+                self._parts.discard(part)
 
     def use(self, connection: socket.socket | None) -> None:
         """Note which connection the request uses from now on.

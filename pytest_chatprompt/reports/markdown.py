@@ -7,13 +7,15 @@ prompts and names hold is text in it, never markup. Pure; `report_files` writes 
 from __future__ import annotations
 
 import html
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange, distinct_changes, renamed_cases
+from pytest_chatprompt.reports.markdown_answers import markdown_answers
+from pytest_chatprompt.reports.markdown_text import LONGEST_NAME, code, count, cut, longest_run, shortened, table
 from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.case_result import CaseResult, Outcome
@@ -28,9 +30,7 @@ LIMIT: Final = 65_536
 _RESERVED: Final = 4_000
 _MOST_LINES: Final = (200, 40, 8)
 _LONGEST_LINE: Final = 600
-_LONGEST_NAME: Final = 200
 _MOST_NAMES: Final = 10
-_UNKNOWN: Final = "unknown"
 
 _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "passed": "passed",
@@ -38,7 +38,6 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "error": "with errors",
     "skipped": "skipped",
 }
-_COLUMNS: Final = ("provider", "answers", "passed", "median latency", "input tokens", "output tokens", "cost")
 
 
 def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
@@ -53,53 +52,41 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
     parts = [_head(run, changes)]
     parts += _table(run)
     parts += _failures(run.results)
-    parts += _listed_cases("Renamed", [f"{_code(new)}, formerly {_code(old)}" for new, old in renamed.items()])
-    parts += _listed_cases("New", [_code(result.node_id) for result in run.results if _is_new(result, renamed)])
+    parts += _listed_cases("Renamed", [f"{code(new)}, formerly {code(old)}" for new, old in renamed.items()])
+    parts += _listed_cases("New", [code(result.node_id) for result in run.results if _is_new(result, renamed)])
     foot = _foot(run)
-    room = limit - sum(len(part) + 1 for part in (*parts, foot)) - _LONGEST_NAME
+    room = limit - sum(len(part) + 1 for part in (*parts, foot)) - LONGEST_NAME
     shown = list(_fitting(changes, room))
     left = len(changes) - len(shown)
-    note = [f"… and {_count(left, 'more change')}, of fewer snapshots.\n"] if left else []
-    return "\n".join([*parts, *shown, *note, foot])
+    note = [f"… and {count(left, 'more change')}, of fewer snapshots.\n"] if left else []
+    answers = markdown_answers(run, room - sum(len(part) + 1 for part in shown))
+    return "\n".join([*parts, *shown, *note, *answers, foot])
 
 
 def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     cases = {result.node_id for change in changes for result in change.results}
-    against = f" against {_code(run.against)}" if run.against is not None else ""
+    against = f" against {code(run.against)}" if run.against is not None else ""
     title = (
-        f"{_count(len(changes), 'distinct change')} in {_count(len(cases), 'snapshot')}{against}"
+        f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}{against}"
         if changes
         else f"No snapshot differs{against}"
     )
     outcomes = Counter(result.outcome for result in run.results)
     counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
-    return f"## {title}\n\n{_count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
+    return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
 
 
 def _table(run: RunResults) -> Iterator[str]:
-    """The providers of a live or replayed run, a row each."""
-    totals = provider_totals(run.results)
-    if not totals:
-        return
-    lines = [f"| {' | '.join(_COLUMNS)} |", f"|---|{'---:|' * (len(_COLUMNS) - 1)}"]
-    for total in sorted(totals, key=lambda total: total.provider):
-        latency = total.median_latency_seconds
-        cells = [
-            _code(total.provider).replace("|", "\\|"),
-            str(total.answers),
-            f"{total.passed} ({total.passed / total.answers:.0%})",
-            _UNKNOWN if latency is None else f"{latency:.2f} s",
-            *(_UNKNOWN if count is None else str(count) for count in (total.input_tokens, total.output_tokens)),
-            total.shown_cost,
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    yield "\n".join([*lines, ""])
+    """The providers of a live or replayed run, a column each."""
+    rows = table_rows(provider_totals(run.results))
+    if rows:
+        yield f"{table(rows)}\n"
 
 
 def _failures(results: Sequence[CaseResult]) -> Iterator[str]:
     """The tests that failed for something else than their snapshot."""
     failed = [(result.node_id, result.error) for result in results if not _differs(result)]
-    lines = [f"{_code(node_id)}: {_code(error.message)}" for node_id, error in failed if error is not None]
+    lines = [f"{code(node_id)}: {code(error.message)}" for node_id, error in failed if error is not None]
     yield from _listed_cases("Failed otherwise", lines)
 
 
@@ -126,20 +113,20 @@ def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
 
 
 def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
-    counts = [_count(len(distinct.results), "snapshot")]
+    counts = [count(len(distinct.results), "snapshot")]
     for noun, names in (("provider", distinct.providers), ("file", distinct.files)):
-        counts += [_count(len(names), noun)] if len(names) > 1 else []
-    summary = html.escape(_shortened(describe_change(distinct.change)))
+        counts += [count(len(names), noun)] if len(names) > 1 else []
+    summary = html.escape(shortened(describe_change(distinct.change)))
     opened = " open" if number == 1 else ""
     lines = _diff_lines(distinct.change)
-    shown = [_cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
+    shown = [cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
     if len(lines) > most_lines:
         shown.append(f"  … and {len(lines) - most_lines} more lines")
-    fence = "`" * max(3, _longest_run("\n".join(shown)) + 1)
-    places = ", ".join(f"{_code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
-    names = [_code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
+    fence = "`" * max(3, longest_run("\n".join(shown)) + 1)
+    places = ", ".join(f"{code(place or 'the snapshot')} ({count})" for place, count in distinct.places[:_MOST_NAMES])
+    names = [code(result.node_id) for result in distinct.results[:_MOST_NAMES]]
     hidden = len(distinct.results) - len(names)
-    cost = cost_line(distinct.results, _code)
+    cost = cost_line(distinct.results, code)
     cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
@@ -169,7 +156,7 @@ def _diff_lines(change: Change) -> list[str]:
 def _foot(run: RunResults) -> str:
     differing = [result for result in run.results if _differs(result)]
     command = accept_all(run, differing) if differing else ""
-    return f"To accept all: {_code(command, _RESERVED // 2)}\n" if command else ""
+    return f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
 
 
 def _is_new(result: CaseResult, renamed: dict[str, str]) -> bool:
@@ -178,28 +165,3 @@ def _is_new(result: CaseResult, renamed: dict[str, str]) -> bool:
 
 def _differs(result: CaseResult) -> bool:
     return result.snapshot is not None and result.snapshot.state != "same"
-
-
-def _code(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A text as code, in which nothing is markup."""
-    shown = _cut(re.sub(r"\s", " ", visible_line(text)), longest)
-    fence = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def _shortened(text: str) -> str:
-    return _cut(re.sub(r"\s", " ", text), _LONGEST_NAME)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _longest_run(text: str) -> int:
-    """How many backticks stand together at most."""
-    return max((len(run) for run in re.findall(r"`+", text)), default=0)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

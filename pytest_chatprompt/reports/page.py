@@ -19,6 +19,7 @@ from urllib.parse import quote
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.review import Review
@@ -62,7 +63,7 @@ def render_page(run: RunResults) -> str:
         changes=shown_changes(run, review, _MOST_CHANGES),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
-        totals=provider_totals(run.results),
+        table=table_rows(provider_totals(run.results)),
         failures=[result for result in run.results if _failed_otherwise(result)],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         data=page_data(run, review),

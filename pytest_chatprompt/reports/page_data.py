@@ -18,6 +18,7 @@ from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.reports.sent_requests import sent_requests
 from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
@@ -95,6 +96,7 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
     body: dict[str, Any] = {
         "findings": list(result.findings),
         "adjustments": list(result.adjustments),
+        "checks": [_check(check) for check in result.checks],
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
@@ -105,6 +107,16 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         if snapshot.state != "same":
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
+
+
+def _check(check: CheckResult) -> dict[str, Any]:
+    noun = "" if check.passed is None else f"the {check.of} "
+    return {
+        "verdict": check.verdict,
+        "text": check.description,
+        "reason": f"{noun}{check.reason}",
+        "place": check.place,
+    }
 
 
 def _sides(snapshot: SnapshotResult) -> dict[str, Any]:

@@ -1,28 +1,47 @@
 """Provider totals: how the cases of each provider ended in a live or replayed run, and what their answers took.
 
-The results of a run come in; a row for each provider that answered comes out. Pure; `page` and `markdown` show
-them as a table.
+The results of a run come in; one `ProviderTotal` for each provider that answered comes out. Pure; `comparison_table`
+puts them side by side, for the terminal, the page and Markdown.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
+from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.wording import dollars
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of some passed.
+
+    Args:
+        passed: how many.
+        total: of how many.
+    """
+
+    passed: int = 0
+    total: int = 0
+
+    def __str__(self) -> str:
+        if not self.total:
+            return "-"
+        return f"{self.passed}/{self.total} ({self.passed / self.total:.0%})"
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderTotal:
-    """What the answers of one provider took.
+    """What the cases of one provider came to.
 
     Args:
         provider: its name; `""` for tests without one.
-        answers: how many there are.
-        passed: how many of their tests passed.
+        answers: how many of its cases got an answer.
+        cases: how many of those that were not skipped passed, those without an answer included.
+        checks: for each type of check, in the order of the run, how many passed; one that could not be graded did not.
         input_tokens: of all answers that say it; `None` if none does.
         output_tokens: likewise.
         cost_usd: of all answers whose cost is known, in US dollars; replayed ones as when they were recorded. `None` if
@@ -33,7 +52,8 @@ class ProviderTotal:
 
     provider: str
     answers: int
-    passed: int
+    cases: Rate
+    checks: Mapping[str, Rate]
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
@@ -51,28 +71,47 @@ class ProviderTotal:
 
 
 def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
-    """The totals of each provider, in the order of the run; empty without answers."""
-    answered: dict[str, list[tuple[CaseResult, ResponseResult]]] = {}
+    """The totals of each provider that answered at least once, in the order of the run."""
+    groups: dict[str, list[CaseResult]] = {}
     for result in results:
-        if result.response is not None:
-            answered.setdefault(result.provider or "", []).append((result, result.response))
-    return [_total(provider, answers) for provider, answers in answered.items()]
+        groups.setdefault(result.provider or "", []).append(result)
+    return [total for provider, group in groups.items() for total in [run_total(provider, group)] if total is not None]
 
 
-def _total(provider: str, answers: Sequence[tuple[CaseResult, ResponseResult]]) -> ProviderTotal:
-    responses = [response for _, response in answers]
+def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
+    """The total of some results of any providers.
+
+    Args:
+        name: what to call it in place of a provider.
+        results: of cases.
+
+    Returns:
+        The total; `None` without answers.
+    """
+    responses = [result.response for result in results if result.response is not None]
+    if not responses:
+        return None
+    verdicts: dict[str, list[bool]] = {}
+    for result in results:
+        for check in result.checks:
+            verdicts.setdefault(check.name, []).append(bool(check.passed))
     latencies = [response.latency_seconds for response in responses if response.latency_seconds is not None]
     costs = [response.cost_usd for response in responses if response.cost_usd is not None]
     return ProviderTotal(
-        provider=provider,
-        answers=len(answers),
-        passed=sum(result.outcome == "passed" for result, _ in answers),
+        provider=name,
+        answers=len(responses),
+        cases=_rate([result.outcome == "passed" for result in results if result.outcome != "skipped"]),
+        checks={check: _rate(passed) for check, passed in verdicts.items()},
         input_tokens=_sum(response.input_tokens for response in responses),
         output_tokens=_sum(response.output_tokens for response in responses),
         cost_usd=math.fsum(costs) if costs else None,
         unknown_costs=len(responses) - len(costs),
         median_latency_seconds=statistics.median(latencies) if latencies else None,
     )
+
+
+def _rate(passed: Sequence[bool]) -> Rate:
+    return Rate(sum(passed), len(passed))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

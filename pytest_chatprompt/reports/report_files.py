@@ -6,39 +6,19 @@ format that the suffix of each file names. `plugin` registers a `RunReports` whe
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.collected_results import CollectedResults
+from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.wording import shown_path
-
-
-def _page(run: RunResults) -> str:
-    from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
-
-    return render_page(run)
-
-
-def _markdown(run: RunResults) -> str:
-    from pytest_chatprompt.reports.markdown import render_markdown  # noqa: PLC0415
-
-    return render_markdown(run)
-
-
-def _json(run: RunResults) -> str:
-    return json.dumps(run.as_data(), indent=1) + "\n"
-
-
-# One line for each of `options.REPORT_SUFFIXES`.
-FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
 
 
 def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
@@ -69,25 +49,17 @@ class RunReports:
     def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
         self._config = config
         self._paths = paths
-        self._results: dict[str, CaseResult] = {}
+        self._results = CollectedResults()
         self._errors: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a test; the last one of a test that ran several times."""
-        text: str | None = getattr(report, "chatprompt_result", None)
-        if text is None:
-            return
-        result = CaseResult.from_data(json.loads(text))
-        earlier = self._results.pop(result.node_id, None)
-        if earlier is not None and report.when == "teardown":
-            # What was compared stays, also if a fixture failed at its end.
-            result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
-        self._results[result.node_id] = result
+        self._results.add(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
-        run = run_results(self._config, self._results.values())
+        run = run_results(self._config, self._results.all())
         for path in self._paths:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,10 @@ def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
     """
     if run.against is not None:
         return ""
-    words = list(_without_report(run.command))
+    if run.shards:
+        # No one command has selected what they ran.
+        return accept(run, results)
+    words = list(without_report(run.command))
     if all(result.case_id is not None for result in results):
         words = [word for word in words if word not in _SENDING_OPTIONS]
     if _ACCEPTING not in words:
@@ -66,7 +69,24 @@ def _name(run: RunResults, result: CaseResult) -> str:
     return f"{posixpath.relpath(result.path, run.folder)}::{result.node_id.partition('::')[2]}"
 
 
-def _without_report(words: Iterable[str]) -> Iterator[str]:
+def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What the commands of several runs share: all words, or only the options that decide what a test sends.
+
+    Args:
+        commands: the words of each, at least one command. Reports do not count.
+
+    Returns:
+        The words of all of them if they are the same; else those of the options that all of them have.
+    """
+    first, *others = [tuple(without_report(command)) for command in commands]
+    if all(other == first for other in others):
+        return first
+    kept, *more = [tuple(_kept_options(command)) for command in commands]
+    sending = tuple(word for word in _SENDING_OPTIONS if all(word in command for command in commands))
+    return (*(kept if all(other == kept for other in more) else ()), *sending)
+
+
+def without_report(words: Iterable[str]) -> Iterator[str]:
     """The words of a command without reports, which a run that accepts need not write."""
     remaining = iter(words)
     for word in remaining:

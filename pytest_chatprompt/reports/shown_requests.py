@@ -18,7 +18,7 @@ from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.snapshots.serializer import dump
 
 # What a snapshot holds beside what is sent.
-_OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments"})
+_OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments", "judge"})
 
 # Control characters would change what the terminal shows; a tab does no harm.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -73,6 +73,10 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
             yield from conversation.splitlines()
             yield ""
         yield from dump({"request": request["request"]}).splitlines()
+    for asked in data.get("judge", ()) if isinstance(data, Mapping) else ():
+        yield ""
+        yield "to the judge:"
+        yield from dump(asked).splitlines()
 
 
 def _requests(data: Any) -> Iterator[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.snapshots.changes import Difference
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
@@ -106,6 +107,8 @@ class CaseResult(_Record):
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
         response: the answer; `None` offline.
+        judge: what the judge replied about the answer, each of its votes, in the order of the checks.
+        checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
         error: why it failed; `None` if it did not.
     """
 
@@ -120,6 +123,8 @@ class CaseResult(_Record):
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
+    judge: tuple[ResponseResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None
 
     @property

@@ -21,6 +21,8 @@ class RunResults(BaseModel):
     Args:
         version: of this format.
         command: the arguments of the run, as the user typed them after `pytest`.
+        shards: the same of each run that it was merged from, where these differ; then `command` has only the options
+            that all of them share. Empty for a run of its own.
         folder: where pytest was started, relative to pytest's root folder; `.` for that folder itself.
         is_live: whether requests went to the real APIs.
         against: the git revision whose snapshots were compared with; `None` for the files on disk.
@@ -31,6 +33,7 @@ class RunResults(BaseModel):
 
     version: Literal[1] = VERSION
     command: tuple[str, ...] = ()
+    shards: tuple[tuple[str, ...], ...] = ()
     folder: str = "."
     is_live: bool = False
     against: str | None = None

@@ -21,7 +21,6 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.context import Budget
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.masks import Masks
@@ -79,12 +78,11 @@ class RecordingPlace:
         """
         return load_recording(self.path, self.root, f"{self.command} --chatprompt-live --chatprompt-record")
 
-    def open(self, base_url: Any = None, budget: Budget | None = None) -> OpenRecording | None:
+    def open(self, base_url: Any = None) -> OpenRecording | None:
         """Open the recording for the test; `None` if the run neither replays nor records.
 
         Args:
             base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
-            budget: of the run, for the requests of clients other than built-in providers; `None` for none.
 
         Raises:
             ReplayError: the file is unreadable.
@@ -98,12 +96,7 @@ class RecordingPlace:
             mask=self.masks.apply,
             base_url=base_url,
             describe_missing=lambda sent: self.describe_missing(sent, recorded),
-            budget=budget,
         )
-
-    def open_unused(self, budget: Budget) -> OpenRecording:
-        """A recording that only sees what is sent, for the budget of the run; nothing is read or written."""
-        return OpenRecording(sends=True, budget=budget)
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.
@@ -112,9 +105,7 @@ class RecordingPlace:
             recording: of the test; `None` if the run neither replays nor records.
             exchange: what was sent.
         """
-        if recording is None or not recording.responses:
-            return None
-        recorded = recording.responses.get(self.exchange_sha256(exchange))
+        recorded = None if recording is None else recording.take_response(lambda: self.exchange_sha256(exchange))
         if recorded is None or recorded.response is None:
             return None
         return recorded.response.to_response(recorded.latency_seconds)
@@ -128,13 +119,12 @@ class RecordingPlace:
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 
-    def save_response(self, exchange: Exchange, response: ProviderResponse, redactor: Redactor) -> None:
-        """Write the answer of an agent or a plain function.
+    def response_exchange(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
+        """The answer of an agent or a plain function, as a recording keeps it.
 
         Args:
             exchange: what was sent.
             response: the answer.
-            redactor: removes secrets.
         """
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
         recorded = RecordedResponse(
@@ -144,8 +134,7 @@ class RecordingPlace:
             tool_calls=response.tool_calls,
         )
         latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
-        entry = RecordedExchange(request=request, response=recorded, latency_seconds=latency)
-        save_recording(self.path, [entry], redactor)
+        return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
     def save(self, recording: OpenRecording, redactor: Redactor, *, keeps_others: bool) -> bool:
         """Write what was sent and answered; gives whether anything was.

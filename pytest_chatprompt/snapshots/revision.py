@@ -69,14 +69,22 @@ class Revision:
         Raises:
             RevisionError: git ended.
         """
+        content = self.content(path)
+        return None if content is None else snapshot_text(content)
+
+    def content(self, path: Path) -> bytes | None:
+        """The bytes of a file; `None` if the revision has none.
+
+        Raises:
+            RevisionError: git ended.
+        """
         name = self._name_in_repository(path)
         if name is None or "\n" in name:
             return None
         try:
-            content = self._ask(f"{self._commit}:{name}")
+            return self._ask(f"{self._commit}:{name}")
         except (OSError, ValueError):
             raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
-        return None if content is None else snapshot_text(content)
 
     def close(self) -> None:
         """End the git process."""

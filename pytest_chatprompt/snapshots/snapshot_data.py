@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.providers.agents.base import left_out
 from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation, portable_text
+
+# What a snapshot shows beside the data that is sent.
+_NOT_SENT: Final = frozenset({"provider", "question", "adjustments"})
 
 
 def payload_data(exchange: Exchange, root: Path) -> Any:
@@ -34,20 +37,30 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
     return [[sent.endpoint, sent.body] for sent in exchange.sent]
 
 
-def snapshot_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:
+def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Sequence[Exchange] = ()) -> dict[str, Any]:
     """Everything that the snapshot of an exchange shows, as JSON data in the order of the file.
 
     Args:
         exchange: what a provider sent, as captured.
         provider_name: the name that the case, the file or the option gives.
         root: pytest's root folder; the paths of an agent become relative to it.
+        judge: what the judge of the answer will be sent, a request for each check that asks it.
 
     Returns:
-        The keys `provider`, `endpoint`, `question`, `request`, and `adjustments` if there are any. Instead of
+        The keys `provider`, `endpoint`, `question`, `request`, and `adjustments` and `judge` if there are any. `judge`
+        is a list of what is sent, without the other keys. Instead of
         `endpoint` and `request` there are `requests`, each with its endpoint, if the provider sent several;
         `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and its `requests` if
         they were captured.
     """
+    data = _case_data(exchange, provider_name, root)
+    if judge:
+        asked = (_case_data(each, provider_name, root) for each in judge)
+        data["judge"] = [{key: value for key, value in each.items() if key not in _NOT_SENT} for each in asked]
+    return data
+
+
+def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:
     data: dict[str, Any] = {"provider": provider_name}
     if exchange.invocation is not None:
         data |= {"question": exchange.request.question, **portable_invocation(exchange.invocation, root)}

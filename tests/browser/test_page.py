@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from tests.browser.conftest import OpenPage
 from tests.reports.test_page import HOSTILE, case_result, request_data
@@ -196,6 +197,68 @@ def test_answers_of_providers_stand_in_columns(open_page: OpenPage) -> None:
         expect(answer).to_contain_text("12345678901234567890")
     tops = {round(box["y"]) for box in (answers.nth(n).bounding_box() for n in range(3)) if box}
     assert len(tops) == 1
+
+
+def checked_run() -> RunResults:
+    """One case with three providers, one of which fails two checks; another case whose request is graded offline."""
+    sent = request_data("Hi")
+    failing = (
+        CheckResult(type="icontains", value="14 days", passed=True, reason="contains it at character 4"),
+        CheckResult(type="is_json", passed=False, reason="is not JSON", path="a.eval.yaml", line=7, column=9),
+        CheckResult(type="python", value="a:<b>", passed=None, reason="crashed with KeyError: '</script>'"),
+    )
+    results = [
+        case_result(
+            "one",
+            sent,
+            sent,
+            provider,
+            outcome="failed" if provider == "mistral" else "passed",
+            response=ResponseResult(text=f"From {provider}.", latency_seconds=1.5),
+            checks=failing if provider == "mistral" else failing[:1],
+        )
+        for provider in PROVIDERS
+    ]
+    request_check = CheckResult(
+        type="regex", is_negated=True, of="request", value="@", passed=True, reason="has no match"
+    )
+    return RunResults(results=(*results, case_result("two", sent, sent, checks=(request_check,))), is_live=True)
+
+
+def test_the_checks_of_an_answer_stand_below_it_those_that_do_not_pass_first(open_page: OpenPage) -> None:
+    page = open_page(checked_run(), f"#case={quote('a.eval.yaml::one[anthropic]', safe='')}")
+    answers = page.locator(".answers article")
+    expect(answers.nth(0).get_by_role("heading", name="1 of 1 check passed")).to_be_visible()
+    checks = answers.nth(1).locator(".checks li")
+    expect(checks).to_have_text(
+        [
+            "failed is_json: the answer is not JSON a.eval.yaml:7:9",
+            "not graded python 'a:<b>': crashed with KeyError: '</script>'",
+            "passed icontains '14 days': the answer contains it at character 4",
+        ]
+    )
+    row(page, "two").click()
+    expect(page.locator("#detail > .checks li")).to_have_text(
+        "passed not_regex '@' of='request': the request has no match"
+    )
+    page.get_by_role("searchbox").fill("KeyError")
+    expect(page.get_by_role("status")).to_have_text("1 of 2 cases")
+
+
+def test_the_providers_stand_side_by_side_in_a_table(open_page: OpenPage) -> None:
+    page = open_page(checked_run())
+    table = page.get_by_role("table")
+    expect(table.get_by_role("columnheader")).to_have_text(list(PROVIDERS))
+    # The case that got no answer counts as a case of its provider.
+    expect(table.get_by_role("row", name="cases")).to_have_text("cases2/2 (100%)0/1 (0%)1/1 (100%)")
+    expect(table.get_by_role("row", name="is_json")).to_have_text("is_json-0/1 (0%)-")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+@pytest.mark.parametrize("link", ["", f"#case={quote('a.eval.yaml::one[mistral]', safe='')}"])
+def test_answers_and_checks_are_not_wider_than_the_screen(open_page: OpenPage, width: int, link: str) -> None:
+    page = open_page(checked_run(), link, width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])

@@ -14,6 +14,7 @@ from tests.conftest import Project
 from tests.grading.conftest import case_with
 
 ALL_TYPES = f"{', '.join(CHECKS)}, and not_... of each"
+ODD = "must be an odd whole number, 1 or more, so that there is a majority"
 MESSAGES = "input_messages: [{role: user, content: hi}]"
 
 
@@ -35,11 +36,36 @@ def parse(project: Project, body: str, head: str = "") -> list[str]:
         ("type: zzz", 14, f"unknown check type: 'zzz'; the types are {ALL_TYPES}"),
         ("type: latency, value: 2", 14, "unknown check type: 'latency'; here this is 'max_latency_seconds'"),
         (
-            "type: llm-rubric, value: polite",
+            "type: llm-rubric",
             14,
-            "the check type 'llm-rubric' is not available in this version; "
-            "write a 'python' check, or a hook pytest_chatprompt_response",
+            "'llm_rubric' needs a 'value', or an 'outcome' of its case, that says what a good answer does",
         ),
+        (
+            "type: llm_rubric, value: ' '",
+            33,
+            "'value' must be a text that says what a good answer does, but is ' '",
+        ),
+        (
+            "type: llm_rubric, value: 3",
+            33,
+            "'value' must be a text that says what a good answer does, but is the number 3",
+        ),
+        ("type: llm_rubric, value: a, votes: 2", 43, f"'votes' {ODD}, but is the number 2"),
+        ("type: llm_rubric, value: a, votes: -1", 43, f"'votes' {ODD}, but is the number -1"),
+        ("type: llm_rubric, value: a, votes: true", 43, f"'votes' {ODD}, but is the boolean true (true)"),
+        ("type: llm_rubric, value: a, votes: '3'", 43, f"'votes' {ODD}, but is '3'"),
+        ("type: llm_rubric, value: a, votse: 3", 36, "unknown key 'votse'; did you mean 'votes'?"),
+        (
+            "type: llm_rubric, value: a, template: judge.txt",
+            46,
+            "'template' must be a list of messages, or the path of a .json, .yaml or .yml file, but is 'judge.txt'",
+        ),
+        (
+            "type: llm_rubric, value: a, template: 3",
+            46,
+            "'template' must be the path of a .json, .yaml or .yml file, but is the number 3",
+        ),
+        ("type: llm_rubric, value: a, template: no.yaml", 46, "file no.yaml not found; tried evals/no.yaml, no.yaml"),
         ("type: contains", 7, "missing key 'value'"),
         ("type: contains, valeu: x, value: y", 24, "unknown key 'valeu'; did you mean 'value'?"),
         ("type: contains, value: 3", 31, "'value' must be a text, but is the number 3"),
@@ -83,6 +109,8 @@ def parse(project: Project, body: str, head: str = "") -> list[str]:
         ),
         ("type: contains, value: a, of: 3", 38, "'of' must be answer or request, but is 3"),
         ("type: contains, value: a, of: [request]", 38, "'of' must be answer or request, but is ('request',)"),
+        ("type: cost, value: 2", 14, "unknown check type: 'cost'; here this is 'max_cost_usd'"),
+        ("type: max_cost_usd, value: 0", 35, "'value' must be a number above 0, in US dollars, but is the number 0"),
         ("type: max_latency_seconds, value: 0", 42, "'value' must be a number above 0, but is the number 0"),
         (
             "type: max_latency_seconds, value: true",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -96,6 +98,31 @@ def test_objects_of_a_test_stay_as_they_are() -> None:
 def test_a_value_without_a_secret_is_the_same_object() -> None:
     value = {"a": [1, "x", ("y", {"z"})]}
     assert redact_value(value, REDACTOR) is value
+
+
+FORMS = [
+    KEY,
+    f"x{KEY}y",
+    f"'{KEY[:9]}...{KEY[-9:]}'",
+    f"{KEY[:9]}…",
+    base64.b64encode(KEY.encode()).decode(),
+    quote(f"Bearer {KEY}/"),
+    "".join(f"\\x{ord(character):02x}" for character in KEY),
+    "sk-proj-" + "a1B2" * 12,
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("before", ["", "x", "\\", "...", "abc\0", "%", "eA=="])
+def test_each_text_of_a_value_is_redacted_as_it_is_alone(form: str, before: str) -> None:
+    value = {before: [before, form, {before, form}, (form, before)], form: {"a": before, "b": 1}}
+    alone = REDACTOR.redact(form)
+    assert "[secret]" in alone
+    assert redact_value(value, REDACTOR) == {
+        before: [before, alone, {before, alone}, (alone, before)],
+        alone: {"a": before, "b": 1},
+    }
+    assert redact_value(form, REDACTOR) == alone
 
 
 def test_a_value_that_holds_itself_is_redacted_once() -> None:

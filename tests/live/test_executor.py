@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Future, wait
+from functools import partial
 
 import pytest
 
@@ -259,3 +260,113 @@ def test_jobs_run_with_the_budget_of_the_run() -> None:
     assert executor.submit(0, lambda: current_context().budget).result(timeout=60) is budget
     assert RequestExecutor(1).submit(0, lambda: current_context().budget).result(timeout=60) is None
     executor.cancel()
+
+
+def test_overlapping_jobs_run_in_the_threads_that_are_free() -> None:
+    executor = RequestExecutor(3)
+    together = threading.Barrier(3)
+
+    def job(number: int) -> int:
+        together.wait(60)
+        return number
+
+    # This thread, and two of the executor.
+    assert executor.overlap(0, [partial(job, number) for number in range(3)]) == [0, 1, 2]
+    executor.cancel()
+
+
+def test_a_job_that_overlaps_others_does_not_wait_for_a_thread() -> None:
+    executor = RequestExecutor(1)
+    results = executor.submit(0, lambda: executor.overlap(1, [lambda: "a", lambda: "b"])).result(60)
+    assert results == ["a", "b"]
+    executor.cancel()
+    # Nothing of the executor starts now, but the thread that asks can do it.
+    assert executor.overlap(0, [lambda: 1, lambda: 2]) == [1, 2]
+
+
+def test_another_job_runs_while_one_waits_for_those_that_it_overlaps() -> None:
+    executor = RequestExecutor(2)
+    begun, third = threading.Event(), threading.Event()
+    running: list[int] = []
+
+    def first() -> bool:
+        # It ends once the second one runs in the other thread.
+        return begun.wait(60)
+
+    def second() -> bool:
+        begun.set()
+        return third.wait(60)
+
+    future = executor.submit(0, lambda: executor.overlap(0, [first, second]))
+    begun.wait(60)
+    other = executor.submit(1, third.set)
+    assert future.result(60) == [True, True]
+    other.result(60)
+    # Nobody waits any more: two at once again.
+    together = threading.Semaphore(0)
+
+    def count() -> None:
+        running.append(executor.in_flight)
+        together.acquire(timeout=0.02)
+
+    wait([executor.submit(number, count) for number in range(8)])
+    assert max(running) <= 2
+    executor.cancel()
+
+
+def test_the_error_of_an_overlapping_job_is_raised() -> None:
+    executor = RequestExecutor(1)
+
+    def fail() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        executor.overlap(0, [lambda: None, fail])
+    executor.cancel()
+
+
+def test_abandoning_a_job_ends_the_requests_of_all_that_it_overlaps() -> None:
+    executor = RequestExecutor(3)
+    started = threading.Barrier(4)
+
+    def wait_for_end() -> bool:
+        cancellation = current_context().cancellation
+        assert cancellation is not None
+        started.wait(60)
+        return cancellation.cancelled.wait(60)
+
+    future = executor.submit(0, lambda: executor.overlap(0, [wait_for_end] * 3))
+    started.wait(60)
+    future.abandon()
+    assert future.result(60) == [True, True, True]
+    executor.cancel()
+
+
+def test_cancelling_ends_what_a_thread_of_nobody_overlaps_but_for_its_own_request() -> None:
+    executor = RequestExecutor(1)
+    started = threading.Barrier(2)
+
+    def cancel() -> None:
+        started.wait(60)
+        executor.cancel()
+
+    canceller = threading.Thread(target=cancel)
+
+    def wait_for_end() -> bool:
+        started.wait(60)
+        cancellation = current_context().cancellation
+        return cancellation is not None and cancellation.cancelled.wait(60)
+
+    canceller.start()
+    # The first job needs this thread until the second one runs in the executor.
+    begun = threading.Event()
+
+    def first() -> bool:
+        return begun.wait(60)
+
+    def second() -> bool:
+        begun.set()
+        return wait_for_end()
+
+    assert executor.overlap(0, [first, second]) == [True, True]
+    canceller.join()

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_chatprompt import OpenAIProvider
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt import OpenAIProvider, Redactor
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.context import current_context
@@ -16,6 +15,8 @@ from pytest_chatprompt.providers.context import current_context
 
 class HangingMatcher:
     """Looks at a case until its request is cancelled."""
+
+    redactor = Redactor({})
 
     def __init__(self) -> None:
         self.redactor = Redactor({})

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_chatprompt.reports.markdown import LIMIT, render_markdown
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.changes import compare_snapshots
 from pytest_chatprompt.snapshots.serializer import dump
@@ -89,8 +90,16 @@ def test_providers_of_a_live_run_are_a_table() -> None:
         passed("a", ResponseResult(text="x"), "a|b"),
     ]
     lines = render_markdown(run_of(*answers)).splitlines()
-    assert "| `a\\|b` | 1 | 1 (100%) | unknown | unknown | unknown | unknown |" in lines
-    assert "| `openai` | 2 | 1 (50%) | 1.00 s | 11 | 1 | $0.50 + 1 unknown |" in lines
+    start = lines.index("|  | openai | `a\\|b` |")
+    assert lines[start : start + 7] == [
+        "|  | openai | `a\\|b` |",
+        "|---|---:|---:|",
+        "| cases | 1/2 (50%) | 1/1 (100%) |",
+        "| median latency | 1.00 s | unknown |",
+        "| input tokens | 11 | unknown |",
+        "| output tokens | 1 | unknown |",
+        "| cost | $0.50 + 1 unknown | unknown |",
+    ]
 
 
 def test_against_a_revision_there_is_nothing_to_accept() -> None:
@@ -109,10 +118,13 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_nothing_of_a_prompt_is_markup(text: str) -> None:
+def test_nothing_of_a_prompt_or_an_answer_is_markup(text: str) -> None:
+    call = {"function": {"name": text, "arguments": text}}
     result = case("one", "x", text)
     result = result.model_copy(update={"node_id": f"evals/o.eval.yaml::{text}"})
-    shown = render_markdown(run_of(result, passed(text)))
+    check = CheckResult(type="contains", value=text, passed=False, reason=text)
+    answered = passed(text, ResponseResult(text=text, tool_calls=(call,)), text).model_copy(update={"checks": (check,)})
+    shown = render_markdown(run_of(result, answered))
     assert "\x00" not in shown
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -120,10 +132,12 @@ def test_nothing_of_a_prompt_is_markup(text: str) -> None:
     rest = re.sub(r"^(`{3,})diff\n.*?^\1$", "", shown, flags=re.DOTALL | re.MULTILINE)
     rest = re.sub(r"<code>([^<]*)</code>", "", rest)
     rest = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", rest)
-    for tag in ("<details open>", "<details>", "</details>", "<summary>", "</summary>"):
-        rest = rest.replace(tag, "")
+    for tag in ("details", "summary", "table", "tr", "th", "td", "br"):
+        rest = re.sub(f'</?{tag}( open| valign="top")?>', "", rest)
     assert not re.search(r"[<>`@\[\]]", rest), rest
-    (summary,) = re.findall(r"<code>([^<]*)</code>", shown)
+    # A block of HTML ends with an empty line, and Markdown begins.
+    assert "\n\n" not in re.findall("<table>.*</table>", shown, re.DOTALL)[0]
+    summary = re.findall(r"<code>([^<]*)</code>", shown)[0]
     assert html.unescape(summary).startswith("request.system: ")
 
 
@@ -132,9 +146,10 @@ def test_nothing_of_a_prompt_is_markup(text: str) -> None:
     [
         [case(f"c{number}", "x " * 300 + str(number), "y " * 300 + str(number)) for number in range(400)],
         [case("one", "\n".join(map(str, range(5000))), "\n".join(map(chr, range(200, 5200))))],
+        [passed(f"c{number}", ResponseResult(text="x\n" * 5000, tool_calls=({},) * 30)) for number in range(400)],
         [case("n" * 5000, "x", "y" * 100_000), *[case(f"new{number}" * 5000, None, "x") for number in range(20)]],
     ],
-    ids=["many changes", "many lines", "long lines and names"],
+    ids=["many changes", "many lines", "many answers", "long lines and names"],
 )
 def test_it_is_never_longer_than_github_takes(results: list[CaseResult]) -> None:
     text = render_markdown(run_of(*results, command=("x" * 100_000,)))

@@ -16,6 +16,7 @@ import pytest
 from pytest_chatprompt.reports.page import render_page
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.serializer import dump
@@ -256,8 +257,32 @@ def test_the_answers_of_each_provider_are_added_up() -> None:
         for number, (provider, outcome, tokens, latency) in enumerate(counts)
     ]
     text = text_of(page_of(*results, is_live=True))
-    assert "x 3 2 1,500 - $1.50 + 1 unknown 1.50 s" in text
-    assert "y 1 1 - - - -" in text
+    assert "x y cases 2/3 (67%) 1/1 (100%) median latency 1.50 s unknown" in text
+    assert "input tokens 1,500 unknown output tokens unknown unknown cost $1.50 + 1 unknown unknown" in text
+
+
+def test_what_the_checks_said_is_data_of_the_page() -> None:
+    sent = request_data("q")
+    checks = (
+        CheckResult(
+            type="contains", value="x", passed=False, reason="does not contain it", path="a.yaml", line=3, column=5
+        ),
+        CheckResult(type="regex", is_negated=True, of="request", value="y", passed=True, reason="has no match"),
+        CheckResult(type="python", value="a:b", passed=None, reason="crashed with KeyError"),
+    )
+    page = page_of(case_result("c", sent, sent, outcome="failed", checks=checks))
+    assert [list(check.values()) for check in bodies_of(page)[0]["checks"]] == [
+        ["failed", "contains 'x'", "the answer does not contain it", "a.yaml:3:5"],
+        ["passed", "not_regex 'y' of='request'", "the request has no match", ""],
+        ["not graded", "python 'a:b'", "crashed with KeyError", ""],
+    ]
+    # A run without answers has no table.
+    assert "contains" not in text_of(page)
+
+
+def test_a_merged_run_tells_how_each_shard_was_started() -> None:
+    text = text_of(page_of(*CHANGED, shards=(("evals/a", "-q"), ("evals/b",))))
+    assert "pytest evals/a -q pytest evals/b" in text
 
 
 def test_how_the_run_was_started_is_told() -> None:

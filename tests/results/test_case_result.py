@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.snapshots.changes import compare_snapshots
 
 
@@ -28,6 +29,7 @@ def test_a_result_is_the_same_after_its_way_as_json() -> None:
         findings=("f",),
         adjustments=("b",),
         response=ResponseResult(text="hi", tool_calls=({"id": "1"},), latency_seconds=0.5),
+        checks=(CheckResult(type="contains", value="x", passed=None, reason="r"),),
         error=ErrorResult(message="m", path="a.eval.yaml", line=3),
     )
     assert CaseResult.from_data(json.loads(json.dumps(result.as_data()))) == result

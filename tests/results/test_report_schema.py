@@ -12,12 +12,14 @@ import pytest
 
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.report_schema import SCHEMA_FILE, report_schema, schema_text, write_schema
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.changes import compare_snapshots
 
 WHOLE = RunResults(
     command=("evals",),
+    shards=(("evals", "-k", "a"), ("evals", "-k", "b")),
     is_live=True,
     against="main",
     results=(
@@ -34,6 +36,12 @@ WHOLE = RunResults(
                 stored={"a": 1},
             ),
             response=ResponseResult(text="hi", latency_seconds=0.5),
+            checks=(
+                CheckResult(
+                    type="is_json", value={"type": "object"}, passed=False, reason="r", path="a", line=1, column=2
+                ),
+                CheckResult(type="tool_called", value="t", arguments={"arguments": {"a": 1}}, passed=None, reason="r"),
+            ),
             error=ErrorResult(message="m", path="a.eval.yaml", line=3),
         ),
         CaseResult(node_id="test_x.py::test_x", path="test_x.py", line=1, outcome="passed", requests=({"request": 1},)),

@@ -67,6 +67,12 @@ def recorded_response(place: RecordingPlace, exchange: Exchange) -> ProviderResp
     return place.recorded_response(place.open(), exchange)
 
 
+def save_response(place: RecordingPlace, exchange: Exchange, response: ProviderResponse) -> None:
+    recording = opened(place)
+    recording.add_response(place.response_exchange(exchange, response))
+    assert place.save(recording, REDACTOR, keeps_others=False)
+
+
 def recorded_bodies(place: RecordingPlace) -> list[Any]:
     return [exchange.request.body["text"] for exchange in place.load()]
 
@@ -186,7 +192,7 @@ def test_the_answer_of_a_plain_function_is_replayed_as_a_whole(place: Places) ->
     assert place(REPLAY).describe_missing_answer() == (
         "no answer to what is sent now is recorded at snapshots/test_it.recording.yaml: there is none" + TO_RECORD
     )
-    place(RECORD).save_response(plain("on 2026-11-22"), RESPONSE, REDACTOR)
+    save_response(place(RECORD), plain("on 2026-11-22"), RESPONSE)
     assert recorded_response(place(RECORD), plain("on 2026-11-22")) is None
     assert recorded_response(place(REPLAY), plain("on 2027-01-01")) == RESPONSE.model_copy(
         update={"latency_seconds": 1.235}
@@ -196,7 +202,7 @@ def test_the_answer_of_a_plain_function_is_replayed_as_a_whole(place: Places) ->
         "no answer to what is sent now is recorded at snapshots/test_it.recording.yaml: "
         "another answer is recorded there" + TO_RECORD
     )
-    place(RECORD).save_response(plain("x"), RESPONSE.model_copy(update={"latency_seconds": None}), REDACTOR)
+    save_response(place(RECORD), plain("x"), RESPONSE.model_copy(update={"latency_seconds": None}))
     found = recorded_response(place(REPLAY), plain("x"))
     assert found is not None
     assert found.latency_seconds is None

@@ -7,6 +7,7 @@ where requests are equal. New replies are kept in the order of their requests, a
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections import defaultdict, deque
@@ -105,14 +106,13 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
-        budget: of the run, for the requests of clients other than built-in providers; `None` for none.
 
     Attributes:
+        budget: of the run, for the requests of clients other than built-in providers; `None` for none.
         budget_errors: why requests were not sent, in order.
-        responses: the recorded answers of agents and plain functions, by the hash of what was sent.
     """
 
-    def __init__(  # noqa: PLR0913 - what a run does with recordings
+    def __init__(
         self,
         recorded: Iterable[RecordedExchange] = (),
         *,
@@ -120,24 +120,39 @@ class OpenRecording:
         mask: Mask = _unmasked,
         base_url: Any = None,
         describe_missing: Callable[[SentRequest], str] = _describe,
-        budget: Budget | None = None,
     ) -> None:
-        self.budget = budget
         self.sends = sends
         self.base_url = base_url
         self._mask = mask
         self._describe_missing = describe_missing
         self._waiting: dict[str, deque[tuple[RecordedExchange, RecordedReply]]] = defaultdict(deque)
-        self.responses: dict[str, RecordedExchange] = {}
+        self.budget: Budget | None = None
         self.budget_errors: list[BudgetError] = []
+        self._responses: dict[str, deque[RecordedExchange]] = defaultdict(deque)
         for exchange in recorded:
             if exchange.reply is not None:
                 self._waiting[exchange.request.sha256].append((exchange, exchange.reply))
             else:
-                self.responses.setdefault(exchange.request.sha256, exchange)
+                self._responses[exchange.request.sha256].append(exchange)
         # What was replayed or sent, in the order of the requests.
         self._entries: list[RecordedExchange | PendingReply] = []
-        self._lock = threading.Lock()
+        self._parts: list[OpenRecording] = []
+        self._lock = threading.RLock()
+
+    def part(self, base_url: Any = None) -> OpenRecording:
+        """A part of this recording: it gives the same replies, takes new ones, and counts what it gave and took alone.
+
+        What parts gave and took comes after what this recording itself did, in the order in which the parts were made,
+        whatever thread each is used in.
+
+        Args:
+            base_url: of the provider that sends, for the endpoints of its requests.
+        """
+        part = copy.copy(self)
+        part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
+        with self._lock:
+            self._parts.append(part)
+        return part
 
     def read_request(self, request: httpx.Request) -> SentRequest:
         """A request as it is hashed and recorded."""
@@ -162,10 +177,43 @@ class OpenRecording:
                 return pending
         raise ReplayError(self._describe_missing(sent))
 
+    def take_response(self, sha256: Callable[[], str]) -> RecordedExchange | None:
+        """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none.
+
+        Args:
+            sha256: gives the hash of all that is sent; called if any such answer is recorded.
+        """
+        if not self._responses:
+            return None
+        with self._lock:
+            waiting = self._responses.get(sha256())
+            if not waiting:
+                return None
+            exchange = waiting.popleft()
+            self._entries.append(exchange)
+        return exchange
+
+    def add_response(self, exchange: RecordedExchange) -> None:
+        """Keep the new answer of what sends no HTTP requests of its own."""
+        pending = PendingReply(exchange.request)
+        pending.exchange = exchange
+        with self._lock:
+            self._entries.append(pending)
+
+    def forget_new(self) -> None:
+        """Do not record the replies that were taken so far."""
+        with self._lock:
+            for entry in self._entries:
+                if isinstance(entry, PendingReply):
+                    entry.exchange, entry.is_repeated = None, True
+
+    def _all_entries(self) -> list[RecordedExchange | PendingReply]:
+        with self._lock:
+            return [*self._entries, *(entry for part in self._parts for entry in part._all_entries())]
+
     def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was replayed or sent and answered, in the order of the requests."""
-        with self._lock:
-            entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._entries]
+        entries = [entry.exchange if isinstance(entry, PendingReply) else entry for entry in self._all_entries()]
         return tuple(entry for entry in entries if entry is not None)
 
     def unused(self) -> tuple[RecordedExchange, ...]:
@@ -176,18 +224,15 @@ class OpenRecording:
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
         """The exchanges that were replayed."""
-        with self._lock:
-            return tuple(entry for entry in self._entries if isinstance(entry, RecordedExchange))
+        return tuple(entry for entry in self._all_entries() if isinstance(entry, RecordedExchange))
 
     @property
     def unanswered_count(self) -> int:
         """How many requests were sent and got no whole reply, so that nothing is recorded for them."""
-        with self._lock:
-            pending = [entry for entry in self._entries if isinstance(entry, PendingReply)]
+        pending = [entry for entry in self._all_entries() if isinstance(entry, PendingReply)]
         return sum(entry.exchange is None and not entry.is_repeated for entry in pending)
 
     @property
     def sent_count(self) -> int:
         """How many requests were sent, answered or not."""
-        with self._lock:
-            return sum(isinstance(entry, PendingReply) for entry in self._entries)
+        return sum(isinstance(entry, PendingReply) for entry in self._all_entries())

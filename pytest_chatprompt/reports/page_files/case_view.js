@@ -20,11 +20,13 @@
  * @property {number} retries
  * @property {boolean} is_replayed
  */
+/** @typedef {{verdict: string, text: string, reason: string, place: string}} Check */
 /**
  * @typedef {object} CaseBody
  * @property {string[]} [findings]
  * @property {string[]} [adjustments]
  * @property {Answer} [response]
+ * @property {Check[]} [checks]
  * @property {{message: string, path: string, line: number}} [error]
  * @property {string} [snapshot]
  * @property {Side} [stored]
@@ -384,9 +386,23 @@ function answerView({ entry, body }) {
     make("h4", {}, isolated(entry.provider || "answer"), " ", badge(entry.outcome)),
     answer.text ? longText(answer.text) : !calls.length && make("p", { class: "calm" }, "no text"),
     ...calls,
+    checksView(body.checks),
     facts,
     body.error && entry.state !== "different" && make("p", { class: "problem" }, isolated(body.error.message))
   );
+}
+
+/** What the checks said, those that do not pass first. @param {Check[] | undefined} checks */
+function checksView(checks) {
+  if (!checks?.length) return null;
+  const passed = checks.filter((check) => check.verdict === "passed");
+  const others = checks.filter((check) => check.verdict !== "passed");
+  const items = [...others, ...passed].map((check) => {
+    const word = make("span", { class: "verdict" }, check.verdict);
+    const place = check.place && make("span", { class: "where" }, " ", isolated(check.place));
+    return make("li", { class: check.verdict === "passed" ? "passed" : "failed" }, word, " ", make("code", {}, isolated(check.text)), ": ", isolated(check.reason), place);
+  });
+  return make("div", { class: "checks" }, make("h5", {}, `${passed.length} of ${count(checks.length, "check")} passed`), make("ul", {}, ...items));
 }
 
 /** @param {string} word */

@@ -169,7 +169,7 @@ async function holds(entry, words) {
   let text = searched.get(entry.id);
   if (text === undefined) {
     const body = await readBody(entry);
-    const parts = [entry.id, entry.provider, body.sent?.payload, body.stored?.payload, body.response?.text, body.error?.message];
+    const parts = [entry.id, entry.provider, body.sent?.payload, body.stored?.payload, body.response?.text, body.error?.message, ...(body.checks || []).map((check) => `${check.text} ${check.reason}`)];
     text = parts.filter(Boolean).join("\n").toLowerCase();
     searched.set(entry.id, text);
   }
@@ -297,8 +297,10 @@ function caseParts({ entry, body }, opened) {
   const accept = body.accept && make("div", { class: "accept" }, make("span", {}, "To accept it:"), " ", make("code", {}, isolated(body.accept)), " ", make("button", { type: "button", class: "quiet copy" }, "Copy"));
   const isTold = isUneven || entry.state === "new" || (body.response && opened.length);
   const error = body.error && !isTold && make("p", { class: "problem" }, isolated(body.error.message), body.error.path ? make("code", {}, isolated(` ${body.error.path}:${body.error.line}`)) : "");
+  // Offline only what is sent is graded.
+  const requestChecks = !body.response && checksView(body.checks);
   const sent = body.sent || body.stored || body.hunks ? make("div", { class: isUneven ? "sent" : "sent beside" }, (body.sent || body.stored) && conversationView(body), payloadView(body)) : make("p", { class: "calm" }, "Nothing is known of what it sends: it did not come to that.");
-  return [where, opened.length > 1 && providers, notes.children.length && notes, error, accept, answersView(opened), sent].map((part) => part || "");
+  return [where, opened.length > 1 && providers, notes.children.length && notes, error, accept, answersView(opened), requestChecks, sent].map((part) => part || "");
 }
 
 /** Mark the row of the open case. */

@@ -75,9 +75,15 @@ def test_a_provider_meters_its_own_requests_where_it_knows_the_budget() -> None:
     assert (billing.account, billing.vendor) == ("OpenAI", "openai")
 
 
+def recording_for(budget: RunBudget) -> OpenRecording:
+    recording = OpenRecording(sends=True)
+    recording.budget = budget
+    return recording
+
+
 def send(budget: RunBudget, reply: httpx.Response, request: httpx.Request | None = None) -> httpx.Response:
     """Send a request as a client of the user does, and read its reply."""
-    response = replay_or_send(OpenRecording(sends=True, budget=budget), request or post(), lambda _: reply)
+    response = replay_or_send(recording_for(budget), request or post(), lambda _: reply)
     response.read()
     return response
 
@@ -130,7 +136,7 @@ def test_a_model_that_loses_its_price_costs_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_a_request_that_is_not_sent_costs_nothing() -> None:
     budget = RunBudget(1)
-    recording = OpenRecording(sends=True, budget=budget)
+    recording = recording_for(budget)
 
     def fail(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
@@ -160,9 +166,7 @@ def test_a_reply_that_breaks_off_costs_what_came() -> None:
 
 def test_a_reply_that_nobody_reads_costs_its_request() -> None:
     budget = RunBudget(1)
-    response = replay_or_send(
-        OpenRecording(sends=True, budget=budget), post(), lambda _: httpx.Response(200, json=USAGE)
-    )
+    response = replay_or_send(recording_for(budget), post(), lambda _: httpx.Response(200, json=USAGE))
     response.close()
     assert 0 < budget.spent_usd < 0.001
 
@@ -170,10 +174,16 @@ def test_a_reply_that_nobody_reads_costs_its_request() -> None:
 def test_what_the_budget_refuses_is_noted() -> None:
     budget = RunBudget(0.001)
     send(budget, httpx.Response(200, json=USAGE))
-    recording = OpenRecording(sends=True, budget=budget)
+    recording = recording_for(budget)
     with pytest.raises(BudgetError):
         replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE))
     assert [str(error) for error in recording.budget_errors] == ["the budget of $0.001 is spent: $0.008 so far"]
+    # A part of a recording has errors of its own.
+    part = recording.part()
+    assert part.budget_errors == []
+    with pytest.raises(BudgetError):
+        replay_or_send(part, post(), lambda _: httpx.Response(200, json=USAGE))
+    assert (len(part.budget_errors), len(recording.budget_errors)) == (1, 1)
 
 
 def test_without_a_budget_nothing_is_metered() -> None:

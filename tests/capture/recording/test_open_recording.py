@@ -126,7 +126,45 @@ def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
     recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
     assert isinstance(recording.take(sent("a")), PendingReply)
     assert recording.unused() == ()
-    assert [each.response for each in recording.responses.values()] == [RecordedResponse(text="hi")]
+    taken = recording.take_response(lambda: request.sha256)
+    assert taken is not None
+    assert taken.response == RecordedResponse(text="hi")
+    assert recording.replayed == (taken,)
+    assert recording.take_response(lambda: request.sha256) is None
+    assert OpenRecording(sends=True).take_response(lambda: "never hashed") is None
+
+
+def test_a_new_answer_of_an_agent_counts_as_sent() -> None:
+    request = RecordedRequest(sha256=request_sha256("POST /v1/chat", "a"))
+    answer = RecordedExchange(request=request, response=RecordedResponse(text="hi"))
+    recording = OpenRecording(sends=True)
+    recording.add_response(answer)
+    assert (recording.exchanges(), recording.replayed, recording.sent_count) == ((answer,), (), 1)
+    assert recording.unanswered_count == 0
+
+
+def test_parts_share_the_recorded_replies_and_come_after_the_whole_in_the_order_in_which_they_were_made() -> None:
+    recording = OpenRecording([exchange("a", "1"), exchange("a", "2")], sends=True)
+    first, second = recording.part("https://judge.example"), recording.part()
+    assert (first.base_url, second.base_url) == ("https://judge.example", None)
+    assert second.take(sent("a")) == exchange("a", "1").reply
+    begin(first, "b").finish(200, "text/plain", b"3")
+    assert recording.take(sent("a")) == exchange("a", "2").reply
+    assert isinstance(begin(recording, "a"), PendingReply)
+    assert [each.request.body for each in recording.exchanges()] == ["a", "b", "a"]
+    assert [len(each.replayed) for each in (recording, first, second)] == [2, 0, 1]
+    assert [each.sent_count for each in (recording, first, second)] == [2, 1, 0]
+    assert [each.unanswered_count for each in (recording, first, second)] == [1, 0, 0]
+
+
+def test_new_replies_that_are_forgotten_are_not_recorded_and_recorded_ones_stay() -> None:
+    recording = OpenRecording([exchange("a", "1")], sends=True)
+    part = recording.part()
+    part.take(sent("a"))
+    begin(part, "b").finish(200, "text/plain", b"2")
+    part.forget_new()
+    assert [each.request.body for each in recording.exchanges()] == ["a"]
+    assert (recording.sent_count, recording.unanswered_count) == (1, 0)
 
 
 def test_requests_are_read_below_the_base_url() -> None:

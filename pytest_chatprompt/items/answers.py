@@ -1,0 +1,46 @@
+"""The answer of an eval item, in its report: a section for pytest's `-rP`, and properties for JUnit's XML.
+
+The record of a test and its report come in; both get what other tools read. `case_results` calls it in live and
+replayed runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.reports.answer_text import answer_section, check_line
+from pytest_chatprompt.results.case_result import CaseResult
+
+_SECTION: Final = "answer"
+_ANSWER: Final = "chatprompt_answer"
+_TOOL_CALLS: Final = "chatprompt_tool_calls"
+_CHECK: Final = "chatprompt_check"
+
+
+def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult) -> None:
+    """Put the answer of an item, and what its checks said, into its report and its user properties.
+
+    Args:
+        item: the item; one that runs again loses the properties of its run before.
+        report: of its call. Only the report of a passing test gets a section: a failure shows what it is about.
+        result: its record, without secrets.
+    """
+    properties = list(_properties(result))
+    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
+    for kept in (item.user_properties, report.user_properties):
+        kept[:] = [*(entry for entry in kept if entry[0] not in (_ANSWER, _TOOL_CALLS, _CHECK)), *properties]
+    if report.passed and result.response is not None:
+        report.sections.append((_SECTION, answer_section(result.response, result.checks)))
+
+
+def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
+    if result.response is not None:
+        yield _ANSWER, result.response.text
+        if result.response.tool_calls:
+            yield _TOOL_CALLS, json.dumps(result.response.tool_calls, ensure_ascii=False)
+    for check in result.checks:
+        yield _CHECK, check_line(check)

@@ -1,0 +1,103 @@
+"""The judge of one eval item: what it will be asked, for the snapshot, and its votes on an answer.
+
+`case_runner` shows what the judge of a case will be sent before it compares the snapshot, and asks for the votes on
+each answer; `case_checks` grades by them.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+
+import pytest
+
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.preview import can_preview, preview
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import PayloadWarning
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.llm_rubric import judge_questions
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.judge_rules import JUDGE_FIXTURE
+from pytest_chatprompt.items.judge_template import project_prompt
+from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
+from pytest_chatprompt.items.recordings import replay_once
+from pytest_chatprompt.live.judging import Judging, judge_answer, preview_judging
+from pytest_chatprompt.live.prefetch import LiveResponse
+from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+
+def show_judging(
+    request: pytest.FixtureRequest,
+    case: EvalCase,
+    checks: list[Check],
+    provider_request: ProviderRequest,
+    redactor: Redactor,
+) -> Judging:
+    """What the judge will be asked about the answers of an item. Nothing is sent.
+
+    Args:
+        request: the item's fixture request.
+        case: the fixture `eval_case`.
+        checks: of the case; at least one asks a judge.
+        provider_request: the fixture `eval_request`.
+        redactor: learns the key of the judge.
+
+    Raises:
+        CheckError: the template of the judge's prompt is not valid, or the judge cannot send it.
+    """
+    __tracebackhide__ = True
+    questions = judge_questions(checks, case, provider_request.question, project_prompt(request.config))
+    judge: Provider = request.getfixturevalue(JUDGE_FIXTURE)
+    is_live = request.config.stash[options_key].live
+    # A stand-in of its own: the replies that a test has queued are for the case.
+    show = partial(preview, judge, api=EvalAPI(redactor))
+    with use_context(SendContext(is_offline=not is_live)), _no_requests_in_flight(request.config, judge):
+        judging = preview_judging(judge, questions, show)
+    if isinstance(judge, ChatProvider):
+        for key in judge.known_keys():
+            redactor.add_key(key, f"the key of {judge.vendor}")
+    item: EvalItem = request.node
+    for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
+        item.warn(PayloadWarning(f"the judge: {finding.text} [{finding.rule}, {finding.source}]", rule=finding.rule))
+    return judging
+
+
+def _no_requests_in_flight(config: pytest.Config, judge: Provider) -> AbstractContextManager[None]:
+    """Pause the requests of a live run while a judge sends offline, in order to show what it sends."""
+    live: LiveRun | None = config.pluginmanager.get_plugin(LIVE_RUN)
+    return nullcontext() if live is None or can_preview(judge) else live.executor.pause()
+
+
+def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+    """An answer with the votes of the judge; what the judge replied is recorded or replayed as the answer is.
+
+    Args:
+        item: the case's item.
+        judging: what to ask.
+        live: the answer, which may have its votes already.
+        place: of the case's recording.
+
+    Raises:
+        RequestCancelledError: the run was stopped.
+    """
+    if live.judging is not None and judging.asks_the_same(live.judging):
+        return live
+    live_run: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+    if live_run is not None:
+        return live_run.judge(judging, live, place)
+
+    def replay(judge: Provider, shown: Exchange, part: OpenRecording | None) -> SentExchange:
+        return replay_once(place, judge, shown, part, EvalAPI())
+
+    with use_context(SendContext(is_offline=True)):
+        return live._replace(judging=judging, votes=judge_answer(judging, live.response, live.recording, replay))

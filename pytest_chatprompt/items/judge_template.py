@@ -1,0 +1,39 @@
+"""The project's own prompt of the judge, which the ini value `chatprompt_judge_template` names.
+
+The run's configuration comes in, the prompt comes out. `case_judge` asks for it, and `live_run` for cases ahead.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.evalfile.data_file import parse_data_file
+from pytest_chatprompt.grading.judge_prompt import JudgePrompt, PromptFile
+from pytest_chatprompt.items.run_reader import run_reader
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.prompt.file_reader import AttachmentError
+from pytest_chatprompt.wording import shown_path
+
+
+def project_prompt(config: pytest.Config) -> JudgePrompt | None:
+    """The project's prompt of the judge; `None` if it has none.
+
+    Raises:
+        CheckError: there is no such file inside the root folder.
+        EvalFileError: it is not a list of messages.
+    """
+    name = config.stash[options_key].judge_template
+    if name is None:
+        return None
+    reader = run_reader(config)
+    try:
+        found = reader.find(name, config.rootpath)
+        text = reader.read(found.path, name)
+    except AttachmentError as error:
+        raise CheckError(f"chatprompt_judge_template: {error}") from error
+    shown = shown_path(found.path, config.rootpath)
+    prompt: JudgePrompt = reader.parse_once(
+        (found.path, PromptFile), lambda: parse_data_file(text, shown, "template", PromptFile)
+    )
+    return prompt

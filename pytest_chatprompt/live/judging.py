@@ -1,0 +1,200 @@
+"""Judging: ask a judge about the answer to a case, and read its votes.
+
+In: what the judge is asked, the answer, and a function that sends. Out: the votes of the judge for each question. An
+error of the judge is a vote without a verdict, and becomes an error of its check. `preview_judging` shows what will be
+sent, for the snapshot. `prefetch` judges the answers of live runs in its threads, `items` those of replayed runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.preview import preview_prepared
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.grade import describe_crash
+from pytest_chatprompt.grading.judge_prompt import JudgePrompt, JudgeQuestion
+from pytest_chatprompt.grading.judge_verdict import JudgeVote, read_vote
+from pytest_chatprompt.grading.llm_rubric import LlmRubric, judge_questions
+from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.transcript import TranscriptTurn, turn_content
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+
+# Those of each question, in the order of the questions.
+Votes = tuple[tuple[JudgeVote, ...], ...]
+
+
+# Called with the judge, what it is sent, and a part of the recording of the case, if the run has one.
+SendToJudge = Callable[[Provider, Exchange, OpenRecording | None], SentExchange]
+Ask = Callable[[], JudgeVote]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a judge will be asked about the answer to a case.
+
+    Args:
+        judge: the provider that judges.
+        questions: one for each check that asks it.
+        previews: what it will be sent for each of them, with stand-ins for the conversation and the answer.
+    """
+
+    judge: Provider
+    questions: tuple[JudgeQuestion, ...]
+    previews: tuple[Exchange, ...]
+
+    def asks_the_same(self, other: Judging) -> bool:
+        """Whether another one asks the same judge the same."""
+        return self.judge is other.judge and self.questions == other.questions
+
+
+def preview_judging(
+    judge: Provider, questions: Sequence[JudgeQuestion], show: Callable[[ProviderRequest], Exchange]
+) -> Judging:
+    """What a judge will be asked about the answer to a case; nothing is sent.
+
+    Args:
+        judge: the provider that judges.
+        questions: one for each check that asks it.
+        show: shows what the judge sends for a request, as `capture.preview` does.
+
+    Raises:
+        CheckError: a template is not valid, or the judge cannot send it.
+    """
+    return Judging(judge, tuple(questions), tuple(_preview(question.preview(), show) for question in questions))
+
+
+def _preview(request: ProviderRequest, show: Callable[[ProviderRequest], Exchange]) -> Exchange:
+    try:
+        try:
+            return show(request)
+        except PayloadError as error:
+            if error.location[:1] != ("response_format",):
+                raise
+            # Its API has no structured output: the prompt asks for JSON by itself.
+            return show(request.model_copy(update={"response_format": None}))
+    except ChatPromptError as error:
+        raise CheckError(f"the judge cannot be asked: {error}") from error
+    except Exception as error:
+        raise CheckError(f"the judge crashed with {describe_crash(error)}") from error
+
+
+def judging_ahead(
+    judge: ChatProvider | None,
+    checks: Iterable[Check],
+    case: EvalCase,
+    request: ProviderRequest,
+    prompt: Callable[[], JudgePrompt | None],
+) -> Judging | None:
+    """What a judge will be asked about the answer to a case that has not run; `None` for nothing.
+
+    Args:
+        judge: the provider that judges; `None` if it is not known yet, or does not prepare its requests.
+        checks: of the case.
+        case: the case.
+        request: what is made of it.
+        prompt: gives the project's prompt of the judge; `None` if it has none.
+
+    Raises:
+        CheckError: it cannot be known before the case runs.
+    """
+    asking = [check for check in checks if isinstance(check, LlmRubric)]
+    if not asking:
+        return None
+    if judge is None:
+        raise CheckError("the judge is not known before the case runs")
+    questions = judge_questions(asking, case, request.question, prompt())
+    return preview_judging(judge, questions, partial(preview_prepared, judge))
+
+
+def run_in_turn(asks: Sequence[Ask]) -> list[JudgeVote]:
+    """Ask one after the other."""
+    return [ask() for ask in asks]
+
+
+def judge_answer(
+    judging: Judging,
+    response: ProviderResponse,
+    recording: OpenRecording | None,
+    send: SendToJudge,
+    run: Callable[[Sequence[Ask]], list[JudgeVote]] = run_in_turn,
+) -> Votes:
+    """Ask a judge about an answer.
+
+    Args:
+        judging: what to ask.
+        response: the answer.
+        recording: of the case, which replays and records the judge's replies too; `None` for neither.
+        send: sends a request to the judge.
+        run: runs all of it, in whatever threads.
+
+    Returns:
+        The votes of each question; where the judge gave none, they say why. Nothing if the response is no answer.
+
+    Raises:
+        RequestCancelledError: the run was stopped.
+    """
+    if not response.is_awaited or response.blocked is not None or not (response.text.strip() or response.tool_calls):
+        return ()
+    calls = [(call.function.name, call.function.arguments) for call in response.tool_calls]
+    answer = turn_content(TranscriptTurn("assistant", response.text, calls))
+    asks: list[Ask] = []
+    for question, preview in zip(judging.questions, judging.previews, strict=True):
+        for _ in range(question.votes):
+            # Each has its place in the recording before any of them is sent.
+            base_url = getattr(judging.judge, "base_url", None)
+            part = None if recording is None else recording.part(base_url)
+            ask = partial(_ask, judging.judge, question, preview, answer, part, send)
+            asks.append(partial(_ask_and_record, part, ask))
+    votes = iter(run(asks))
+    return tuple(tuple(next(votes) for _ in range(question.votes)) for question in judging.questions)
+
+
+def _ask_and_record(part: OpenRecording | None, ask: Ask) -> JudgeVote:
+    """Ask, and record the reply only if it is a verdict: else each replayed run would have the same error."""
+    vote = ask()
+    if vote.error and part is not None:
+        part.forget_new()
+    return vote
+
+
+def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
+    judge: Provider,
+    question: JudgeQuestion,
+    preview: Exchange,
+    answer: str,
+    part: OpenRecording | None,
+    send: SendToJudge,
+) -> JudgeVote:
+    try:
+        sent = send(judge, _to_send(judge, question.request(answer), preview), part)
+    except RequestCancelledError:
+        raise
+    except CheckError as error:
+        return JudgeVote(None, error=str(error))
+    except ChatPromptError as error:
+        return JudgeVote(None, error=f"the judge gave no verdict: {error}")
+    except Exception as error:
+        return JudgeVote(None, error=f"the judge crashed with {describe_crash(error)}")
+    return read_vote(sent.exchange.response, is_replayed=sent.is_replayed)
+
+
+def _to_send(judge: Provider, request: ProviderRequest, preview: Exchange) -> Exchange:
+    """What the judge is sent about this answer, in the form in which it was shown."""
+    if preview.request.response_format is None:
+        request = request.model_copy(update={"response_format": None})
+    if isinstance(judge, ChatProvider) and preview.prepared is not None:
+        return preview_prepared(judge, request)
+    invocation: Any = preview.invocation
+    if isinstance(judge, AgentProvider):
+        invocation = judge.build_invocation(request, PLACEHOLDER_FOLDER)
+    return replace(preview, request=request, invocation=invocation)

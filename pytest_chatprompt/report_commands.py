@@ -1,0 +1,131 @@
+"""The command line: `python -m pytest_chatprompt compare` and `merge`.
+
+The words of a command come in; text goes to the standard output, mistakes to the standard error, and the exit status
+comes out. `__main__` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pytest_chatprompt.reports.markdown_text import count
+from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
+from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.reports.report_reader import ReportError, read_report
+from pytest_chatprompt.reports.run_comparison_text import comparison_lines
+from pytest_chatprompt.results.run_comparison import compare_runs
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
+from pytest_chatprompt.snapshots.revision import RevisionError
+
+OK: Final = 0
+WORSE: Final = 1
+# What argparse exits with.
+USAGE_ERROR: Final = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command.
+
+    Args:
+        arguments: its words.
+
+    Returns:
+        0 if all went well; 1 if `compare` found a case that got worse; 2 for what cannot be read, merged or written.
+
+    Raises:
+        SystemExit: the words are not a command.
+    """
+    options = _parser().parse_args(arguments)
+    # A console that cannot show a character of an answer still shows the rest.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        lines, status = options.run(options)
+    except (ReportError, MergeError, RecordingConflictError, RevisionError, OSError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE_ERROR
+    try:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has stopped reading, as `head` does. Python would report that as an error when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(status)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_chatprompt",
+        description="Work with the reports of runs, as --chatprompt-report PATH.json writes them.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    compare = commands.add_parser(
+        "compare",
+        help="say what got better and what got worse from one run to another",
+        description="Say what got better, what got worse and what changed from one run to another. "
+        "Exits with 1 if a case got worse.",
+    )
+    compare.add_argument("before", type=Path, metavar="BEFORE.json", help="the report of the first run")
+    compare.add_argument("after", type=Path, metavar="AFTER.json", help="the report of the second run")
+    compare.set_defaults(run=_compare)
+    merge = commands.add_parser(
+        "merge",
+        help="make one report of those of several shards, or put their recordings into one folder",
+        description="Make one report of those of several shards, or put the recordings of several shards into one "
+        "folder. A test that several shards ran, or recorded with different replies, is an error.",
+    )
+    merge.add_argument(
+        "shards", nargs="+", type=Path, metavar="SHARD", help="the .json report of a shard; or folders with recordings"
+    )
+    merge.add_argument(
+        "-o",
+        dest="outputs",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="PATH",
+        help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated. "
+        "For recordings: the folder of the project",
+    )
+    merge.set_defaults(run=_merge)
+    return parser
+
+
+def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
+    comparison = compare_runs(read_report(options.before), read_report(options.after))
+    lines = list(comparison_lines(comparison, (str(options.before), str(options.after))))
+    return lines, WORSE if comparison.of_kind("worse") else OK
+
+
+def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
+    if any(path.is_dir() for path in options.shards):
+        return _merge_recordings(options)
+    for path in options.outputs:
+        if path.suffix not in FORMATS:
+            raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
+    run = merge_runs([(str(path), read_report(path)) for path in options.shards])
+    for path in options.outputs:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path.absolute(), FORMATS[path.suffix](run))
+        except OSError as error:
+            raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
+    counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
+    return [f"wrote {path}: {counts}" for path in options.outputs], OK
+
+
+def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:
+    files = [str(path) for path in options.shards if not path.is_dir()]
+    if files:
+        raise MergeError(f"{', '.join(files)}: not a folder; merge reports, or folders with recordings, not both")
+    if len(options.outputs) > 1 or not options.outputs[0].is_dir():
+        raise MergeError("recordings are put into the folder of the project: name that folder once, as in -o .")
+    written = merge_recordings(options.shards, options.outputs[0])
+    counts = f"{count(len(written), 'recording')} of {count(len(options.shards), 'shard')}"
+    return [*(path.as_posix() for path in written), f"put {counts} into {options.outputs[0]}"], OK

@@ -1,0 +1,42 @@
+"""Answer lines: with `-v`, one line below each passing case of a live or replayed run, with the answer that it got.
+
+The reports of pytest come in, those of the workers of pytest-xdist too; lines of the terminal come out. `plugin`
+registers an `AnswerLines` in these runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.reports.answer_text import answer_line
+from pytest_chatprompt.results.case_result import CaseResult
+
+_INDENT: Final = "    "
+
+
+class AnswerLines:
+    """Shows the answers of passing cases while the run goes on.
+
+    Args:
+        config: the run's configuration.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the line of a case below the one that pytest has written."""
+        text: str | None = getattr(report, "chatprompt_result", None)
+        if text is None or report.when != "call" or not report.passed:
+            return
+        response = CaseResult.from_data(json.loads(text)).response
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if response is None or reporter is None:
+            return
+        width = self._config.get_terminal_writer().fullwidth - len(_INDENT)
+        # Pytest breaks the line before the next test.
+        reporter.write(f"\n{_INDENT}{answer_line(response, width)}", flush=True)

@@ -1,0 +1,80 @@
+"""The answer of a case as text: in one line, and with all that is known of it.
+
+A `CaseResult` with an answer comes in; text comes out. Pure; `answer_lines` shows the line, `items` puts the whole into
+the report of the test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pytest_chatprompt.reports.markdown_text import cut
+from pytest_chatprompt.results.case_result import ResponseResult
+from pytest_chatprompt.results.check_result import CheckResult
+
+_LEAST_EXCERPT: Final = 24
+
+
+def answer_line(response: ResponseResult, width: int) -> str:
+    """The beginning of an answer and what it took: `'As soon as …' (0.41 s, 10 input and 3 output tokens)`.
+
+    Args:
+        response: the answer.
+        width: how many characters the line may have; in a very narrow terminal it is longer, so that something is seen.
+    """
+    facts = f" ({', '.join(parts)})" if (parts := list(answer_facts(response))) else ""
+    room = max(width - len(facts), _LEAST_EXCERPT)
+    calls = "; ".join(called_tools(response))
+    text = " ".join(response.text.split())
+    if text:
+        calls = f"; {calls}" if calls else ""
+        # Room for the quotes, and for the calls after the text.
+        shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
+    else:
+        shown = calls or "no text"
+    return f"{cut(printable(shown), room)}{facts}"
+
+
+def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) -> str:
+    """The whole answer, what it took, and what its checks said, as the section of a report.
+
+    Characters that would change what a terminal shows are escaped.
+    """
+    calls = [f"[{call}]" for call in called_tools(response)]
+    facts = ", ".join(answer_facts(response))
+    parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
+    return "\n".join(printable(line) for part in parts if part for line in part.split("\n"))
+
+
+def printable(line: str) -> str:
+    """A line with escapes for characters that would change what a terminal shows."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+
+
+def check_line(check: CheckResult) -> str:
+    """What a check said: `failed: icontains '14 days': the answer does not contain it`."""
+    noun = "" if check.passed is None else f"the {check.of} "
+    return f"{check.verdict}: {check.description}: {noun}{check.reason}"
+
+
+def called_tools(response: ResponseResult) -> Iterator[str]:
+    """The tools that an answer calls, as `calls get_time({"zone": "UTC"})`."""
+    for call in response.tool_calls:
+        function: Any = call.get("function", call) if isinstance(call, dict) else {}
+        arguments = function.get("arguments", "")
+        shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        yield f"calls {function.get('name', '?')}({shown})"
+
+
+def answer_facts(response: ResponseResult) -> Iterator[str]:
+    """What an answer took, a few words each: its time, its tokens, and whether it is replayed."""
+    if response.latency_seconds is not None:
+        yield f"{response.latency_seconds:.2f} s"
+    counts = {"input": response.input_tokens, "output": response.output_tokens}
+    known = [f"{count} {name}" for name, count in counts.items() if count is not None]
+    if known:
+        yield f"{' and '.join(known)} tokens"
+    if response.is_replayed:
+        yield "replayed"

@@ -1,0 +1,53 @@
+"""Report reader: reports as `--chatprompt-report PATH.json` wrote them.
+
+The path of a file comes in; a `RunResults` comes out, or a `ReportError` that says what the file is instead. The
+command line calls it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from pytest_chatprompt.results.run_results import VERSION, RunResults
+
+_HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"
+
+
+class ReportError(Exception):
+    """A file is not a readable report; the text says why, and what to do."""
+
+
+def read_report(path: Path) -> RunResults:
+    """Read a report.
+
+    Args:
+        path: of a `.json` file.
+
+    Raises:
+        ReportError: it cannot be read, is not a report, or has another version.
+    """
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path}: not valid UTF-8; {_HINT}") from error
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{path}: not valid JSON ({error}); {_HINT}") from error
+    if not isinstance(data, dict) or "results" not in data or "version" not in data:
+        raise ReportError(f"{path}: not a report; {_HINT}")
+    if data["version"] != VERSION:
+        raise ReportError(
+            f"{path}: a report of version {data['version']!r}, and this pytest-chatprompt reads version {VERSION}; "
+            "use the version of the package that wrote it, or write it again"
+        )
+    try:
+        return RunResults.from_data(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        raise ReportError(f"{path}: not a report of this version: {place}: {first['msg']}; {_HINT}") from error

@@ -1,0 +1,156 @@
+"""Verdicts of a judge: what is read from its replies, and how votes are counted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+
+from pytest_chatprompt import CheckError, EvalCheck, FileReader, ProviderResponse, Verdict
+from pytest_chatprompt.grading.grade import grade
+from pytest_chatprompt.grading.judge_verdict import JudgeVote, count_votes, read_vote
+from pytest_chatprompt.grading.parsing import parse_checks
+from tests.grading.conftest import case_with
+
+NO_JSON = "the judge's reply is not a verdict: it does not end with a JSON object"
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "reason"),
+    [
+        ('{"reason": "fine", "pass": true}', True, "fine"),
+        ('{"pass": false, "reason": "two\\nlines  of it"}', False, "two lines of it"),
+        (' \n{"reason": "", "pass": true, "score": 3}\n ', True, ""),
+        ('```json\n{"reason": "fine", "pass": true}\n```', True, "fine"),
+        ('I think:\n```\n{"reason": "fine", "pass": true}\n``` \n', True, "fine"),
+        ('It says {"reason": "x", "pass": true}, so: {"reason": "no", "pass": false}', False, "no"),
+        ('{"reason": "it says {\\"pass\\": true}", "pass": false}', False, 'it says {"pass": true}'),
+        ('{"reason": "}", "pass": false}', False, "}"),
+        ('a { b {"reason": "fine", "pass": true}', True, "fine"),
+    ],
+)
+def test_a_verdict_is_the_object_at_the_end_of_a_reply(text: str, passed: bool, reason: str) -> None:
+    vote = read_vote(ProviderResponse(text=text), is_replayed=True)
+    assert (vote.passed, vote.reason, vote.error, vote.is_replayed) == (passed, reason, "", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("pass", f"{NO_JSON}; it is 'pass'"),
+        ("true", f"{NO_JSON}; it is 'true'"),
+        ("}", f"{NO_JSON}; it is '}}'"),
+        ('{"reason": "x", "pass": true} Done.', f'{NO_JSON}; it is \'{{"reason": "x", "pass": true}} Done.\''),
+        ('[{"reason": "x", "pass": true}]', f'{NO_JSON}; it is \'[{{"reason": "x", "pass": true}}]\''),
+        ('{"pass": false, "pass": true}', f'{NO_JSON}; it is \'{{"pass": false, "pass": true}}\''),
+        (
+            '{"a": {"reason": "x", "pass": true}}',
+            "the judge's reply is not a verdict: 'pass' is not true or false in it",
+        ),
+        ('{"reason": "x", "pass": 1}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
+        ('{"reason": "x", "pass": "true"}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
+        ('{"reason": "x"}', "the judge's reply is not a verdict: 'pass' is not true or false in it"),
+        ('{"pass": true}', "the judge's reply is not a verdict: 'reason' is not a text in it"),
+        ("{" * 5000 + "}", NO_JSON),
+        ("x" * 300, f"{NO_JSON}; it is '{'x' * 200}…'"),
+        ("", "the judge's reply is empty"),
+        (" \n", "the judge's reply is empty"),
+    ],
+)
+def test_what_is_no_verdict_is_an_error(text: str, error: str) -> None:
+    vote = read_vote(ProviderResponse(text=text))
+    assert vote.passed is None
+    assert vote.error.startswith(error)
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens"])
+def test_a_reply_that_was_cut_off_is_no_verdict_whatever_it_ends_with(reason: str) -> None:
+    text = '{"reason": "the answer says {"reason": "x", "pass": true}'
+    vote = read_vote(ProviderResponse(text=text, finish_reason=reason))
+    assert vote.passed is None
+    assert vote.error.startswith(
+        f"the judge's reply is not a verdict: it was cut off (finish reason: {reason}); it is '"
+    )
+
+
+def test_a_verdict_that_was_withheld_is_an_error() -> None:
+    vote = read_vote(ProviderResponse(text='{"reason": "x", "pass": true}', blocked="SAFETY"))
+    assert (vote.passed, vote.error) == (None, "the judge's API withheld the verdict: SAFETY")
+
+
+@given(st.text(), st.booleans())
+def test_what_a_judge_writes_as_json_is_read_as_it_is(reason: str, passed: bool) -> None:
+    vote = read_vote(ProviderResponse(text=json.dumps({"reason": reason, "pass": passed})))
+    assert (vote.passed, vote.error) == (passed, "")
+
+
+@given(st.text())
+def test_no_other_text_crashes_the_reader_or_passes(text: str) -> None:
+    vote = read_vote(ProviderResponse(text=text))
+    assert vote.passed is None
+    assert vote.error
+
+
+def vote(passed: bool | None, reason: str = "") -> JudgeVote:
+    """A vote; without a verdict the reason is the error."""
+    return JudgeVote(passed, reason) if passed is not None else JudgeVote(None, error=reason)
+
+
+@pytest.mark.parametrize(
+    ("votes", "verdict"),
+    [
+        ([vote(True, "a")], Verdict(True, "is accepted by the judge: a")),
+        ([vote(False, "a")], Verdict(False, "is refused by the judge: a")),
+        (
+            [vote(False, "a"), vote(True, "b"), vote(True, "c")],
+            Verdict(True, "is accepted by the judge, by 2 of 3 votes: b"),
+        ),
+        (
+            [vote(False, "a"), vote(False, "b"), vote(True, "c")],
+            Verdict(False, "is refused by the judge, by 2 of 3 votes: a"),
+        ),
+    ],
+)
+def test_the_majority_decides_with_its_first_reason(votes: list[JudgeVote], verdict: Verdict) -> None:
+    assert count_votes(votes) == verdict
+
+
+@pytest.mark.parametrize(
+    ("votes", "error"),
+    [
+        ([], "no judge was asked"),
+        ([vote(True), vote(False)], "as many votes of the judge are for the answer as against it"),
+        ([vote(True), vote(True), vote(None, "gone")], "gone"),
+        ([vote(None, "gone"), vote(True), vote(None, "gone"), vote(None, "away")], "gone; away"),
+    ],
+)
+def test_ties_and_votes_without_a_verdict_are_errors(votes: list[JudgeVote], error: str) -> None:
+    with pytest.raises(CheckError) as raised:
+        count_votes(votes)
+    assert str(raised.value) == error
+
+
+@given(st.lists(st.sampled_from([True, False, None]), max_size=7))
+def test_nothing_passes_without_a_majority_of_all(passed: list[bool | None]) -> None:
+    votes = [vote(each, "error") for each in passed]
+    try:
+        verdict = count_votes(votes)
+    except CheckError:
+        assert None in passed or passed.count(True) * 2 == len(passed)
+    else:
+        assert verdict.passed == (passed.count(True) * 2 > len(passed))
+        assert None not in passed
+
+
+def test_the_votes_grade_the_check_and_its_opposite() -> None:
+    case = case_with(EvalCheck("llm_rubric", {"value": "x"}), EvalCheck("not-llm-rubric", {"value": "x"}))
+    plain, negated = parse_checks(case, FileReader(case.path.parent))
+    answer = ProviderResponse(text="a")
+    assert grade(plain, case, answer, [vote(True, "r")]).passed
+    assert not grade(negated, case, answer, [vote(True, "r")]).passed
+    assert grade(negated, case, answer, [vote(False, "r")]).passed
+    assert grade(negated, case, answer, [vote(None, "gone")]).error == "gone"
+    assert grade(plain, case, answer).error == "no judge was asked"
+    with pytest.raises(CheckError, match="no judge was asked"):
+        plain.check.grade(case, answer)

@@ -1,0 +1,76 @@
+"""An answer as text: in one line, and as the section of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.reports.answer_text import answer_line, answer_section
+from pytest_chatprompt.results.case_result import ResponseResult
+from tests.reports.results import check
+
+CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"a": 1}'}}
+TOOK: dict[str, Any] = {"latency_seconds": 0.414, "input_tokens": 10, "output_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "width", "line"),
+    [
+        pytest.param({"text": "Yes."}, 80, "'Yes.'", id="nothing is known"),
+        pytest.param(
+            {"text": "Yes.", **TOOK, "is_replayed": True},
+            80,
+            "'Yes.' (0.41 s, 10 input and 3 output tokens, replayed)",
+            id="all is known",
+        ),
+        pytest.param({"text": "Yes.", "output_tokens": 3}, 80, "'Yes.' (3 output tokens)", id="some is known"),
+        pytest.param({"text": " two\n\n lines\t"}, 80, "'two lines'", id="several lines"),
+        pytest.param({"text": "a\x1b[31m\u202eb"}, 80, r"'a\x1b[31m\u202eb'", id="control characters"),
+        pytest.param(
+            {"text": "word " * 20, **TOOK},
+            70,
+            "'word word word word word wor…' (0.41 s, 10 input and 3 output tokens)",
+            id="as long as fits",
+        ),
+        pytest.param(
+            {"text": "word " * 20, **TOOK}, 20, f"'{'word ' * 4}w…' (0.41 s, 10 input and 3 output tokens)", id="narrow"
+        ),
+        pytest.param({"text": "", "tool_calls": (CALL,)}, 80, 'calls find({"a": 1})', id="a call"),
+        pytest.param({"text": "Hm.", "tool_calls": (CALL,)}, 80, "'Hm.'; calls find({\"a\": 1})", id="text and a call"),
+        pytest.param({"text": "", "tool_calls": (CALL, CALL)}, 30, 'calls find({"a": 1}); calls f…', id="many calls"),
+        pytest.param(
+            {"text": "word " * 20, "tool_calls": (CALL, CALL)},
+            50,
+            "'word word word word w…'; calls find({\"a\": 1}); c…",
+            id="a long text and many calls",
+        ),
+        pytest.param(
+            {"text": "", "tool_calls": ({"name": "f", "arguments": {"a": "ö"}},)}, 80, 'calls f({"a": "ö"})', id="data"
+        ),
+        pytest.param({"text": "", "tool_calls": ("odd",)}, 80, "calls ?()", id="no call"),
+        pytest.param({"text": ""}, 80, "no text", id="nothing"),
+    ],
+)
+def test_an_answer_is_one_line(fields: dict[str, Any], width: int, line: str) -> None:
+    assert answer_line(ResponseResult(**fields), width) == line
+
+
+def test_a_section_has_all_of_the_answer_what_it_took_and_what_the_checks_said() -> None:
+    response = ResponseResult(text="One\n\n\ttwo\x00", tool_calls=(CALL,), **TOOK)
+    checks = (
+        check(passed=False, reason="does not contain it"),
+        check("regex", is_negated=True, of="request", reason="has no match"),
+        check("python", None, reason="crashed with KeyError"),
+    )
+    assert answer_section(response, checks).splitlines() == [
+        "One",
+        "",
+        r"\ttwo\x00",
+        '[calls find({"a": 1})]',
+        "(0.41 s, 10 input and 3 output tokens)",
+        "failed: contains 'x': the answer does not contain it",
+        "passed: not_regex 'x' of='request': the request has no match",
+        "not graded: python 'x': crashed with KeyError",
+    ]
+    assert answer_section(ResponseResult(text="Yes."), ()) == "Yes."

@@ -1,0 +1,224 @@
+"""`python -m pytest_chatprompt`: what its commands print, write and exit with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_chatprompt.report_commands import main
+from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.run_results import RunResults
+from tests.git_repository import Git, commit_all
+from tests.items.conftest import Run, case_ids, eval_file, run
+from tests.reports.results import answered
+
+__all__ = ["run"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, *results: CaseResult) -> None:
+    path.write_text(FORMATS[".json"](RunResults(results=results)), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "headline"),
+    [
+        ("passed", 0, "a.json → b.json: 0 worse, 0 better, 0 changed, 1 the same, 1 new, 0 gone"),
+        ("failed", 1, "a.json → b.json: 1 worse, 0 better, 0 changed, 0 the same, 1 new, 0 gone"),
+    ],
+)
+def test_compare_exits_with_1_where_a_case_got_worse(
+    folder: Path, capsys: pytest.CaptureFixture[str], outcome: str, status: int, headline: str
+) -> None:
+    write(folder / "a.json", answered("x"))
+    write(folder / "b.json", answered("x").model_copy(update={"outcome": outcome}), answered("new", outcome="failed"))
+    assert main(["compare", "a.json", "b.json"]) == status
+    assert capsys.readouterr().out.splitlines()[0] == headline
+
+
+def test_what_is_no_report_is_an_error_on_the_standard_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder / "a.json")
+    assert main(["compare", "a.json", "none.json"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "error: none.json: cannot be read: No such file or directory\n")
+
+
+def test_merge_writes_one_report_in_each_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder / "1.json", answered("x"))
+    write(folder / "2.json", answered("y"))
+    outputs = [word for name in ("out/all.json", "out/all.md", "out/all.html") for word in ("-o", name)]
+    assert main(["merge", "1.json", "2.json", *outputs]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "wrote out/all.json: 2 tests of 2 reports"
+    merged = json.loads((folder / "out/all.json").read_text(encoding="utf-8"))
+    assert [result["case_id"] for result in merged["results"]] == ["x", "y"]
+    assert "2 tests of prompts: 2 passed." in (folder / "out/all.md").read_text(encoding="utf-8")
+    assert (folder / "out/all.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_merge_says_what_it_cannot_merge_or_write(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder / "1.json", answered("x"))
+    (folder / "file").write_text("")
+    assert main(["merge", "1.json", "1.json", "-o", "all.json"]) == 2
+    assert main(["merge", "1.json", "-o", "file/all.json"]) == 2
+    assert main(["merge", "1.json", "-o", "a.txt"]) == 2
+    first, *_, second, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("error: a test is in more than one report")
+    assert second.startswith("error: cannot write file/all.json: ")
+    assert last == "error: a.txt has an unknown suffix; end it with .html, .md, .json"
+    assert not (folder / "all.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["compare", "a.json"], "the following arguments are required: AFTER.json"),
+        (["merge", "a.json"], "the following arguments are required: -o"),
+    ],
+)
+def test_what_is_no_command_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.measures_processes
+def test_the_package_is_a_command_and_a_console_that_cannot_show_a_character_shows_the_rest(folder: Path) -> None:
+    write(folder / "a.json", answered("x", text="ö"))
+    write(folder / "b.json", answered("x", text="\ud800"))
+    command = [sys.executable, "-m", "pytest_chatprompt", "compare", "a.json", "b.json"]
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    result = subprocess.run(command, env=environ, capture_output=True, check=True, text=True)
+    assert r"    - \xf6" in result.stdout.splitlines()
+    assert r"    + \ud800" in result.stdout.splitlines()
+
+
+@pytest.mark.measures_processes
+def test_who_reads_only_the_beginning_sees_no_error(folder: Path) -> None:
+    write(folder / "a.json", *[answered(f"c{number}", outcome="failed") for number in range(5_000)])
+    write(folder / "b.json")
+    command = [sys.executable, "-m", "pytest_chatprompt", "compare", "a.json", "b.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
+
+
+def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
+    ids = case_ids(6)
+    run.write({"one/a.eval.yaml": eval_file(ids), "two/b.eval.yaml": eval_file(ids), "two/c.eval.yaml": eval_file(ids)})
+    run.write({"pytest.ini": "[pytest]\n"})
+    run.update()
+    changed = eval_file(ids).replace("content: c0", "content: changed")
+    run.write({"one/a.eval.yaml": changed, "two/b.eval.yaml": changed})
+    shards = [["one", "-k", "c0 or c1"], ["one", "-k", "not (c0 or c1)"], ["two/b.eval.yaml"], ["two/c.eval.yaml"]]
+    for number, words in enumerate(shards):
+        run(*words, f"--chatprompt-report={number}.json")
+    run("--chatprompt-report=whole.json")
+    reports = [str(run.path / f"{number}.json") for number in range(4)]
+    assert main(["merge", *reports, "-o", str(run.path / "all.json"), "-o", str(run.path / "all.md")]) == 0
+    whole, merged = (json.loads((run.path / name).read_text(encoding="utf-8")) for name in ("whole.json", "all.json"))
+    assert len(merged["results"]) == 18
+    assert merged["results"] == whole["results"]
+    comment = (run.path / "all.md").read_text(encoding="utf-8")
+    assert comment.startswith("## 1 distinct change in 2 snapshots")
+    assert "To accept all: `pytest one/a.eval.yaml::c0 two/b.eval.yaml::c0 --snapshot-update`\n" in comment
+
+
+RECORDING = "__snapshots__/a.eval/{}[openai].recording.yaml"
+
+
+def write_recordings(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        path = folder / RECORDING.format(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def test_the_recordings_of_shards_are_put_into_the_folder_of_the_project(
+    folder: Path, capsys: pytest.CaptureFixture[str], git: Git
+) -> None:
+    write_recordings(folder / "project", a="old a", b="old b", kept="kept")
+    commit_all(git, folder)
+    # Each has a copy of those that it did not record.
+    write_recordings(folder / "1", a="new a", b="old b", kept="kept", both="same")
+    write_recordings(folder / "2", a="old a", b="new b ö", kept="kept", both="same")
+    (folder / "2" / RECORDING.format("link")).symlink_to(folder / "2" / RECORDING.format("a"))
+    names = [RECORDING.format(name) for name in ("a", "b", "both")]
+    # A second time it does the same.
+    for _ in range(2):
+        assert main(["merge", "1", "2", "-o", "project"]) == 0
+        assert capsys.readouterr().out.splitlines() == [*names, "put 3 recordings of 2 shards into project"]
+        texts = [
+            (folder / "project" / RECORDING.format(name)).read_text("utf-8") for name in ("a", "b", "both", "kept")
+        ]
+        assert texts == ["new a", "new b ö", "same", "kept"]
+    assert len(list((folder / "project").rglob("*.yaml"))) == 4
+
+
+def test_a_test_that_two_shards_recorded_differently_is_a_conflict_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in ("1", "2"):
+        write_recordings(folder / number, **{name: f"{name}{number}" for name in "abcdef"}, **{f"new{number}": "x"})
+    (folder / "project").mkdir()
+    assert main(["merge", "1", "2", "-o", "project"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: several shards have recorded 6 tests, with different replies; give each test to one shard:",
+        *(f"  {RECORDING.format(name)}" for name in "abcde"),
+        "  and 1 more",
+    ]
+    assert list((folder / "project").iterdir()) == []
+    write_recordings(folder / "2", **{name: f"{name}1" for name in "bcdef"})
+    assert main(["merge", "1", "2", "-o", "project"]) == 2
+    assert "several shards have recorded a test, with" in capsys.readouterr().err
+    (folder / "1" / RECORDING.format("z")).write_bytes(b"\xff")
+    assert main(["merge", "1", "-o", "project"]) == 2
+    assert "can't decode" in capsys.readouterr().err
+
+
+def test_without_a_commit_all_that_shards_hold_is_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_recordings(folder / "1", a="a")
+    write_recordings(folder / "2", b="b")
+    (folder / "project").mkdir()
+    assert main(["merge", "1", "2", "-o", "project"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "put 2 recordings of 2 shards into project"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["1", "a.json", "-o", "."],
+            "a.json: not a folder; merge reports, or folders with recordings, not both",
+        ),
+        (["1", "-o", "a.json"], "recordings are put into the folder of the project: name that folder once, as in -o ."),
+        (
+            ["1", "-o", ".", "-o", "."],
+            "recordings are put into the folder of the project: name that folder once, as in -o .",
+        ),
+    ],
+)
+def test_folders_of_recordings_are_merged_alone_and_into_one_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    (folder / "1").mkdir()
+    assert main(["merge", *arguments]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
