@@ -84,7 +84,7 @@ class CaseRunner:
         if options.estimates:
             from pytest_chatprompt.items.estimated_run import estimate_case  # noqa: PLC0415
 
-            estimate_case(self.request, self.provider, self.provider_request, self.api)
+            estimate_case(self.request, self.provider, self.provider_request, self.api, checks)
             return
         with self._no_requests_in_flight():
             send = preview if options.live else capture_offline

@@ -28,11 +28,13 @@ from pytest_chatprompt.wording import dollars
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.exchange import Exchange
+    from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
 
 ESTIMATED_RUN: Final = "chatprompt-estimated-run"
-_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "cost")
+_JUDGE: Final = "(judge)"
+_HEAD: Final = ("provider", "answers", "input tokens", "output tokens", "cost")
 
 
 @dataclass(eq=False)
@@ -81,18 +83,7 @@ class EstimatedRun:
     def add(
         self, request: pytest.FixtureRequest, provider: Provider, provider_request: ProviderRequest, api: EvalAPI
     ) -> None:
-        """Estimate a case.
-
-        Args:
-            request: the fixture request of its item.
-            provider: its provider.
-            provider_request: what it asks the provider to send.
-            api: its stand-in of the APIs.
-
-        Raises:
-            ProviderError, CaptureError: see `capture.recorder.capture_offline`.
-            ReplayError: its recording is unreadable.
-        """
+        """Estimate the answer to a case; see `estimate_case`."""
         item: EvalItem = request.node
         with use_context(SendContext(is_offline=True, is_priced=False)):
             exchange = preview(provider, provider_request, api)
@@ -100,6 +91,15 @@ class EstimatedRun:
                 self._replayed += 1
                 return
         self._estimates[item.provider_name].append(estimate_cost(exchange))
+
+    def add_judge(self, shown: Exchange, votes: int) -> None:
+        """Estimate what a judge is asked.
+
+        Args:
+            shown: what it is sent, with a stand-in for the answer.
+            votes: how often it is asked.
+        """
+        self._estimates[_JUDGE] += [estimate_cost(shown)] * votes
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -131,13 +131,15 @@ class EstimatedRun:
         )
         reasons = Counter(estimate.why_unknown for estimate in self._all() if estimate.why_unknown)
         for reason, count in reasons.items():
-            yield f"{_cases(count)} without a cost: {reason}"
+            yield f"{_count(count, 'answer')} without a cost: {reason}"
+        if _JUDGE in self._estimates:
+            yield "What judges are sent is estimated without the answers, and as if nothing of it were recorded."
         if self._replayed:
-            yield f"{_cases(self._replayed)} would be replayed, and cost nothing."
+            yield f"{_count(self._replayed, 'case')} would be replayed, and cost nothing."
         for problem, count in self._problems.items():
-            yield f"{_cases(count)} could not be estimated: {problem}"
+            yield f"{_count(count, 'case')} could not be estimated: {problem}"
         if self._others:
-            tests = "1 test" if self._others == 1 else f"{self._others} tests"
+            tests = _count(self._others, "test")
             yield f"Not estimated, since only running shows what it sends: {tests} with eval_api."
         budget = self.config.stash[options_key].budget_usd
         total = sum(estimate.cost_usd or 0.0 for estimate in self._all())
@@ -146,11 +148,32 @@ class EstimatedRun:
 
 
 def estimate_case(
-    request: pytest.FixtureRequest, provider: Provider, provider_request: ProviderRequest, api: EvalAPI
+    request: pytest.FixtureRequest,
+    provider: Provider,
+    provider_request: ProviderRequest,
+    api: EvalAPI,
+    checks: CaseChecks | None,
 ) -> None:
-    """Let the run add up what a case would cost; see `EstimatedRun.add`."""
+    """Let the run add up what a case would cost.
+
+    Args:
+        request: the fixture request of its item.
+        provider: its provider.
+        provider_request: what it asks the provider to send.
+        api: its stand-in of the APIs.
+        checks: of the case; `None` for none.
+
+    Raises:
+        ProviderError, CaptureError: see `capture.recorder.capture_offline`.
+        ReplayError: its recording is unreadable.
+        CheckError: the judge cannot be asked.
+    """
     run: EstimatedRun = request.config.pluginmanager.getplugin(ESTIMATED_RUN)
+    judging = None if checks is None else checks.show_judging(request, provider_request, api.redactor)
     run.add(request, provider, provider_request, api)
+    if judging is not None:
+        for question, shown in zip(judging.questions, judging.previews, strict=True):
+            run.add_judge(shown, question.votes)
 
 
 def _is_recorded(request: pytest.FixtureRequest, provider: Provider, exchange: Exchange) -> bool:
@@ -183,5 +206,5 @@ def _row(name: str, estimates: list[CostEstimate]) -> tuple[str, ...]:
     )
 
 
-def _cases(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.items.conftest import MakeLiveProject, Run, case_ids, eval_file
+from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.server import Reply, Server
 
 # A reply of the test server costs $0.00014: 10 tokens at $5 and 3 at $30 for a million.
@@ -290,3 +290,20 @@ def test_an_async_provider_of_your_own_counts_too(run: Run, server: Server) -> N
     result.assert_outcomes(passed=3, errors=1)
     assert len(server.requests) == 3
     result.stdout.fnmatch_lines([f"*case 'c3': {SPENT}"])
+
+
+def test_what_a_judge_is_asked_counts(run: Run, server: Server) -> None:
+    verdict = {"choices": [{"message": {"content": '{"reason": "fine", "passes": true}'}, "finish_reason": "stop"}]}
+    usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 3}}
+    server.script = lambda _, body: Reply({**verdict, **usage}) if "response_format" in body else Reply()
+    run.write(
+        {
+            "a.eval.yaml": "checks: [{type: llm_rubric, value: is fine}]\n" + eval_file(case_ids(3)),
+            "conftest.py": LIVE_CONFTEST.format(url=server.url, settings="max_retries=0"),
+        }
+    )
+    run.update()
+    result = run("--chatprompt-live", "--chatprompt-concurrency=1", THREE_ANSWERS)
+    result.assert_outcomes(passed=1, errors=2)
+    assert len(server.requests) == 3
+    result.stdout.fnmatch_lines(["*the judge gave no verdict: the budget of $0.0005 is spent: $0.00042 so far*"])

@@ -37,7 +37,7 @@ evalcases:
     result = run(*ESTIMATE)
     assert result.ret == 0
     assert lines_after_head(result) == [
-        "provider cases input tokens output tokens cost",
+        "provider answers input tokens output tokens cost",
         # 1,000 at $2 and 4,096 at $10 for a million.
         "anthropic 2 2000 8192 $0.086",
         "ollama 2 2000 2000 2 unknown",
@@ -45,7 +45,7 @@ evalcases:
         "openai 2 2000 400 $0.022",
         "total 6 6000 10592 $0.11 + 2 unknown",
         NOTE,
-        "2 cases without a cost: the price of the model 'gpt-oss:20b' of Ollama is not known: the price list has none; "
+        "2 answers without a cost: the price of the model 'gpt-oss:20b' of Ollama is not known: the price list has none; "
         "pass price=TokenPrice(input_usd=..., output_usd=...) to its provider",
     ]
     # Neither a key nor a snapshot is needed, and none is written.
@@ -88,7 +88,7 @@ def test_a_recorded_answer_of_a_function_costs_nothing_either(run: Run) -> None:
     (run.path / "__snapshots__/a.eval/y[own].recording.yaml").unlink()
     lines = lines_after_head(run(*ESTIMATE, "--chatprompt-replay"))
     assert lines[1] == "own 1 0 0 1 unknown"
-    assert "1 case without a cost: the requests of agents and plain functions are not known beforehand" in lines
+    assert "1 answer without a cost: the requests of agents and plain functions are not known beforehand" in lines
     assert "1 case would be replayed, and cost nothing." in lines
 
 
@@ -166,3 +166,15 @@ def test_a_module_that_cannot_be_collected_stops_the_run_as_ever(run: Run) -> No
     result.stdout.fnmatch_lines(["ERROR test_a.py*"])
     result = run(*ESTIMATE, "--continue-on-collection-errors")
     assert lines_after_head(result)[1].startswith("openai 1 ")
+
+
+def test_what_a_judge_is_sent_is_estimated_too(run: Run) -> None:
+    checks = "checks: [{type: llm_rubric, value: is polite, votes: 3}, {type: contains, value: x}]\n"
+    run.write({"a.eval.yaml": checks + eval_file(["x", "y"])})
+    run.append("pytest.ini", "chatprompt_judge = anthropic\n")
+    lines = lines_after_head(run(*ESTIMATE))
+    assert lines[1].startswith("(judge) 6 ")
+    assert lines[2].startswith("openai 2 ")
+    assert lines[3].startswith("total 8 ")
+    assert lines[1].split()[3] == str(6 * 4096)
+    assert "What judges are sent is estimated without the answers, and as if nothing of it were recorded." in lines
