@@ -650,7 +650,7 @@ def test_no_snippet_is_without_a_test() -> None:
         "docs/grading.md": 3,
         "docs/live.md": 1,
         "docs/own-code.md": 8,
-        "docs/providers.md": 7,
+        "docs/providers.md": 8,
         "docs/review.md": 1,
         "docs/snapshots.md": 3,
     }
@@ -681,6 +681,15 @@ def test_a_parametrized_provider_is_named_as_the_page_says(run: Run) -> None:
     assert run.snapshots() == [f"__snapshots__/a.eval/hello[openai-{name}].yaml" for name in ("cold", "hot")]
     result = run("--collect-only", "-q")
     assert result.outlines[:2] == ["a.eval.yaml::hello[cold]", "a.eval.yaml::hello[hot]"]
+
+
+def test_a_model_of_your_own_costs_what_the_page_says(run: Run) -> None:
+    (conftest,) = [snippet for snippet in blocks("docs/providers.md", "python") if "TokenPrice" in snippet]
+    run.write({"a.eval.yaml": "provider: ollama" + HELLO})
+    estimate = ("--chatprompt-live", "--collect-only", "-q")
+    run(*estimate).stdout.fnmatch_lines(["ollama *1 unknown"])
+    run.write({"conftest.py": conftest})
+    run(*estimate).stdout.fnmatch_lines(["ollama *$0.00"])
 
 
 def test_parametrized_cases_are_named_as_the_page_says(run: Run) -> None:

@@ -25,6 +25,7 @@ from pytest_chatprompt.errors import (
     APIConnectionError,
     APIStatusError,
     BadRequestError,
+    BudgetError,
     CaptureError,
     CheckError,
     ContentFilterError,
@@ -191,7 +192,15 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
 def _is_outage(error: BaseException) -> bool:
     """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
     of_the_case = (BadRequestError, ContentFilterError)
-    outages = (APIStatusError, APIConnectionError, MissingSettingError, ReplayError, CheckError, EvalFileError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
     return isinstance(error, outages) and not isinstance(error, of_the_case)
 
 

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, read_usage
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
@@ -33,6 +35,7 @@ _JUDGE: Final = "judge_"
 _JUDGE_ROW: Final = "(judge)"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+_budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
@@ -50,6 +53,8 @@ def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse |
         usage, latency = outcome.usage, outcome.latency_seconds
         properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
         properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
+        if outcome.cost_usd is not None:
+            properties["cost_usd"] = outcome.cost_usd
         properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
@@ -122,6 +127,11 @@ def note_early_answers(config: pytest.Config, count: int) -> None:
     config.stash[_early_answers_key] = count
 
 
+def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
+    """Note how much of the budget of the run was spent, in US dollars."""
+    config.stash[_budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
+
+
 @dataclass(eq=False)
 class UsageSummary:
     """Adds up the usage of all tests of a run.
@@ -183,6 +193,8 @@ class UsageSummary:
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
+        if _budget_key in config.stash:
+            yield config.stash[_budget_key]
         if self._cases and config.pluginmanager.hasplugin("dsession"):
             yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)

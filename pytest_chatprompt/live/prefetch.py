@@ -187,7 +187,7 @@ class Prefetcher:
             matched = self._matcher.match(case, partial(preview_prepared, provider))
             return None if matched is None else self._send_matched(provider, matched, case)
 
-        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def prefetch_captured(self, cases: Iterable[tuple[UpcomingCase, Provider]], count: int) -> None:
         """Prefetch the next cases of providers that have to send, offline, in order to show what they send.
@@ -211,7 +211,7 @@ class Prefetcher:
                     accepted.append((case, provider, matched))
         for case, provider, matched in accepted:
             send = partial(self._send_matched, provider, matched, case)
-            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def take(self, node_id: str, provider: Provider) -> RequestFuture[LiveResponse | None] | None:
         """Hand over the future of the case that runs now; `None` if it was not prefetched through this provider."""

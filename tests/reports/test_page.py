@@ -261,13 +261,15 @@ def test_the_answers_of_each_provider_are_added_up() -> None:
             sent,
             provider,
             outcome=outcome,
-            response=ResponseResult(text="", input_tokens=tokens, latency_seconds=latency),
+            response=ResponseResult(
+                text="", input_tokens=tokens, latency_seconds=latency, cost_usd=tokens and tokens / 1000
+            ),
         )
         for number, (provider, outcome, tokens, latency) in enumerate(counts)
     ]
     text = text_of(page_of(*results, is_live=True))
     assert "x y cases 2/3 (67%) 1/1 (100%) median latency 1.50 s unknown" in text
-    assert "input tokens 1,500 unknown output tokens unknown unknown" in text
+    assert "input tokens 1,500 unknown output tokens unknown unknown cost $1.50 + 1 unknown unknown" in text
 
 
 def test_what_the_checks_said_is_data_of_the_page() -> None:
