@@ -9,6 +9,7 @@ The text of each is the whole report: where, what, and what to do. The plugin sh
     │   ├── UnknownProviderError  no fixture has the name that was asked for
     │   ├── PayloadError          the API cannot express the messages
     │   ├── MissingSettingError   a key, an endpoint or the command of `cli` is not set
+    │   ├── BudgetError           the budget of the run is spent, or the price of a request is not known
     │   ├── APIConnectionError    the API did not reply: connection refused, timeout, ...
     │   │   └── RequestCancelledError  the run was stopped before the reply came
     │   ├── AgentError            an agent could not be started, failed, or gave no answer
@@ -130,6 +131,10 @@ class CaptureWarning(UserWarning):
 
 class MissingSettingError(ProviderError):
     """A key or an endpoint is set neither in the code nor in the environment, or the provider `cli` has no command."""
+
+
+class BudgetError(ProviderError):
+    """The budget of the run does not allow to send a request: it is spent, or the price is not known."""
 
 
 class APIConnectionError(ProviderError):

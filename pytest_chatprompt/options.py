@@ -6,6 +6,7 @@ stash.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class Options:
         judge_template: the file with the project's prompt of the judge, from pytest's root folder; `None` if not set.
         live: whether requests go to the real APIs.
         concurrency: how many requests of a live run may be in flight at once, at least 1.
+        budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
+        estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
         repeat: how often each case is sent in a live run; `None` for what its file says.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
@@ -60,6 +63,8 @@ class Options:
     judge_template: str | None
     live: bool
     concurrency: int
+    budget_usd: float | None
+    estimates: bool
     repeat: int | None
     record: bool
     replay: bool
@@ -106,6 +111,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="how often each case is sent in a live run, whatever its file says",
     )
     group.addoption(
+        "--chatprompt-budget-usd",
+        dest="chatprompt_budget_usd",
+        metavar="X",
+        help="send nothing more in a live run once this much was spent, in US dollars",
+    )
+    group.addoption(
         "--chatprompt-record",
         dest="chatprompt_record",
         action="store_true",
@@ -146,6 +157,11 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "chatprompt_concurrency",
         f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
+        default=None,
+    )
+    parser.addini(
+        "chatprompt_budget_usd",
+        "send nothing more in a live run once this much was spent, in US dollars",
         default=None,
     )
     parser.addini(
@@ -204,6 +220,8 @@ def resolve_options(config: pytest.Config) -> Options:
     live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))
     if record and not live:
         raise pytest.UsageError("--chatprompt-record keeps the answers of a live run; add --chatprompt-live")
+    # Nothing is sent where pytest only collects.
+    estimates = bool(live and config.option.collectonly)
     patterns = config.getini("chatprompt_guideline_patterns")
     default_provider = config.getini("chatprompt_provider") or DEFAULT_PROVIDER
     against = config.getoption("chatprompt_against")
@@ -221,8 +239,10 @@ def resolve_options(config: pytest.Config) -> Options:
         default_provider=default_provider,
         judge=config.getini("chatprompt_judge") or default_provider,
         judge_template=config.getini("chatprompt_judge_template") or None,
-        live=live,
+        live=live and not estimates,
         concurrency=_concurrency(config),
+        budget_usd=_budget_usd(config) if live else None,
+        estimates=estimates,
         repeat=_repeat(config),
         record=record,
         replay=replay,
@@ -302,6 +322,26 @@ def _whole_number(name: str, value: str | int) -> int:
     if number < 1:
         raise pytest.UsageError(f"{name} must be a whole number from 1, but is {value!r}")
     return number
+
+
+def _budget_usd(config: pytest.Config) -> float | None:
+    option = config.getoption("chatprompt_budget_usd")
+    name = "--chatprompt-budget-usd" if option is not None else "chatprompt_budget_usd"
+    value = option if option is not None else config.getini("chatprompt_budget_usd")
+    if not value:
+        return None
+    try:
+        budget = float(value)
+    except ValueError:
+        budget = math.nan
+    if not (math.isfinite(budget) and budget > 0):
+        raise pytest.UsageError(f"{name} must be a number above 0, in US dollars, but is {value!r}")
+    if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
+        raise pytest.UsageError(
+            f"{name} cannot be kept under -n, since each worker sends on its own; remove -n (-n0 if your settings add "
+            "it): without it a live run sends many requests at once too"
+        )
+    return budget
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

@@ -21,6 +21,7 @@ from pytest_chatprompt.errors import (
     BadRequestError as BadRequestError,
     BlockedConnectionError as BlockedConnectionError,
     BlockedResponseError as BlockedResponseError,
+    BudgetError as BudgetError,
     CaptureError as CaptureError,
     CaptureWarning as CaptureWarning,
     ChatPromptError as ChatPromptError,
@@ -174,6 +175,12 @@ from pytest_chatprompt.providers.preflight.rule import (
     Rule as Rule,
     RuleFunction as RuleFunction,
     Violation as Violation,
+)
+from pytest_chatprompt.providers.prices.billing import (
+    Billing as Billing,
+)
+from pytest_chatprompt.providers.prices.token_price import (
+    TokenPrice as TokenPrice,
 )
 from pytest_chatprompt.providers.response import (
     Provider as Provider,

@@ -6,8 +6,13 @@ Strings in, strings out. Every room may call it.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
+
+# What to type for the prices of models.
+INSTALL_PRICES: Final = "pip install 'pytest-chatprompt[prices]'"
 
 
 def shown_path(path: Path, root: Path) -> str:
@@ -49,3 +54,16 @@ def message_numbers(numbers: Sequence[int]) -> str:
     """
     *first, last = map(str, numbers)
     return f"messages {', '.join(first)} and {last}" if first else f"message {last}"
+
+
+def dollars(amount: float) -> str:
+    """An amount of US dollars: `$5.00`; below ten cents with two digits that count: `$0.0012`.
+
+    Args:
+        amount: from 0.
+    """
+    digits = max(2, 1 - math.floor(math.log10(amount))) if amount > 0 else 2
+    text = f"{amount:.{digits}f}"
+    while digits > 2 and text.endswith("0"):  # noqa: PLR2004 - cents
+        text, digits = text[:-1], digits - 1
+    return f"${text}"

@@ -32,7 +32,7 @@ from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
-from pytest_chatprompt.errors import CaptureError, ReplayError
+from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 
 class EvalAPI(respx.MockRouter):
@@ -49,7 +49,7 @@ class EvalAPI(respx.MockRouter):
         unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
         reply_queue: the replies that the test has queued.
-        replay_errors: why requests could not be replayed, in order.
+        replay_errors: why requests were neither replayed nor sent, in order.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
     """
 
@@ -68,7 +68,7 @@ class EvalAPI(respx.MockRouter):
         self.is_live = is_live
         self.unanswered: list[str] = []
         self.recording: OpenRecording | None = None
-        self.replay_errors: list[ReplayError] = []
+        self.replay_errors: list[BudgetError | ReplayError] = []
         self.was_used = False
         self.log = RequestLog()
         self.reply_queue = ReplyQueue()
@@ -201,7 +201,7 @@ class EvalAPI(respx.MockRouter):
             return response or self._pass_or_refuse(entry)
         try:
             return self._note_real_reply(entry, replay_or_send(self.recording, request, send))
-        except ReplayError as error:
+        except (BudgetError, ReplayError) as error:
             return self._refuse_replay(error)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
@@ -226,7 +226,7 @@ class EvalAPI(respx.MockRouter):
             return response or self._pass_or_refuse(entry)
         try:
             response = await replay_or_send_async(self.recording, request, onward_client.send_async)
-        except ReplayError as error:
+        except (BudgetError, ReplayError) as error:
             return self._refuse_replay(error)
         return self._note_real_reply(entry, response)
 
@@ -286,8 +286,8 @@ class EvalAPI(respx.MockRouter):
         self._has_real_reply = True
         return response
 
-    def _refuse_replay(self, error: ReplayError) -> httpx.Response:
-        """Note that nothing is recorded for a request, and say so."""
+    def _refuse_replay(self, error: BudgetError | ReplayError) -> httpx.Response:
+        """Note that a request is neither replayed nor sent, and say so."""
         self.replay_errors.append(error)
         return refuse(str(error))
 

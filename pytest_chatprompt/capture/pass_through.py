@@ -23,10 +23,12 @@ from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
+from pytest_chatprompt.capture.refusals import refuse
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
+from pytest_chatprompt.errors import BudgetError
 
 Send = Callable[[httpx.Request], httpx.Response]
 
@@ -101,7 +103,10 @@ class PassThroughRouter:
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
-        return await replay_or_send_async(capture.recording, request, onward_client.send_async)
+        try:
+            return await replay_or_send_async(capture.recording, request, onward_client.send_async)
+        except BudgetError as error:
+            return refuse(str(error))
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
         """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
@@ -132,7 +137,11 @@ class PassThroughRouter:
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
-        return replay_or_send(capture.recording, request, send)
+        try:
+            return replay_or_send(capture.recording, request, send)
+        except BudgetError as error:
+            # The recording has noted it.
+            return refuse(str(error))
 
     def _log(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
         """Log a request; gives the reply that the test has queued for it."""

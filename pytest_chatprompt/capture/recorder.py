@@ -24,11 +24,11 @@ from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_r
 from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.errors import BudgetError, CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
@@ -65,7 +65,8 @@ def capture_offline(
     placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     not_replayed = len(api.replay_errors)
-    with api.intercept(), offline(placeholders) as attempts, use_context(SendContext(is_offline=True)):
+    context = SendContext(is_offline=True, is_priced=api.recording is not None)
+    with api.intercept(), offline(placeholders) as attempts, use_context(context):
         try:
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)
@@ -85,7 +86,7 @@ def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: Eva
     """
     __tracebackhide__ = True
     start, refused = len(api.log), len(api.unanswered)
-    with guard_network() as attempts, use_context(SendContext(is_offline=True, handler=api.handler)):
+    with guard_network() as attempts, use_context(SendContext(is_offline=True, handler=api.handler, is_priced=False)):
         try:
             response = provider.send(request)
             base_url = provider.base_url
@@ -115,22 +116,37 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
+        BudgetError: the budget of the run does not allow to send it; the cost of an agent is not known.
         CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         router.redactor.add_agent_environment(provider.env)
         invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
+        if current_context().budget is not None:
+            raise BudgetError(
+                "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
+            )
         if provider.capture:
             return capture_agent_live(provider, request, invocation, router.redactor)
         return Exchange(request, provider.send(request), (), invocation)
-    if api is None:
-        with router.capture(replies, recording=recording) as requests:
-            response = call_provider(provider, request)
-    else:
-        capture = router.capture(replies, passes=api.children.is_own, recording=recording)
-        with capture as requests, api.children.forward(router.handler(api.children.send)):
-            response = call_provider(provider, request)
+    budget = current_context().budget
+    if budget is not None:
+        # It sees what is sent.
+        recording = recording or OpenRecording(sends=True)
+        recording.budget = budget
+    try:
+        if api is None:
+            with router.capture(replies, recording=recording) as requests:
+                response = call_provider(provider, request)
+        else:
+            capture = router.capture(replies, passes=api.children.is_own, recording=recording)
+            with capture as requests, api.children.forward(router.handler(api.children.send)):
+                response = call_provider(provider, request)
+    finally:
+        # Even if the provider swallowed it.
+        for error in () if recording is None else recording.budget_errors:
+            raise error from None
     return Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
 
 

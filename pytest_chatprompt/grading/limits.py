@@ -1,4 +1,4 @@
-"""Checks of what an answer took: its time, and its tokens.
+"""Checks of what an answer took: its time, its tokens, and its cost.
 
 In: the most that it may take. Out: a verdict with what it took. `table` lists them.
 """
@@ -13,6 +13,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.json_data import checked
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.wording import INSTALL_PRICES, dollars
 
 
 def _is_positive(value: Any) -> bool:
@@ -29,6 +30,22 @@ class MaxLatencySeconds(Check):
         if response.latency_seconds is None:
             raise CheckError("the provider does not report how long the answer took")
         return Verdict(response.latency_seconds <= self.value, f"took {response.latency_seconds:.2f} seconds")
+
+
+class MaxCostUsd(Check):
+    """Passes where the answer cost no more; a replayed one costs what it cost when it was recorded."""
+
+    value: Annotated[float, checked("a number above 0, in US dollars", _is_positive)]
+
+    def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        cost = response.cost_usd
+        if cost is None:
+            raise CheckError(
+                "it is not known what the answer cost: its provider does not say how many tokens it took, "
+                f"or no price of its model is known; prices come with {INSTALL_PRICES}"
+            )
+        return Verdict(cost <= self.value, f"cost {dollars(cost)}")
 
 
 class MaxOutputTokens(Check):

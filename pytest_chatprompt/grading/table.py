@@ -14,7 +14,7 @@ from typing import Final
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.check_description import NEGATION
 from pytest_chatprompt.grading.is_json import IsJson
-from pytest_chatprompt.grading.limits import MaxLatencySeconds, MaxOutputTokens
+from pytest_chatprompt.grading.limits import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens
 from pytest_chatprompt.grading.llm_rubric import LlmRubric
 from pytest_chatprompt.grading.python_check import Python
 from pytest_chatprompt.grading.regex import Regex
@@ -49,9 +49,9 @@ CHECKS: Final[Mapping[str, type[Check]]] = {
     "llm_rubric": LlmRubric,
     "max_latency_seconds": MaxLatencySeconds,
     "max_output_tokens": MaxOutputTokens,
+    "max_cost_usd": MaxCostUsd,
     "python": Python,
 }
-_PLANNED: Final = frozenset({"max_cost_usd"})
 # Words of promptfoo and AgentV for what has another name here.
 _OTHER_WORDS: Final[Mapping[str, str]] = {
     "contains_json": "regex",
@@ -87,11 +87,6 @@ def find_type(written: str) -> tuple[type[Check], bool]:
 
 
 def _installed_type(name: str, written: str) -> type[Check]:
-    if name in _PLANNED:
-        raise UnknownTypeError(
-            f"the check type {written!r} is not available in this version; "
-            "write a 'python' check, or a hook pytest_chatprompt_response"
-        )
     entry = _installed().get(name)
     if entry is None:
         raise UnknownTypeError(f"unknown check type: {written!r}; {_suggestion(name)}")

@@ -16,7 +16,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recorder import capture_offline
-from pytest_chatprompt.errors import CaptureError, ProviderError, RequestCancelledError, SnapshotError
+from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
@@ -82,6 +82,11 @@ class CaseRunner:
         item: EvalItem = self.request.node
         options = item.config.stash[options_key]
         checks = self._checks()
+        if options.estimates:
+            from pytest_chatprompt.items.estimated_run import estimate_case  # noqa: PLC0415
+
+            estimate_case(self.request, self.provider, self.provider_request, self.api, checks)
+            return
         with self._no_requests_in_flight():
             send = preview if options.live else capture_offline
             exchange = send(self.provider, self.provider_request, self.api)
@@ -245,8 +250,8 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
             live = live_run.get_response(item, provider, compared, place, api)
         else:
             live = replay_answer(place, provider, compared, api)
-    except RequestCancelledError:
-        # This run broke off the request: that says nothing about the API.
+    except (BudgetError, RequestCancelledError):
+        # This run broke off the request, or did not send it: that says nothing about the API.
         raise
     except ProviderError as error:
         add_usage(item, item.provider_name, error)

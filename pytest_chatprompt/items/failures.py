@@ -15,6 +15,7 @@ from pytest_chatprompt.errors import (
     APIConnectionError,
     APIStatusError,
     BadRequestError,
+    BudgetError,
     ChatPromptError,
     CheckError,
     ContentFilterError,
@@ -47,5 +48,13 @@ def first_line(error: BaseException) -> str:
 def is_outage(error: BaseException) -> bool:
     """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
     of_the_case = (BadRequestError, ContentFilterError)
-    outages = (APIStatusError, APIConnectionError, MissingSettingError, ReplayError, CheckError, EvalFileError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
     return isinstance(error, outages) and not isinstance(error, of_the_case)

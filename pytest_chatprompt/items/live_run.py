@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -26,7 +27,8 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
-from pytest_chatprompt.items.usage import note_early_answers, note_why_not_ahead
+from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
+from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
@@ -35,6 +37,7 @@ from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -46,6 +49,9 @@ LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
+
+# What the main thread sends is paid for before the requests of jobs: they may be paused for it.
+_FIRST: Final = -2
 
 T = TypeVar("T")
 
@@ -79,7 +85,8 @@ class LiveRun:
         redactor: Redactor,
         router: PassThroughRouter,
     ) -> None:
-        self.executor = RequestExecutor(options.concurrency)
+        self.budget = None if options.budget_usd is None else RunBudget(options.budget_usd)
+        self.executor = RequestExecutor(options.concurrency, self.budget)
         self._config = config
         self._options = options
         self._redactor = redactor
@@ -95,12 +102,15 @@ class LiveRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Pause requests in flight for an ordinary test: it may change shared state. End those of a test with it."""
+        # What a test sends in its own thread costs too.
+        in_budget = use_context(replace(current_context(), budget=self.budget, order=_FIRST))
         if not isinstance(item, EvalItem):
-            with self.executor.pause():
+            with self.executor.pause(), in_budget:
                 return (yield)
         self.planner.start(item, nextitem)
         try:
-            return (yield)
+            with in_budget:
+                return (yield)
         finally:
             self._early.discard(item.nodeid)
             self.prefetcher.discard(item.nodeid)
@@ -147,7 +157,8 @@ class LiveRun:
         if not isinstance(provider, ChatProvider):
             # In this thread, where Ctrl-C arrives: it has to end an agent's process.
             return self.prefetcher.send(provider, compared, place, api)
-        future = self.executor.submit(-1, lambda: self.prefetcher.send(provider, compared, place, api))
+        send = partial(self.prefetcher.send, provider, compared, place, api)
+        future = self.executor.submit(-1, send, group=provider)
         return result_of(self.wait_for_first([future]).pop())
 
     def take_prefetched(
@@ -266,6 +277,8 @@ class LiveRun:
         """Send nothing more when the run ends; record the answers of cases that no longer run."""
         self.cancel()
         self._stop_watcher.close()
+        if self.budget is not None:
+            note_budget(self._config, self.budget.spent_usd, self.budget.limit_usd)
         self._record_early_answers(session)
 
     def _record_early_answers(self, session: pytest.Session) -> None:

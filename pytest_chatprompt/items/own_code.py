@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -25,12 +26,21 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.capture.sent_request import SentRequest
+    from pytest_chatprompt.providers.context import Budget
     from pytest_chatprompt.snapshots.masks import Masks
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
+
+
+def _budget(config: pytest.Config) -> Budget | None:
+    """The budget of a live run; `None` for no limit."""
+    from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
+
+    live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
+    return live_run.budget
 
 
 class OwnCodeCapture:
@@ -56,13 +66,19 @@ class OwnCodeCapture:
     ) -> None:
         # Runs that only collect, and runs without such a test, load none of it.
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
 
         options = item.config.stash[options_key]
         self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
+        budget = self._budget = _budget(item.config) if options.live else None
         self.api.recording = None if place is None else place.open()
+        self._place = place if self.api.recording is not None else None
+        if budget is not None:
+            # It sees what is sent.
+            self.api.recording = self.api.recording or OpenRecording(sends=True)
+            self.api.recording.budget = budget
         self.has_passed = False
         self.masks: Masks | None = None
-        self._place = place
         self._note_sent = note_sent
         self._item = item
         self._stack = ExitStack()
@@ -78,10 +94,13 @@ class OwnCodeCapture:
     def start(self) -> None:
         """Take the requests of all clients, and keep this process offline unless the run is live."""
         from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415
+        from pytest_chatprompt.providers.context import current_context, use_context  # noqa: PLC0415
 
         self._item.stash[_capture_key] = self
         self._threads_before = set(threading.enumerate())
         with ExitStack() as stack:
+            # The first test of a run may have begun without it.
+            stack.enter_context(use_context(replace(current_context(), budget=self._budget)))
             if not self.api.is_live:
                 guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)
                 self._attempts = stack.enter_context(guarded)

@@ -72,6 +72,10 @@ class EvalSession:
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
             config.pluginmanager.register(session.unused_snapshots.own_uses, "chatprompt-own-snapshots")
             config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
+            if options.estimates:
+                from pytest_chatprompt.items.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
+
+                config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
             if options.live:
                 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
 

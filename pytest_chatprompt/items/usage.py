@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, read_usage
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.items.repeats import RATE_PROPERTY
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
@@ -34,7 +36,9 @@ _JUDGE: Final = "judge_"
 _JUDGE_ROW: Final = "(judge)"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
+_budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
+_COST: Final = "cost_usd"
 _NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
@@ -54,6 +58,9 @@ def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse
         properties |= numbers[0]
     else:
         properties |= {key: [each.get(key, _UNKNOWN) for each in numbers] for key in _NUMBERS}
+        costs = [each[_COST] for each in numbers if _COST in each]
+        if costs:
+            properties[_COST] = sum(costs)
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
@@ -65,8 +72,9 @@ def _numbers(outcome: ProviderResponse | ProviderError) -> dict[str, Any]:
     if not isinstance(outcome, ProviderResponse):
         return {}
     usage, latency = outcome.usage, outcome.latency_seconds
-    numbers = (usage.input_tokens, usage.output_tokens, None if latency is None else round(latency, 3))
-    return {key: _UNKNOWN if number is None else number for key, number in zip(_NUMBERS, numbers, strict=True)}
+    known = (usage.input_tokens, usage.output_tokens, None if latency is None else round(latency, 3))
+    numbers = {key: _UNKNOWN if number is None else number for key, number in zip(_NUMBERS, known, strict=True)}
+    return numbers if outcome.cost_usd is None else {**numbers, _COST: outcome.cost_usd}
 
 
 def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
@@ -135,6 +143,11 @@ def note_early_answers(config: pytest.Config, count: int) -> None:
     config.stash[_early_answers_key] = count
 
 
+def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
+    """Note how much of the budget of the run was spent, in US dollars."""
+    config.stash[_budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
+
+
 @dataclass(eq=False)
 class UsageSummary:
     """Adds up the usage of all tests of a run.
@@ -199,6 +212,8 @@ class UsageSummary:
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
+        if _budget_key in config.stash:
+            yield config.stash[_budget_key]
         if self._cases and config.pluginmanager.hasplugin("dsession"):
             yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)

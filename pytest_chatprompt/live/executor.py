@@ -10,19 +10,21 @@ up Ctrl-C until its timeout. These threads are daemons.
 
 from __future__ import annotations
 
-import heapq
+import bisect
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import SendContext, current_context, use_context
+from pytest_chatprompt.providers.context import Budget, SendContext, current_context, use_context
 
 T = TypeVar("T")
+# How often a job that waits for a free place looks whether it was cancelled.
+_POLL_SECONDS: Final = 0.05
 
 
 class RequestFuture(Future[T]):
@@ -38,11 +40,24 @@ class RequestFuture(Future[T]):
             self.cancellation.cancel()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Job:
+    order: int
+    ticket: int
+    run: Callable[[], Any] = field(compare=False)
+    future: RequestFuture[Any] = field(compare=False)
+    group: object = field(compare=False)
+
+
 class RequestExecutor:
     """Runs jobs in threads.
 
+    A job that waits for its turn, by the rate limit of its provider or by the budget, leaves its place to others. Until
+    it goes on, no further job of its group starts.
+
     Args:
         concurrency: how many jobs may run at once, at least 1.
+        budget: what the requests of all jobs may cost; `None` for no limit.
 
     Attributes:
         concurrency: see above.
@@ -50,26 +65,30 @@ class RequestExecutor:
         finished: how many jobs have ended.
     """
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.in_flight = 0
         self.finished = 0
         self.concurrency = concurrency
-        self._queue: list[tuple[int, int, Callable[[], Any], RequestFuture[Any]]] = []
+        self._budget = budget
+        self._queue: list[_Job] = []
         self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
+        # The groups of the jobs that have left their place until it is their turn.
+        self._away: list[object] = []
         self._pauses = 0
         # How many of the jobs that are running wait for others.
         self._waiting = 0
         self._is_cancelled = False
 
-    def submit(self, order: int, job: Callable[[], T]) -> RequestFuture[T]:
+    def submit(self, order: int, job: Callable[[], T], group: object = None) -> RequestFuture[T]:
         """Run a job as soon as a thread is free.
 
         Args:
             order: jobs with a lower number start first.
             job: what to run; what it raises becomes the future's exception.
+            group: jobs of the same group wait for the same turn, such as those of a provider; `None` for none.
 
         Returns:
             The job's future, cancelled if the executor is.
@@ -79,15 +98,17 @@ class RequestExecutor:
             if self._is_cancelled:
                 _cancel_future(future)
                 return future
-            heapq.heappush(self._queue, (order, next(self._tickets), job, future))
-            self._start_thread()
-            self._changed.notify()
+            bisect.insort(self._queue, _Job(order, next(self._tickets), job, future, group))
+            self._start_threads()
+            # Not one thread only: it may be one that may not take this job.
+            self._changed.notify_all()
         return future
 
-    def _start_thread(self) -> None:
-        """Start one more thread if a job has none, and may run."""
-        most = min(self.concurrency + self._waiting, self.in_flight + len(self._queue))
-        if len(self._threads) < most:
+    def _start_threads(self) -> None:
+        """Start the threads that are missing for the jobs that may run now."""
+        extra = self._waiting + len(self._away)
+        most = min(self.concurrency + extra, self.in_flight + len(self._away) + len(self._queue))
+        while len(self._threads) < most:
             thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -125,7 +146,7 @@ class RequestExecutor:
         with self._changed:
             is_own = threading.current_thread() in self._threads
             self._waiting += is_own
-            self._start_thread()
+            self._start_threads()
             self._changed.notify_all()
         try:
             yield
@@ -150,44 +171,85 @@ class RequestExecutor:
         """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
         with self._changed:
             self._is_cancelled = True
-            for _, _, _, future in self._queue:
-                _cancel_future(future)
+            for job in self._queue:
+                _cancel_future(job.future)
             self._queue.clear()
             for future in self._running:
                 future.abandon()
             self._changed.notify_all()
 
-    def _may_run_another(self) -> bool:
-        return bool(self._queue) and not self._pauses and self.in_flight - self._waiting < self.concurrency
+    def _has_room(self) -> bool:
+        return self.in_flight - self._waiting < self.concurrency
+
+    def _take(self) -> _Job | None:
+        """The next job that may start; `None` if there is none."""
+        if self._pauses or not self._has_room():
+            return None
+        for position, job in enumerate(self._queue):
+            if job.group is None or job.group not in self._away:
+                return self._queue.pop(position)
+        return None
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._is_cancelled or self._may_run_another())
-                if self._is_cancelled:
+                job = None
+                while not self._is_cancelled and (job := self._take()) is None:
+                    self._changed.wait()
+                if job is None:
                     return
-                _, _, job, future = heapq.heappop(self._queue)
                 self.in_flight += 1
-                self._running.add(future)
+                self._running.add(job.future)
             try:
-                if future.set_running_or_notify_cancel():
-                    self._run(job, future)
+                if job.future.set_running_or_notify_cancel():
+                    self._run(job)
             finally:
                 with self._changed:
-                    self._running.discard(future)
+                    self._running.discard(job.future)
                     self.in_flight -= 1
                     self.finished += 1
                     self._changed.notify_all()
 
-    @staticmethod
-    def _run(job: Callable[[], Any], future: RequestFuture[Any]) -> None:
+    def _run(self, job: _Job) -> None:
+        context = SendContext(
+            cancellation=job.future.cancellation,
+            budget=self._budget,
+            order=job.order,
+            waiting=lambda: self._leave_place(job),
+        )
         try:
-            with use_context(SendContext(cancellation=future.cancellation)):
-                result = job()
+            with use_context(context):
+                result = job.run()
         except BaseException as error:
-            future.set_exception(error)
+            job.future.set_exception(error)
         else:
-            future.set_result(result)
+            job.future.set_result(result)
+
+    @contextmanager
+    def _leave_place(self, job: _Job) -> Iterator[None]:
+        """Leave the place of a job to others while it waits in this block, and then wait until one is free again."""
+        with self._changed:
+            self.in_flight -= 1
+            self._away.append(job.group)
+            self._start_threads()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            cancelled = job.future.cancellation.cancelled
+            with self._changed:
+                while self._keeps_away() and not cancelled.is_set():
+                    self._changed.wait(_POLL_SECONDS)
+                self._away.remove(job.group)
+                self.in_flight += 1
+                self._changed.notify_all()
+
+    def _keeps_away(self) -> bool:
+        """Whether a job that has left its place may not go on: no place is free, or the executor is paused.
+
+        As long as other jobs are running a pause has not begun, and one of them may wait for this one.
+        """
+        return not self._has_room() or bool(self._pauses and not self.in_flight)
 
 
 class _SharedJob(Generic[T]):

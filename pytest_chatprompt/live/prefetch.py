@@ -194,7 +194,7 @@ class Prefetcher:
             matched = self._matcher.match(case, partial(preview_prepared, provider))
             return None if matched is None else self._send_matched(provider, matched, case)
 
-        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+        self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def prefetch_captured(self, cases: Iterable[tuple[UpcomingCase, Provider]], count: int) -> None:
         """Prefetch the next cases of providers that have to send, offline, in order to show what they send.
@@ -218,7 +218,7 @@ class Prefetcher:
                     accepted.append((case, provider, matched))
         for case, provider, matched in accepted:
             send = partial(self._send_matched, provider, matched, case)
-            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send))
+            self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
     def take(self, node_id: str, provider: Provider) -> RequestFuture[SentAhead] | None:
         """Hand over the future of the case that runs now; `None` if it was not prefetched through this provider."""
@@ -281,7 +281,9 @@ class Prefetcher:
             own_place = place.of_repeat(number, loaded)
             return self._judged(self.send(provider, compared, own_place), matched.judging, own_place, order)
 
-        return RepeatedSends(self._executor, order, known or numbers, send, compared=compared, is_recorded=bool(known))
+        return RepeatedSends(
+            self._executor, order, known or numbers, send, compared=compared, group=provider, is_recorded=bool(known)
+        )
 
     def _learn_keys(self, *providers: ChatProvider | None) -> None:
         """Keep the keys of providers out of what is written and shown."""

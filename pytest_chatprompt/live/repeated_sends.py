@@ -29,6 +29,7 @@ class RepeatedSends(Generic[T]):
         numbers: of the answers to send for, from 1, in the order in which they are sent.
         send: sends the request, and gives the answer of a number.
         compared: what was compared with the snapshot before it was sent.
+        group: as for `RequestExecutor.submit`.
         is_recorded: whether the answers are recorded, so that they cost nothing.
 
     Attributes:
@@ -45,6 +46,7 @@ class RepeatedSends(Generic[T]):
         send: Callable[[int], T],
         *,
         compared: Exchange,
+        group: object = None,
         is_recorded: bool = False,
     ) -> None:
         self.compared = compared
@@ -53,6 +55,7 @@ class RepeatedSends(Generic[T]):
         self._executor = executor
         self._order = order
         self._send = send
+        self._group = group
         self._left = deque(numbers)
         for _ in range(len(self._left) if is_recorded else executor.concurrency):
             self.send_next()
@@ -62,7 +65,7 @@ class RepeatedSends(Generic[T]):
         if not self._left:
             return False
         number = self._left.popleft()
-        self.futures[number] = self._executor.submit(self._order, partial(self._send, number))
+        self.futures[number] = self._executor.submit(self._order, partial(self._send, number), self._group)
         return True
 
     def stop(self) -> None:

@@ -8,14 +8,45 @@ ask `current_context()` and look nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import httpx
 
 from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.prices.billing import Billing
+
+
+class Reservation(Protocol):
+    """The part of a budget that is kept for a request in flight."""
+
+    def settle(self, cost_usd: float) -> None:
+        """Spend what the request has cost, in US dollars."""
+        ...
+
+    def release(self) -> None:
+        """Spend nothing: the request has cost nothing."""
+        ...
+
+
+class Budget(Protocol):
+    """What requests may cost together."""
+
+    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
+        """Reserve what a request costs about, as soon as it is sure whether that is left.
+
+        Args:
+            billing: who bills the request; `None` if that is not known.
+            cancellation: ends the wait; a request without one does not wait.
+
+        Raises:
+            BudgetError: it is not left, or the price is not known.
+            RequestCancelledError: the request was cancelled.
+        """
+        ...
+
 
 Handler = Callable[[httpx.Request], httpx.Response]
 Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
@@ -34,6 +65,10 @@ class SendContext:
             or recorded.
         environ: environment variables for agents, which lead them to the server that captures what they send; `None`
             where nothing captures it.
+        budget: what all requests may cost together; `None` for no limit.
+        order: those with lower numbers are paid for first where requests wait for the budget.
+        waiting: entered while a request waits for its turn, so that others can go meanwhile.
+        is_priced: whether answers have a cost: those that are made up offline have none.
     """
 
     is_offline: bool = False
@@ -41,6 +76,10 @@ class SendContext:
     cancellation: Cancellation | None = None
     replay: Replay | None = None
     environ: Mapping[str, str] | None = None
+    budget: Budget | None = None
+    order: int = 0
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    is_priced: bool = True
 
 
 _LIVE: Final = SendContext()

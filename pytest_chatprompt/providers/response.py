@@ -19,12 +19,25 @@ WholeText = Annotated[str, AfterValidator(replace_surrogates)]
 
 
 class TokenUsage(BaseModel):
-    """How many tokens a request used; `None` where the API does not say."""
+    """How many tokens a request used; `None` where the API does not say.
+
+    Attributes:
+        input_tokens: all of the prompt, those read from a cache and written to one included.
+        output_tokens: all of the answer, those of thinking included where the API counts them.
+        cache_read_tokens: how many of the input were read from the vendor's cache.
+        cache_write_tokens: how many of the input were written to it.
+        cache_write_1h_tokens: how many of these are kept for an hour, where the API has caches of several prices.
+        reasoning_tokens: how many of the output the model spent on thinking.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class ProviderResponse(BaseModel):
@@ -35,6 +48,8 @@ class ProviderResponse(BaseModel):
             which JSON can hold and files and terminals cannot, is U+FFFD; so it is in `raw` and in the tool calls.
         finish_reason: why the model stopped, in the API's words; `None` if it does not say.
         usage: how many tokens were used.
+        cost_usd: what the answer costs, by the price list or the provider's own price; `None` where that is not known.
+            A replayed answer has what its usage costs, although nothing is paid for it.
         raw: the body of the API's reply, decoded from JSON; the events of an agent that reports them, else `None`.
         tool_calls: the tool calls in the answer, in the shape of OpenAI's chat completions.
         latency_seconds: from the first byte of the request to the last byte of the reply; retries do not count.
@@ -50,6 +65,7 @@ class ProviderResponse(BaseModel):
     text: WholeText
     finish_reason: WholeText | None = None
     usage: TokenUsage = TokenUsage()
+    cost_usd: float | None = None
     raw: Any = None
     tool_calls: tuple[ToolCall, ...] = ()
     latency_seconds: float | None = None

@@ -39,6 +39,8 @@ def _rows(totals: Sequence[ProviderTotal]) -> Iterator[tuple[str, Callable[[Prov
     yield "median latency", lambda total: _seconds(total.median_latency_seconds)
     yield "input tokens", lambda total: _count(total.input_tokens)
     yield "output tokens", lambda total: _count(total.output_tokens)
+    if any(total.cost_usd is not None for total in totals):
+        yield "cost", lambda total: total.shown_cost
 
 
 def _rate_of(name: str) -> Callable[[ProviderTotal], str]:

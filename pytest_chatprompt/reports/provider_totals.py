@@ -6,11 +6,13 @@ puts them side by side, for the terminal, the page and Markdown.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.wording import dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class ProviderTotal:
         checks: for each type of check, in the order of the run, how many passed; one that could not be graded did not.
         input_tokens: of all answers that say it; `None` if none does.
         output_tokens: likewise.
+        cost_usd: of all answers whose cost is known, in US dollars; replayed ones as when they were recorded. `None` if
+            none is known.
+        unknown_costs: how many answers have no known cost.
         median_latency_seconds: of all answers that have it; `None` if none does.
     """
 
@@ -51,7 +56,18 @@ class ProviderTotal:
     checks: Mapping[str, Rate]
     input_tokens: int | None
     output_tokens: int | None
+    cost_usd: float | None
+    unknown_costs: int
     median_latency_seconds: float | None
+
+    @property
+    def shown_cost(self) -> str:
+        """The cost as tables show it: `$0.12`, `$0.12 + 3 unknown`, or `unknown`."""
+        if self.cost_usd is None:
+            return "unknown"
+        return (
+            f"{dollars(self.cost_usd)} + {self.unknown_costs} unknown" if self.unknown_costs else dollars(self.cost_usd)
+        )
 
 
 def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
@@ -72,14 +88,15 @@ def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
     Returns:
         The total; `None` without answers.
     """
-    responses = [result.response for result in results if result.response is not None]
+    responses = [response for result in results for response in result.responses]
     if not responses:
         return None
     verdicts: dict[str, list[bool]] = {}
     for result in results:
-        for check in result.checks:
+        for check in result.all_checks:
             verdicts.setdefault(check.name, []).append(bool(check.passed))
     latencies = [response.latency_seconds for response in responses if response.latency_seconds is not None]
+    costs = [response.cost_usd for response in responses if response.cost_usd is not None]
     return ProviderTotal(
         provider=name,
         answers=len(responses),
@@ -87,6 +104,8 @@ def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
         checks={check: _rate(passed) for check, passed in verdicts.items()},
         input_tokens=_sum(response.input_tokens for response in responses),
         output_tokens=_sum(response.output_tokens for response in responses),
+        cost_usd=math.fsum(costs) if costs else None,
+        unknown_costs=len(responses) - len(costs),
         median_latency_seconds=statistics.median(latencies) if latencies else None,
     )
 

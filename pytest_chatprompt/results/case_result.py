@@ -56,6 +56,10 @@ class ResponseResult(_Record):
         finish_reason: in the API's words.
         input_tokens: `None` where the API does not say.
         output_tokens: likewise.
+        cache_read_tokens: how many of the input were read from the vendor's cache; `None` where the API does not say.
+        reasoning_tokens: how many of the output were spent on thinking; likewise.
+        cost_usd: what the answer costs, in US dollars; `None` where it is not known. A replayed answer has what its
+            tokens cost, although this run pays nothing for it.
         latency_seconds: `None` where it is not known.
         retries: how often the request was sent again.
         is_replayed: whether it was recorded earlier.
@@ -66,6 +70,9 @@ class ResponseResult(_Record):
     finish_reason: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
     latency_seconds: float | None = None
     retries: int = 0
     is_replayed: bool = False
@@ -181,6 +188,12 @@ class CaseResult(_Record):
         if self.repeats is not None:
             return tuple(attempt.response for attempt in self.repeats.attempts if attempt.response is not None)
         return () if self.response is None else (self.response,)
+
+    @property
+    def all_checks(self) -> tuple[CheckResult, ...]:
+        """What its checks said about all answers that it got."""
+        attempts = () if self.repeats is None else self.repeats.attempts
+        return (*self.checks, *(check for attempt in attempts for check in attempt.checks))
 
     def as_data(self) -> dict[str, Any]:
         """The result as JSON data, without what is not set."""

@@ -51,6 +51,9 @@ def calling(*calls: tuple[str, str], text: str = "") -> ProviderResponse:
     return ProviderResponse(text=text, tool_calls=tuple(tool_calls))
 
 
-def taking(*, seconds: float | None = None, tokens: int | None = None) -> ProviderResponse:
-    """An answer that took some time and tokens."""
-    return ProviderResponse(text="x", latency_seconds=seconds, usage=TokenUsage(output_tokens=tokens))
+def taking(
+    *, seconds: float | None = None, tokens: int | None = None, dollars: float | None = None
+) -> ProviderResponse:
+    """An answer that took some time, tokens and US dollars."""
+    usage = TokenUsage(output_tokens=tokens)
+    return ProviderResponse(text="x", latency_seconds=seconds, usage=usage, cost_usd=dollars)

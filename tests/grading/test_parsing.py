@@ -15,10 +15,6 @@ from tests.grading.conftest import case_with
 
 ALL_TYPES = f"{', '.join(CHECKS)}, and not_... of each"
 ODD = "must be an odd whole number, 1 or more, so that there is a majority"
-PLANNED = (
-    "the check type 'max_cost_usd' is not available in this version; "
-    "write a 'python' check, or a hook pytest_chatprompt_response"
-)
 MESSAGES = "input_messages: [{role: user, content: hi}]"
 
 
@@ -39,7 +35,6 @@ def parse(project: Project, body: str, head: str = "") -> list[str]:
         ("type: not-contain, value: x", 14, "unknown check type: 'not-contain'; did you mean 'contains'?"),
         ("type: zzz", 14, f"unknown check type: 'zzz'; the types are {ALL_TYPES}"),
         ("type: latency, value: 2", 14, "unknown check type: 'latency'; here this is 'max_latency_seconds'"),
-        ("type: max_cost_usd, value: 1", 14, PLANNED),
         (
             "type: llm-rubric",
             14,
@@ -114,6 +109,8 @@ def parse(project: Project, body: str, head: str = "") -> list[str]:
         ),
         ("type: contains, value: a, of: 3", 38, "'of' must be answer or request, but is 3"),
         ("type: contains, value: a, of: [request]", 38, "'of' must be answer or request, but is ('request',)"),
+        ("type: cost, value: 2", 14, "unknown check type: 'cost'; here this is 'max_cost_usd'"),
+        ("type: max_cost_usd, value: 0", 35, "'value' must be a number above 0, in US dollars, but is the number 0"),
         ("type: max_latency_seconds, value: 0", 42, "'value' must be a number above 0, but is the number 0"),
         (
             "type: max_latency_seconds, value: true",

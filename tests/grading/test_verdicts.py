@@ -239,6 +239,14 @@ TABLE: Final[dict[str, list[tuple[Any, Any, str]]]] = {
         (1, taking(tokens=0), PASS),
         (1, taking(), ERROR),
     ],
+    "max_cost_usd": [
+        (0.01, taking(dollars=0.009), PASS),
+        (0.01, taking(dollars=0.01), PASS),
+        (0.01, taking(dollars=0.0101), FAIL),
+        (0.01, taking(dollars=0.0), PASS),
+        (2, taking(dollars=3.0), FAIL),
+        (2, taking(tokens=3), ERROR),
+    ],
     "python": [
         (f"{THIS}:accept", "x", PASS),
         (f"{THIS}:accept_without_a_word", "x", PASS),

@@ -450,6 +450,7 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     properties = {each.get("name"): each.get("value") for each in junit.iter("property")}
     assert json.loads(str(properties.pop("chatprompt_latency_seconds")).replace("'", '"'))[4] == "unknown"
     assert properties == {
+        "chatprompt_answer": "good",
         "chatprompt_provider": "openai",
         "chatprompt_retries": "0",
         "chatprompt_input_tokens": "[10, 10, 10, 10, 'unknown']",

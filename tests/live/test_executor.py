@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.providers.context import current_context
 
@@ -166,6 +167,98 @@ def test_an_abandoned_job_that_waits_does_not_run() -> None:
     executor.submit(2, lambda: done.append(2)).result(timeout=40)
     assert done == [2]
     assert dropped.cancelled()
+    executor.cancel()
+
+
+# --- jobs that wait for their turn
+
+
+def waiting_job(entered: threading.Event, go: threading.Event) -> str:
+    """A job that leaves its place while it waits."""
+    with current_context().waiting():
+        entered.set()
+        assert go.wait(60)
+    return "gone on"
+
+
+def test_a_job_that_waits_leaves_its_place_to_another_group() -> None:
+    executor = RequestExecutor(1)
+    entered, go = threading.Event(), threading.Event()
+    waiting = executor.submit(0, lambda: waiting_job(entered, go), group="a")
+    assert entered.wait(60)
+    others = [executor.submit(number, lambda number=number: number, group="b") for number in range(3)]  # type: ignore[misc]
+    assert [other.result(timeout=60) for other in others] == [0, 1, 2]
+    assert not waiting.done()
+    go.set()
+    assert waiting.result(timeout=60) == "gone on"
+    executor.cancel()
+
+
+def test_no_further_job_of_its_group_starts_until_it_goes_on() -> None:
+    executor = RequestExecutor(2)
+    entered, go = threading.Event(), threading.Event()
+    waiting = executor.submit(0, lambda: waiting_job(entered, go), group="a")
+    assert entered.wait(60)
+    same = executor.submit(1, lambda: "same", group="a")
+    assert executor.submit(2, lambda: "none").result(timeout=60) == "none"
+    assert not same.done()
+    go.set()
+    assert (waiting.result(timeout=60), same.result(timeout=60)) == ("gone on", "same")
+    executor.cancel()
+
+
+def test_no_more_run_at_once_when_a_job_goes_on() -> None:
+    executor = RequestExecutor(1)
+    entered, go, blocked, release = (threading.Event() for _ in range(4))
+
+    def block() -> None:
+        blocked.set()
+        assert release.wait(60)
+
+    waiting = executor.submit(0, lambda: waiting_job(entered, go), group="a")
+    assert entered.wait(60)
+    blocking = executor.submit(1, block, group="b")
+    assert blocked.wait(60)
+    go.set()
+    time.sleep(0.1)
+    assert (waiting.done(), executor.in_flight) == (False, 1)
+    release.set()
+    assert waiting.result(timeout=60) == "gone on"
+    blocking.result(timeout=60)
+    executor.cancel()
+
+
+def test_no_job_goes_on_while_it_is_paused() -> None:
+    executor = RequestExecutor(2)
+    entered, go = threading.Event(), threading.Event()
+    waiting = executor.submit(0, lambda: waiting_job(entered, go), group="a")
+    assert entered.wait(60)
+    with executor.pause():
+        go.set()
+        time.sleep(0.1)
+        assert (waiting.done(), executor.in_flight) == (False, 0)
+    assert waiting.result(timeout=60) == "gone on"
+    executor.cancel()
+
+
+def test_cancelling_ends_a_job_that_waits_for_a_place() -> None:
+    executor = RequestExecutor(1)
+    entered, go = threading.Event(), threading.Event()
+    waiting = executor.submit(0, lambda: waiting_job(entered, go), group="a")
+    assert entered.wait(60)
+    with executor.pause():
+        go.set()
+        time.sleep(0.1)
+        executor.cancel()
+        # Its job goes on only to learn that.
+        assert waiting.result(timeout=60) == "gone on"
+
+
+def test_jobs_run_with_the_budget_of_the_run() -> None:
+    budget = RunBudget(1)
+    executor = RequestExecutor(1, budget)
+    assert executor.submit(0, lambda: current_context().budget).result(timeout=60) is budget
+    assert RequestExecutor(1).submit(0, lambda: current_context().budget).result(timeout=60) is None
     executor.cancel()
 
 

@@ -19,6 +19,7 @@ class HangingMatcher:
     redactor = Redactor({})
 
     def __init__(self) -> None:
+        self.redactor = Redactor({})
         self.started, self.cancelled = threading.Event(), threading.Event()
 
     def match(self, *_: Any) -> None:

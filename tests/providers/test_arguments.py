@@ -25,27 +25,27 @@ from pytest_chatprompt import (
         (
             OpenAIProvider,
             {"modle": "x"},
-            "OpenAIProvider has no setting 'modle' (did you mean 'model'?); its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, reasoning_effort, seed, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "OpenAIProvider has no setting 'modle' (did you mean 'model'?); its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, price, reasoning_effort, requests_per_minute, seed, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
         ),
         (
             OpenAIProvider,
             {"temprature": 0},
-            "OpenAIProvider has no setting 'temprature' (did you mean 'temperature'?); its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, reasoning_effort, seed, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "OpenAIProvider has no setting 'temprature' (did you mean 'temperature'?); its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, price, reasoning_effort, requests_per_minute, seed, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
         ),
         (
             OpenAIProvider,
             {"api_version": "v1"},
-            "OpenAIProvider has no setting 'api_version'; its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, reasoning_effort, seed, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "OpenAIProvider has no setting 'api_version'; its settings are api_key, base_url, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model, model_limits, price, reasoning_effort, requests_per_minute, seed, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
         ),
         (
             AnthropicProvider,
             {"max_tokens": 5},
-            "AnthropicProvider has no setting 'max_tokens' (did you mean 'max_output_tokens'?); its settings are api_key, api_version, base_url, extra_body, max_output_tokens, max_retries, model, model_limits, reasoning_effort, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "AnthropicProvider has no setting 'max_tokens' (did you mean 'max_output_tokens'?); its settings are api_key, api_version, base_url, extra_body, max_output_tokens, max_retries, model, model_limits, price, reasoning_effort, requests_per_minute, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
         ),
         (
             GeminiProvider,
             {"max_tokens_parameter": "max_tokens"},
-            "GeminiProvider has no setting 'max_tokens_parameter'; its settings are api_key, api_version, base_url, extra_body, max_output_tokens, max_retries, model, model_limits, reasoning_effort, seed, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "GeminiProvider has no setting 'max_tokens_parameter'; its settings are api_key, api_version, base_url, extra_body, max_output_tokens, max_retries, model, model_limits, price, reasoning_effort, requests_per_minute, seed, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
         ),
         (AzureProvider, {"model": "x"}, "AzureProvider takes deployment and endpoint instead of model and base_url"),
         (

@@ -83,7 +83,7 @@ def test_new_renamed_and_otherwise_failed_tests_are_listed() -> None:
 
 def test_providers_of_a_live_run_are_a_table() -> None:
     answers = [
-        passed("a", ResponseResult(text="x", input_tokens=5, output_tokens=1, latency_seconds=0.5)),
+        passed("a", ResponseResult(text="x", input_tokens=5, output_tokens=1, latency_seconds=0.5, cost_usd=0.5)),
         passed("b", ResponseResult(text="x", input_tokens=6, latency_seconds=1.5)).model_copy(
             update={"outcome": "failed"}
         ),
@@ -91,13 +91,14 @@ def test_providers_of_a_live_run_are_a_table() -> None:
     ]
     lines = render_markdown(run_of(*answers)).splitlines()
     start = lines.index("|  | openai | `a\\|b` |")
-    assert lines[start : start + 6] == [
+    assert lines[start : start + 7] == [
         "|  | openai | `a\\|b` |",
         "|---|---:|---:|",
         "| cases | 1/2 (50%) | 1/1 (100%) |",
         "| median latency | 1.00 s | unknown |",
         "| input tokens | 11 | unknown |",
         "| output tokens | 1 | unknown |",
+        "| cost | $0.50 + 1 unknown | unknown |",
     ]
 
 

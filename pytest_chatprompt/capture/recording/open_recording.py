@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from pytest_chatprompt.capture.recording.metering import MeteredRequest
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     Mask,
     RecordedExchange,
@@ -25,7 +26,8 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     rounded,
 )
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.errors import BudgetError, ReplayError
+from pytest_chatprompt.providers.context import Budget
 
 
 def _unmasked(data: Any) -> Any:
@@ -49,9 +51,33 @@ class PendingReply:
 
     def __init__(self, request: RecordedRequest) -> None:
         self._request = request
+        self._metered: MeteredRequest | None = None
         self._started_at = time.monotonic()
         self.exchange: RecordedExchange | None = None
         self.is_repeated = False
+
+    def meter(self, budget: Budget | None, request: httpx.Request) -> None:
+        """Reserve a part of the budget of the run for the request, which is about to be sent.
+
+        Args:
+            budget: of the run; `None` for none.
+            request: its body has been read.
+
+        Raises:
+            BudgetError: the budget does not allow to send it.
+        """
+        self._metered = MeteredRequest(budget, request)
+
+    def fail(self, size: int = 0) -> None:
+        """Note that no whole reply came.
+
+        Args:
+            size: how much of it was read, in bytes; 0 if it never began, so that it has cost nothing.
+        """
+        if self._metered is not None and size:
+            self._metered.finish(None, size)
+        elif self._metered is not None:
+            self._metered.release()
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply into its place in the recording.
@@ -67,6 +93,8 @@ class PendingReply:
             reply=RecordedReply.of(status, content_type, body, is_complete=is_complete),
             latency_seconds=rounded(time.monotonic() - self._started_at),
         )
+        if self._metered is not None:
+            self._metered.finish(self.exchange, len(body))
 
 
 class OpenRecording:
@@ -82,6 +110,8 @@ class OpenRecording:
 
     Attributes:
         others: see above.
+        budget: of the run, for the requests of clients other than built-in providers; `None` for none.
+        budget_errors: why requests were not sent, in order.
     """
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
@@ -100,6 +130,8 @@ class OpenRecording:
         self._mask = mask
         self._describe_missing = describe_missing
         self._waiting: dict[str, deque[tuple[RecordedExchange, RecordedReply]]] = defaultdict(deque)
+        self.budget: Budget | None = None
+        self.budget_errors: list[BudgetError] = []
         self._responses: dict[str, deque[RecordedExchange]] = defaultdict(deque)
         for exchange in recorded:
             if exchange.reply is not None:
@@ -121,7 +153,7 @@ class OpenRecording:
             base_url: of the provider that sends, for the endpoints of its requests.
         """
         part = copy.copy(self)
-        part.base_url, part._entries, part._parts = base_url, [], []
+        part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
         with self._lock:
             self._parts.append(part)
         return part

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Self
 
 import httpx
@@ -198,38 +198,3 @@ def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
 def rounded(seconds: float) -> float:
     """A latency as a recording keeps it."""
     return round(seconds, _LATENCY_DIGITS)
-
-
-def read_usage(content: Mapping[str, Any]) -> TokenUsage:
-    """The tokens that a recorded reply says it used, by the names of the common APIs; `None` where it does not say."""
-    found: dict[str, int] = {}
-    _find_usage(content.get("events", content.get("body")), found)
-    return TokenUsage(input_tokens=found.get("input"), output_tokens=found.get("output"))
-
-
-_USAGE_KEYS: Final[Mapping[str, str]] = {
-    "input_tokens": "input",
-    "prompt_tokens": "input",
-    "inputTokens": "input",
-    "promptTokenCount": "input",
-    "prompt_eval_count": "input",
-    "output_tokens": "output",
-    "completion_tokens": "output",
-    "outputTokens": "output",
-    "candidatesTokenCount": "output",
-    "eval_count": "output",
-}
-
-
-def _find_usage(data: Any, found: dict[str, int]) -> None:
-    """Note the highest count of each kind: streams report running totals."""
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            kind = _USAGE_KEYS.get(key)
-            if kind is not None and isinstance(value, int) and not isinstance(value, bool):
-                found[kind] = max(value, found.get(kind, 0))
-            else:
-                _find_usage(value, found)
-    elif isinstance(data, list):
-        for item in data:
-            _find_usage(item, found)

@@ -15,6 +15,7 @@ import httpx
 
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
+from pytest_chatprompt.errors import BudgetError
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -35,12 +36,14 @@ def replay_or_send(
 
     Raises:
         ReplayError: nothing is recorded for it, and nothing may be sent.
+        BudgetError: the budget of the run does not allow to send it.
     """
     sent = recording.read_request(request)
     reply = recording.take(sent)
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
-    response = send(request)
+    with _metered(recording, reply, request):
+        response = send(request)
     return _forwarded(request, response, _RecordingStream(response, reply))
 
 
@@ -52,8 +55,28 @@ async def replay_or_send_async(
     reply = recording.take(sent)
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
-    response = await send(request)
+    with _metered(recording, reply, request):
+        response = await send(request)
     return _forwarded(request, response, _AsyncRecordingStream(response, reply))
+
+
+@contextmanager
+def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Request) -> Iterator[None]:
+    """Send a request in this block if the budget of the run allows it.
+
+    Raises:
+        BudgetError: it does not; the recording notes it, since a client may swallow it.
+    """
+    try:
+        reply.meter(recording.budget, request)
+    except BudgetError as error:
+        recording.budget_errors.append(error)
+        raise
+    try:
+        yield
+    except BaseException:
+        reply.fail()
+        raise
 
 
 def replay_or_post(
@@ -156,6 +179,7 @@ class _Collected:
             yield
         except Exception:
             self._is_broken = True
+            self._pending.fail(sum(map(len, self._chunks)) or 1)
             raise
 
     def add(self, chunk: bytes) -> None:
@@ -169,3 +193,6 @@ class _Collected:
             # OpenAI's SDK reads no further than this, which is the end.
             is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
             self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)
+        elif self._pending.exchange is None:
+            # The client read nothing of it.
+            self._pending.fail(1)

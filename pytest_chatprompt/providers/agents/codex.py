@@ -148,4 +148,10 @@ def _total_usage(usages: Sequence[Mapping[str, Any]]) -> TokenUsage:
         counts = [usage[key] for usage in usages if isinstance(usage.get(key), int)]
         return sum(counts) if counts else None
 
-    return TokenUsage(input_tokens=total("input_tokens"), output_tokens=total("output_tokens"))
+    return TokenUsage(
+        input_tokens=total("input_tokens"),
+        output_tokens=total("output_tokens"),
+        cache_read_tokens=total("cached_input_tokens"),
+        cache_write_tokens=total("cache_write_input_tokens"),
+        reasoning_tokens=total("reasoning_output_tokens"),
+    )

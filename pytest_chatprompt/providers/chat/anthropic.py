@@ -25,6 +25,7 @@ from pytest_chatprompt.providers.chat.media_support import MediaTable, content_b
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.token_counts import count_at, total
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.preflight.models import ANTHROPIC_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
@@ -59,6 +60,7 @@ class AnthropicProvider(ChatProvider):
     """
 
     vendor = "Anthropic"
+    price_vendor = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     offline_api = "anthropic"
     setting_fields: Mapping[str, SettingField] = {
@@ -133,7 +135,7 @@ class AnthropicProvider(ChatProvider):
         return ProviderResponse(
             text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
             finish_reason=stop_reason,
-            usage=TokenUsage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
+            usage=_usage(usage),
             raw=data,
             tool_calls=tuple(
                 make_tool_call(block["id"], block["name"], block["input"])
@@ -142,6 +144,19 @@ class AnthropicProvider(ChatProvider):
             ),
             blocked="refusal" if stop_reason == "refusal" else None,
         )
+
+
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
+    read, written = count_at(usage, "cache_read_input_tokens"), count_at(usage, "cache_creation_input_tokens")
+    return TokenUsage(
+        input_tokens=total(usage.get("input_tokens"), read, written),
+        output_tokens=usage.get("output_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"),
+        reasoning_tokens=count_at(usage, "output_tokens_details", "thinking_tokens"),
+    )
 
 
 def _message(turn: Turn) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class AzureProvider(OpenAIProvider):
 
     offline_api = "azure-chat"
     vendor = "Azure OpenAI"
+    price_vendor = "azure"
     key_variable = "AZURE_OPENAI_API_KEY"
     endpoint_variable = "AZURE_OPENAI_ENDPOINT"
     media: ClassVar[MediaTable] = AZURE_MEDIA

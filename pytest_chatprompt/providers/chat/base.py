@@ -7,9 +7,11 @@ of its API (see `vendor_api`), `prepare` makes the HTTP request without sending 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, Unpack
 
@@ -24,6 +26,7 @@ from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.json_body import encode_json
 from pytest_chatprompt.providers.chat.media_support import check_media
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
+from pytest_chatprompt.providers.chat.metered_try import MeteredTry
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.chat.preflight_check import findings_of
 from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
@@ -38,9 +41,11 @@ from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
+from pytest_chatprompt.providers.http.rate_limits import RateLimits
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.models import ModelLimits
+from pytest_chatprompt.providers.prices.billing import Billing
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -80,6 +85,8 @@ class ChatProvider(VendorAPI):
         self.max_retries = settings.get("max_retries", DEFAULT_MAX_RETRIES)
         self.extra_body = dict(settings.get("extra_body") or {})
         self.model_limits = settings.get("model_limits") or ModelLimits()
+        self.price = settings.get("price")
+        self._rate_limits = RateLimits(settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._base_url = base_url
         self._api_key = settings.get("api_key")
         self._http = HTTPClient(self.vendor, self.authorize, self._redact, type(self))
@@ -151,7 +158,16 @@ class ChatProvider(VendorAPI):
         body, adjustments, findings = provider._build_body(request)
         url = provider.base_url + provider.endpoint_path()
         target = provider.target if request.settings else None
-        return PreparedRequest(url, encode_json(body), adjustments, findings, target)
+        return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
+
+    def billing(self, body: Mapping[str, Any]) -> Billing:
+        """Who bills a request, and for what model.
+
+        Args:
+            body: as it is sent.
+        """
+        model = self.model_parameters(body).model
+        return Billing(self.vendor, model, self.price_vendor, self.base_url, self.price)
 
     def send(self, request: ProviderRequest) -> ProviderResponse:
         """Send a request, again after an error that may pass, and read the answer. Safe between threads.
@@ -180,17 +196,22 @@ class ChatProvider(VendorAPI):
             return self._send_prepared(prepared, cancellation)
 
     def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
-        started_at = time.monotonic()
+        total = self.total_timeout_seconds
+        deadline = math.inf if total is None else time.monotonic() + total
         error_context = partial(self._error_context, prepared.target)
 
+        def seconds_left() -> float:
+            return min(self.timeout_seconds, max(deadline - time.monotonic(), 0.0))
+
         def send_once() -> ProviderResponse:
-            timeout = self.timeout_seconds
-            if self.total_timeout_seconds is not None:
-                timeout = min(timeout, max(started_at + self.total_timeout_seconds - time.monotonic(), 0.0))
-            sent_at = time.monotonic()
-            reply = self._http.post(prepared.url, prepared.content, timeout, cancellation)
-            response = read_http_reply(reply, self.read_reply, error_context, self._redact)
-            return response.model_copy(update={"latency_seconds": time.monotonic() - sent_at})
+            metered = MeteredTry(prepared, self._rate_limits, cancellation, seconds_left, deadline)
+            try:
+                reply = self._http.post(prepared.url, prepared.content, seconds_left(), cancellation, metered.begin)
+                response = read_http_reply(reply, self.read_reply, error_context, self._redact)
+            except BaseException as error:
+                metered.fail(error)
+                raise
+            return metered.finish(response)
 
         response, retries = send_with_retries(
             send_once,

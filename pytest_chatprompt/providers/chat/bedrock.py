@@ -29,6 +29,7 @@ from pytest_chatprompt.providers.chat.media_support import MediaTable, content_b
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.token_counts import count_at, total
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
@@ -73,6 +74,7 @@ class BedrockProvider(ChatProvider):
     """
 
     vendor = "Amazon Bedrock"
+    price_vendor = "aws"
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"
     key_is_optional = True
     offline_api = "bedrock"
@@ -194,7 +196,7 @@ class BedrockProvider(ChatProvider):
         return ProviderResponse(
             text="".join(block["text"] for block in blocks if "text" in block),
             finish_reason=stop_reason,
-            usage=TokenUsage(input_tokens=usage.get("inputTokens"), output_tokens=usage.get("outputTokens")),
+            usage=_usage(usage),
             raw=data,
             tool_calls=tuple(
                 make_tool_call(call["toolUseId"], call["name"], call["input"])
@@ -212,6 +214,19 @@ class BedrockProvider(ChatProvider):
 def _first_variable(names: Sequence[str]) -> str | None:
     """The value of the first environment variable that is set, and not empty."""
     return next((value for name in names if (value := os.environ.get(name))), None)
+
+
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
+    read, written = count_at(usage, "cacheReadInputTokens"), count_at(usage, "cacheWriteInputTokens")
+    details = usage.get("cacheDetails") or []
+    return TokenUsage(
+        input_tokens=total(usage.get("inputTokens"), read, written),
+        output_tokens=usage.get("outputTokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=total(*(count_at(entry, "inputTokens") for entry in details if entry.get("ttl") == "1h")),
+    )
 
 
 def _message(turn: Turn) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class CompatibleProvider(OpenAIProvider):
         ValueError: a setting has an invalid value.
     """
 
+    # OpenAI's prices are not theirs.
+    price_vendor: ClassVar[str] = ""
     base_url_variable: ClassVar[str]
     default_base_url: ClassVar[str]
     # What is known about OpenAI's models says nothing about others.

@@ -21,6 +21,7 @@ from pytest_chatprompt.providers.chat.media_support import MediaTable, content_b
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField, effort_among, to_list
 from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.token_counts import count_at, total
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.preflight.models import GEMINI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
@@ -68,6 +69,7 @@ class GeminiProvider(ChatProvider):
     """
 
     vendor = "Gemini"
+    price_vendor = "google"
     key_variable = "GEMINI_API_KEY"
     offline_api = "gemini"
     setting_fields: Mapping[str, SettingField] = {
@@ -147,7 +149,7 @@ class GeminiProvider(ChatProvider):
         return ProviderResponse(
             text="".join(part.get("text", "") for part in parts if not part.get("thought")),
             finish_reason=finish_reason,
-            usage=TokenUsage(input_tokens=usage.get("promptTokenCount"), output_tokens=_output_tokens(usage)),
+            usage=_usage(usage),
             raw=data,
             tool_calls=tuple(
                 # Older models send no id with a call.
@@ -159,10 +161,15 @@ class GeminiProvider(ChatProvider):
         )
 
 
-def _output_tokens(usage: Mapping[str, Any]) -> int | None:
-    """Candidates and thoughts together: both are billed as output."""
-    counts = [usage[key] for key in ("candidatesTokenCount", "thoughtsTokenCount") if usage.get(key) is not None]
-    return sum(counts) if counts else None
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply: thoughts are billed as output, and what tools of the API gave as input."""
+    thoughts = count_at(usage, "thoughtsTokenCount")
+    return TokenUsage(
+        input_tokens=total(usage.get("promptTokenCount"), count_at(usage, "toolUsePromptTokenCount")),
+        output_tokens=total(usage.get("candidatesTokenCount"), thoughts),
+        cache_read_tokens=count_at(usage, "cachedContentTokenCount"),
+        reasoning_tokens=thoughts,
+    )
 
 
 def _content(turn: Turn) -> dict[str, Any]:

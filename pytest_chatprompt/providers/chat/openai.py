@@ -21,6 +21,7 @@ from pytest_chatprompt.providers.chat.openai_tools import chat_response_format, 
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.token_counts import count_at
 from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
 from pytest_chatprompt.providers.preflight.rule import Rule
@@ -48,6 +49,7 @@ class OpenAIProvider(ChatProvider):
     """
 
     vendor = "OpenAI"
+    price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
     offline_api = "openai-chat"
     setting_fields: Mapping[str, SettingField] = {
@@ -132,7 +134,13 @@ class OpenAIProvider(ChatProvider):
         return ProviderResponse(
             text=content or "",
             finish_reason=finish_reason,
-            usage=TokenUsage(input_tokens=usage.get("prompt_tokens"), output_tokens=usage.get("completion_tokens")),
+            usage=TokenUsage(
+                input_tokens=usage.get("prompt_tokens"),
+                output_tokens=usage.get("completion_tokens"),
+                cache_read_tokens=count_at(usage, "prompt_tokens_details", "cached_tokens"),
+                cache_write_tokens=count_at(usage, "prompt_tokens_details", "cache_write_tokens"),
+                reasoning_tokens=count_at(usage, "completion_tokens_details", "reasoning_tokens"),
+            ),
             raw=data,
             tool_calls=tuple(_tool_call(call) for call in message.get("tool_calls") or () if "function" in call),
             blocked=blocked,

@@ -27,6 +27,7 @@ from pytest_chatprompt.providers.chat.openai_responses_tools import (
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.chat.settings import ChatSettings
+from pytest_chatprompt.providers.chat.token_counts import count_at
 from pytest_chatprompt.providers.chat.turns import Turn, split_prompt
 from pytest_chatprompt.providers.preflight.models import OPENAI_MODELS, ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
@@ -52,6 +53,7 @@ class OpenAIResponsesProvider(ChatProvider):
     """
 
     vendor = "OpenAI Responses"
+    price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
     offline_api = "openai-responses"
     setting_fields: Mapping[str, SettingField] = {
@@ -126,7 +128,13 @@ class OpenAIResponsesProvider(ChatProvider):
         return ProviderResponse(
             text="".join(part["text"] for part in parts if part["type"] == "output_text"),
             finish_reason=reason or data.get("status"),
-            usage=TokenUsage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
+            usage=TokenUsage(
+                input_tokens=usage.get("input_tokens"),
+                output_tokens=usage.get("output_tokens"),
+                cache_read_tokens=count_at(usage, "input_tokens_details", "cached_tokens"),
+                cache_write_tokens=count_at(usage, "input_tokens_details", "cache_write_tokens"),
+                reasoning_tokens=count_at(usage, "output_tokens_details", "reasoning_tokens"),
+            ),
             raw=data,
             tool_calls=tuple(
                 ToolCall(id=item["call_id"], function=FunctionCall(name=item["name"], arguments=item["arguments"]))

@@ -39,6 +39,7 @@ class OpenRouterProvider(CompatibleProvider):
     """
 
     vendor = "OpenRouter"
+    price_vendor = "openrouter"
     key_variable = "OPENROUTER_API_KEY"
     base_url_variable = "OPENROUTER_API_BASE"
     default_base_url = "https://openrouter.ai/api/v1"

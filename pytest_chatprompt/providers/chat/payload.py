@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pytest_chatprompt.providers.preflight.finding import Finding
+from pytest_chatprompt.providers.prices.billing import Billing
 
 
 class Payload(NamedTuple):
@@ -32,6 +33,7 @@ class PreparedRequest(NamedTuple):
         adjustments: what was changed in the messages to fit the API's shape; empty if nothing was.
         findings: what the API is known to refuse or to misread; empty if nothing is.
         target: what it is sent to, as error messages name it; `None` for the provider's own target.
+        billing: who bills it; `None` where its provider does not say.
     """
 
     url: str
@@ -39,3 +41,4 @@ class PreparedRequest(NamedTuple):
     adjustments: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     target: str | None = None
+    billing: Billing | None = None

@@ -37,6 +37,8 @@ def with_settings(provider: API, request: ProviderRequest) -> API:
             configured.extra_body = {} if value is None else deep_merge(provider.extra_body, value)
         elif name == "model" and provider.model:
             configured.use_model(value)
+            # It is that of the provider's own model.
+            configured.price = provider.price if value == provider.model else None
         elif name in provider.setting_fields or value is None:
             setattr(configured, name, value)
         else:

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 import httpx
-from pydantic import InstanceOf, NonNegativeInt
+from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
 from pytest_chatprompt.evalfile.settings import ReasoningEffort, Seed, Stop, TopP
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.providers.arguments import NonNegativeNumber
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.preflight.models import ModelLimits
+from pytest_chatprompt.providers.prices.token_price import TokenPrice
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
@@ -41,6 +42,9 @@ class ChatSettings(TypedDict, total=False):
         max_retries: how many times a request is sent again after an error that may pass; 5 by default, 0 for never.
         extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
         model_limits: what you know about the model; overrides what preflight knows about it.
+        price: what the model costs; `None`, the default, for the price list.
+        requests_per_minute: how many requests may be sent in any minute; `None`, the default: no limit.
+        tokens_per_minute: how many tokens they may have, input and output together; `None`, the default: no limit.
     """
 
     api_key: str | None
@@ -55,6 +59,9 @@ class ChatSettings(TypedDict, total=False):
     max_retries: NonNegativeInt
     extra_body: InstanceOf[Mapping[str, Any]] | None
     model_limits: InstanceOf[ModelLimits] | None
+    price: InstanceOf[TokenPrice] | None
+    requests_per_minute: PositiveInt | None
+    tokens_per_minute: PositiveInt | None
 
 
 class ChatProviderArguments(ChatSettings, total=False):

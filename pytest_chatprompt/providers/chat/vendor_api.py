@@ -18,6 +18,7 @@ from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
 from pytest_chatprompt.providers.preflight.rule import Rule
+from pytest_chatprompt.providers.prices.token_price import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
@@ -26,6 +27,8 @@ class VendorAPI(ABC):
 
     Attributes:
         vendor: the API's name, for errors.
+        price_vendor: the vendor's id in the price list of `genai-prices`, which counts where the list does not know the
+            base URL; `""` for none.
         key_variable: the environment variable of its key; `""` for an API that needs none.
         key_is_optional: whether requests go out without a key where none is set.
         offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in
@@ -41,9 +44,11 @@ class VendorAPI(ABC):
         model: the model's name; `""` for an API that has no models.
         api_version: the API's version; `None` for an API that has none.
         extra_body: merged into the body that `build_payload` makes.
+        price: what the model costs; `None` for the price list.
     """
 
     vendor: ClassVar[str]
+    price_vendor: ClassVar[str] = ""
     key_variable: ClassVar[str] = ""
     key_is_optional: ClassVar[bool] = False
     offline_api: ClassVar[str] = ""
@@ -56,6 +61,7 @@ class VendorAPI(ABC):
     model: str
     api_version: str | None
     extra_body: dict[str, Any]
+    price: TokenPrice | None
 
     @abstractmethod
     def build_payload(self, prompt: ChatPrompt) -> Payload:

@@ -70,7 +70,14 @@ class HTTPClient:
         self._is_cancelled = False
         self._lock = threading.Lock()
 
-    def post(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+    def post(
+        self,
+        url: str,
+        content: bytes,
+        timeout_seconds: float,
+        cancellation: Cancellation,
+        before_sending: Callable[[], float] | None = None,
+    ) -> httpx.Response:
         """Post a JSON body once, and read the whole reply.
 
         Args:
@@ -78,6 +85,8 @@ class HTTPClient:
             content: the JSON body, encoded.
             timeout_seconds: how long it may take, from connecting to the last byte of the reply.
             cancellation: ends it from another thread.
+            before_sending: called if the request goes to the network, just before; gives the seconds that it may take
+                then. What it raises is raised.
 
         Returns:
             The reply, of any status.
@@ -86,29 +95,34 @@ class HTTPClient:
             APIConnectionError: no complete reply came in time.
             UnreadableReplyError: the reply is too long.
         """
+
+        def send() -> httpx.Response:
+            return self._send(url, content, timeout_seconds, cancellation, before_sending)
+
         try:
-            return self._post(url, content, timeout_seconds, cancellation)
-        except httpx.TimeoutException as error:
-            raise APIConnectionError(
-                f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
-            ) from error
+            replay = current_context().replay
+            if replay is None:
+                return send()
+            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS), send)
+            response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
             problem = "cannot be reached" if isinstance(error, httpx.ConnectError) else "did not complete its reply"
             detail = self._redact(str(error)) or type(error).__name__
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
-
-    def _post(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
-        replay = current_context().replay
-        if replay is None:
-            return self._send(url, content, timeout_seconds, cancellation)
-        request = httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS)
-        response = replay(request, lambda: self._send(url, content, timeout_seconds, cancellation))
-        response.read()
         return response
 
-    def _send(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+    def _send(
+        self,
+        url: str,
+        content: bytes,
+        timeout_seconds: float,
+        cancellation: Cancellation,
+        before_sending: Callable[[], float] | None,
+    ) -> httpx.Response:
         context = current_context()
+        if before_sending is not None and context.handler is None:
+            timeout_seconds = before_sending()
         client = self._open_client(context.handler)
         request = client.build_request(
             "POST",
@@ -120,13 +134,18 @@ class HTTPClient:
         )
         # A mock answers at once.
         limits = nullcontext() if context.handler else self._limits.apply(timeout_seconds, cancellation)
-        with limits:
-            reply = client.send(request, auth=self._auth, stream=True)
-            try:
-                body = self._read_body(reply)
-            finally:
-                cancellation.use(None)
-                reply.close()
+        try:
+            with limits:
+                reply = client.send(request, auth=self._auth, stream=True)
+                try:
+                    body = self._read_body(reply)
+                finally:
+                    cancellation.use(None)
+                    reply.close()
+        except httpx.TimeoutException as error:
+            raise APIConnectionError(
+                f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
+            ) from error
         # The bytes are decoded already: without this header httpx does not decode them again.
         headers = [(name, value) for name, value in reply.headers.items() if name != "content-encoding"]
         return httpx.Response(

@@ -13,6 +13,9 @@
  * @property {string | null} finish_reason
  * @property {number | null} input_tokens
  * @property {number | null} output_tokens
+ * @property {number | null} cache_read_tokens
+ * @property {number | null} reasoning_tokens
+ * @property {number | null} cost_usd
  * @property {number | null} latency_seconds
  * @property {number} retries
  * @property {boolean} is_replayed
@@ -361,7 +364,10 @@ function answerView({ entry, body }) {
   const rows = [
     ["Latency", answer.latency_seconds === null ? null : answer.latency_seconds.toFixed(2), " s"],
     ["Tokens in", answer.input_tokens, ""],
+    ["from the cache", answer.cache_read_tokens || null, ""],
     ["Tokens out", answer.output_tokens, ""],
+    ["for thinking", answer.reasoning_tokens || null, ""],
+    ["Cost", answer.cost_usd === null ? null : `$${answer.cost_usd.toFixed(answer.cost_usd < 0.1 ? 6 : 2)}`, ""],
     ["Finish", answer.finish_reason, ""],
     ["Retries", answer.retries || null, ""],
     ["Replayed", answer.is_replayed ? "yes" : null, ""],

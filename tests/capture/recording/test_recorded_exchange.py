@@ -14,11 +14,11 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedRequest,
     RecordedResponse,
     data_sha256,
-    read_usage,
     recorded_request,
     request_sha256,
     rounded,
 )
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import TokenUsage

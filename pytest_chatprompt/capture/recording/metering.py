@@ -1,0 +1,117 @@
+"""Metering: what the requests of other clients cost, for the budget of a run.
+
+A request that is about to be sent comes in, and a part of the budget is reserved for it; its reply says what it cost.
+Only requests to the APIs of models count, and not those of built-in providers in threads that know the budget, which
+`providers.chat` meters itself.
+`open_recording` and `replaying` call it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+import httpx
+
+from pytest_chatprompt.capture.apis.model_request import ModelRequest
+from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
+from pytest_chatprompt.providers.context import Budget, Reservation, current_context
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.prices.billing import Billing
+from pytest_chatprompt.providers.response import TokenUsage
+
+# The ids of vendors in the price list, by the names of APIs. A URL that the list knows counts more.
+_VENDORS: Final[Mapping[str, str]] = {
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "openai-embeddings": "openai",
+    "azure-chat": "azure",
+    "mistral": "mistral",
+    "mistral-embeddings": "mistral",
+    "anthropic": "anthropic",
+    "gemini": "google",
+    "bedrock": "aws",
+    "cohere": "cohere",
+}
+# Gemini, Bedrock and classic Azure name the model in the path.
+_MODEL_IN_PATH: Final = re.compile(r"/(?:models|model|deployments)/([^/:]+|[^/]+(?=/converse))(?=[:/])")
+_FIRST_ERROR: Final = 400
+_CHARACTERS_PER_TOKEN: Final = 4
+
+
+def billing_of(request: httpx.Request) -> Billing | None:
+    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere.
+
+    Args:
+        request: its body has been read.
+    """
+    sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
+    api = find_offline_api(request)
+    if api is None or (sender is not None and current_context().budget is not None):
+        return None
+    model_request = ModelRequest.from_httpx(request)
+    in_path = _MODEL_IN_PATH.search(request.url.raw_path.decode("ascii"))
+    model = model_request.body.get("model")
+    model = unquote(in_path[1]) if in_path else model if isinstance(model, str) else ""
+    name = getattr(api, "name", "")
+    account, vendor = (name, _VENDORS.get(name, "")) if sender is None else (sender.vendor, sender.price_vendor)
+    return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
+
+
+def billing_of_sent(sent: SentRequest) -> Billing | None:
+    """`billing_of` for a request as tests and snapshots see it."""
+    return billing_of(httpx.Request("POST", sent.url, json=sent.body))
+
+
+class MeteredRequest:
+    """A request of another client that is in flight, and the part of the budget that is reserved for it.
+
+    Args:
+        budget: of the run; `None` for none.
+        request: its body has been read.
+
+    Raises:
+        BudgetError: the budget does not allow to send it.
+    """
+
+    def __init__(self, budget: Budget | None, request: httpx.Request) -> None:
+        self._billing = None if budget is None else billing_of(request)
+        self._size = len(request.content) if self._billing is not None else 0
+        self._reservation: Reservation | None = None
+        if budget is not None and self._billing is not None:
+            # Its own thread may be the one that ends those in flight.
+            self._reservation = budget.reserve(self._billing)
+
+    def finish(self, exchange: RecordedExchange | None, size: int = 0) -> None:
+        """Spend what the request has cost.
+
+        Args:
+            exchange: the request with its reply; `None` if there is none that is recorded.
+            size: of the reply, as far as it was read, in bytes.
+        """
+        if self._reservation is None or self._billing is None:
+            return
+        reply = None if exchange is None else exchange.reply
+        if reply is not None and reply.status >= _FIRST_ERROR:
+            self._reservation.release()
+            return
+        content: Mapping[str, Any] = {} if reply is None else reply.content
+        usage = read_usage(content)
+        if usage.input_tokens is None:
+            usage = TokenUsage(
+                input_tokens=self._size // _CHARACTERS_PER_TOKEN, output_tokens=size // _CHARACTERS_PER_TOKEN
+            )
+        # Embeddings have no output.
+        usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
+        self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
+
+    def release(self) -> None:
+        """Spend nothing: the API was not reached, or replied with an error."""
+        if self._reservation is not None:
+            self._reservation.release()

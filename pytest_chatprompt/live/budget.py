@@ -1,0 +1,201 @@
+"""`RunBudget`: what all requests of a live run may cost together.
+
+Whoever is about to send a request reserves its cost here, and says afterwards what it was. The first request of an
+account goes; from then on a request goes if what was spent, what those in flight cost on average, and what it costs on
+average itself is within the budget. Safe between threads. `live_run` makes one, providers and recordings use it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_chatprompt.errors import BudgetError, RequestCancelledError
+from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.prices.billing import Billing
+from pytest_chatprompt.wording import dollars
+
+# Sums of floats are not exact.
+_TOLERANCE: Final = 1e-9
+# Whoever waits looks this often whether its request was cancelled.
+_POLL_SECONDS: Final = 0.05
+
+
+@dataclass(slots=True)
+class _Account:
+    """The requests that cost about the same.
+
+    Attributes:
+        spent: US dollars.
+        answered: how many requests have cost that.
+        in_flight: how many have begun and not ended.
+        waiting: those that have not begun yet, in the order of the run, then of arrival.
+    """
+
+    spent: float = 0.0
+    answered: int = 0
+    in_flight: int = 0
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        return self.spent / self.answered if self.answered else 0.0
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether its first request is in flight, so that the cost of one is not known yet."""
+        return not self.answered and self.in_flight > 0
+
+
+class RunBudget:
+    """What all requests of a run may cost together.
+
+    Args:
+        limit_usd: in US dollars, above 0.
+    """
+
+    def __init__(self, limit_usd: float) -> None:
+        self.limit_usd = limit_usd
+        self._accounts: defaultdict[Billing, _Account] = defaultdict(_Account)
+        # Those in flight that are sure to end. A client may leave a stream open.
+        self._ending = 0
+        self._tickets = itertools.count()
+        self._changed = threading.Condition()
+
+    @property
+    def spent_usd(self) -> float:
+        """What all requests that have ended have cost."""
+        with self._changed:
+            return self._spent()
+
+    def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> BudgetReservation:
+        """Reserve what a request costs.
+
+        Args:
+            billing: who bills it; `None` if that is not known.
+            cancellation: of a request that may wait until it is sure whether its cost is left. One without does not
+                wait: it goes as long as something is left.
+
+        Raises:
+            BudgetError: its cost is not left, or its price is not known.
+            RequestCancelledError: it was cancelled.
+        """
+        unknown = "the price of this provider is not known" if billing is None else billing.why_unknown()
+        if billing is None or unknown:
+            raise BudgetError(f"not sent, because the budget of {dollars(self.limit_usd)} needs every price: {unknown}")
+        if cancellation is None:
+            with self._changed:
+                account = self._accounts[billing]
+                self._begin(account, waits=False)
+            return BudgetReservation(self, account, waits=False)
+        with self._changed:
+            account = self._accounts[billing]
+            has_begun = not account.waiting and self._begin(account, waits=True)
+        if not has_begun:
+            self._wait(account, cancellation)
+        return BudgetReservation(self, account, waits=True)
+
+    def _wait(self, account: _Account, cancellation: Cancellation) -> None:
+        """Wait until there is money for a request, and begin it."""
+        context = current_context()
+        ticket = context.order, next(self._tickets)
+        with self._changed:
+            bisect.insort(account.waiting, ticket)
+        try:
+            while True:
+                with context.waiting(), self._changed:
+                    while account.waiting[0] != ticket or not self._has_money(account, waits=True):
+                        self._changed.wait(_POLL_SECONDS)
+                        if cancellation.cancelled.is_set():
+                            raise RequestCancelledError
+                # Only here: nothing may be in flight of a job that has left its place, since a paused executor does not
+                # wait for it.
+                with self._changed:
+                    if self._begin(account, waits=True):
+                        return
+        finally:
+            with self._changed:
+                account.waiting.remove(ticket)
+                self._changed.notify_all()
+
+    def _begin(self, account: _Account, *, waits: bool) -> bool:
+        """Begin a request if `_has_money` for it; gives whether it has."""
+        if not self._has_money(account, waits=waits):
+            return False
+        account.in_flight += 1
+        self._ending += waits
+        return True
+
+    def _has_money(self, account: _Account, *, waits: bool) -> bool:
+        """Whether there is money for a request; `False` if that is not sure yet.
+
+        Args:
+            account: of the request.
+            waits: whether the request waits until it is.
+
+        Raises:
+            BudgetError: there is none.
+        """
+        reserved = sum(each.in_flight * each.mean for each in self._accounts.values())
+        is_left = self._spent() + reserved + account.mean <= self.limit_usd + _TOLERANCE
+        if account.mean == 0:
+            # A first request goes as long as anything is left.
+            is_left = self._spent() + reserved < self.limit_usd
+        if is_left:
+            return not (waits and self._ending and account.is_unknown)
+        if waits and self._ending:
+            return False
+        raise BudgetError(f"the budget of {dollars(self.limit_usd)} is spent: {dollars(self._spent())} so far")
+
+    def _spent(self) -> float:
+        return sum(account.spent for account in self._accounts.values())
+
+    def end(self, account: _Account, *, waits: bool, cost_usd: float | None) -> None:
+        """End a request; called by its reservation.
+
+        Args:
+            account: of the request.
+            waits: whether it was one of those that wait.
+            cost_usd: what it has cost; `None` for a request that counts as never sent.
+        """
+        with self._changed:
+            account.in_flight -= 1
+            self._ending -= waits
+            if cost_usd is not None:
+                account.spent += cost_usd
+                account.answered += 1
+            self._changed.notify_all()
+
+
+class BudgetReservation:
+    """The part of a budget that is kept for a request in flight; the first call of either method counts.
+
+    Args:
+        budget: the budget.
+        account: of the request.
+        waits: whether the request is one of those that wait.
+    """
+
+    def __init__(self, budget: RunBudget, account: _Account, *, waits: bool) -> None:
+        self._budget = budget
+        self._account = account
+        self._waits = waits
+        self._is_open = True
+
+    def settle(self, cost_usd: float) -> None:
+        """Spend what the request has cost, in US dollars."""
+        self._end(cost_usd)
+
+    def release(self) -> None:
+        """Spend nothing."""
+        self._end(None)
+
+    def _end(self, cost_usd: float | None) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._budget.end(self._account, waits=self._waits, cost_usd=cost_usd)

@@ -1,0 +1,20 @@
+"""The usage of a recorded reply: cached and thinking tokens of each API, in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.recording.reply_usage import read_usage
+from tests.providers.chat.test_token_counts import ROWS
+
+
+@pytest.mark.parametrize(("reply", "usage", "expected"), [row.values[1:] for row in ROWS], ids=[row.id for row in ROWS])
+def test_it_is_what_the_provider_reads(reply: Any, usage: Any, expected: Any) -> None:
+    found = read_usage({"body": reply(usage)})
+    if "cacheDetails" in usage:
+        # Its lists of parts are left out.
+        expected = expected.model_copy(update={"cache_write_1h_tokens": None})
+    assert found == expected
+    assert read_usage({"events": [{"data": {"message": reply(usage)}}]}) == found
