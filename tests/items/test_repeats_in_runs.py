@@ -449,6 +449,8 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     (junit,) = ElementTree.parse(run.path / "junit.xml").getroot().iter("testcase")
     properties = {each.get("name"): each.get("value") for each in junit.iter("property")}
     assert json.loads(str(properties.pop("chatprompt_latency_seconds")).replace("'", '"'))[4] == "unknown"
+    # Four answers with ten and three tokens each.
+    assert float(str(properties.pop("chatprompt_cost_usd"))) > 0
     assert properties == {
         "chatprompt_answer": "good",
         "chatprompt_provider": "openai",
