@@ -16,9 +16,9 @@ WORKERS ?= 2
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test coverage test-browser test-clients lock-clients fuzz soak check schema mutants bench peers clean
+.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak check schema mutants bench peers clean
 
-ci: example check coverage soak test-clients  ## the gate: what CI runs
+ci: example check coverage soak test-clients test-browser  ## the gate: what CI runs
 
 example: $(READY)  ## run the example project, as its team would
 	cd example_project && ../$(BIN)/python -m pytest
@@ -36,6 +36,9 @@ test-browser: $(BROWSER)/.ready $(BROWSER)/node/.ready  ## check the page's scri
 	$(BROWSER)/node/node_modules/.bin/tsc --project tests/browser
 	$(BROWSER)/bin/python -m tests.browser.chromium
 	$(BROWSER)/bin/python -m pytest tests/browser $(ARGS)
+
+picture: $(BROWSER)/.ready  ## take the picture of the page in docs/review.md anew
+	$(BROWSER)/bin/python -m tests.browser.picture
 
 test-clients: $(READY) $(CLIENTS)/current/.ready $(CLIENTS)/older/.ready $(CLIENTS)/node/.ready  ## try the clients that only this target installs; needs npm
 	$(CLIENTS)/current/bin/python -m pytest tests/clients/current $(ARGS)

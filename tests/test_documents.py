@@ -134,7 +134,7 @@ def example(run: Run) -> Run:
 
 
 def test_the_example_project_passes(example: Run) -> None:
-    example("--strict-config", "-W", "error").assert_outcomes(passed=34)
+    example("--strict-config", "-W", "error").assert_outcomes(passed=54)
 
 
 def test_the_recording_of_the_example_is_replayed_whatever_day_it_is(example: Run) -> None:
@@ -152,7 +152,7 @@ def test_an_edited_guideline_of_the_example_fails_just_the_cases_that_use_it(exa
     guideline = example.path / "guidelines/python.instructions.md"
     guideline.write_text(guideline.read_text().replace("No comment repeats", "No comment ever repeats"))
     result = example()
-    result.assert_outcomes(passed=31, failed=3)
+    result.assert_outcomes(passed=51, failed=3)
     failed = [line.split(" - ")[0] for line in result.outlines if line.startswith("FAILED")]
     assert failed == [
         "FAILED evals/agents/mend.eval.yaml::cli",
@@ -533,22 +533,38 @@ evalcases:
 """
 
 
-def test_the_review_of_a_change_is_what_happens(run: Run) -> None:
+def test_the_review_of_a_change_is_what_happens(example: Run) -> None:
     page = PAGES["docs/review.md"]
-    (eval_file,) = blocks("docs/review.md", "yaml")
+    (change,) = blocks("docs/review.md", "diff", before="### Markdown")
     failures, shown = blocks("docs/review.md", "")
     comment = page.partition("\n~~~\n")[2].partition("~~~\n")[0]
-    run.write({"support.eval.yaml": eval_file})
-    run.update()
-    run.write({"support.eval.yaml": eval_file.replace("14 days", "30 days, and you pay no postage")})
-    output = run().stdout.str().replace("pytest -p no:cacheprovider", "pytest")
-    assert failures in output + "\n"
-    command, option = quoted(page[page.index("After the change above") :])[0], "--chatprompt-report"
-    assert shown in run(*shlex.split(command)[1:]).stdout.str() + "\n"
-    run("-q", option, "review.md", option, "review.json")
-    written = (run.path / "review.md").read_text(encoding="utf-8")
+    guideline = example.path / "guidelines/service.instructions.md"
+    old, new = (line[2:] for line in change.splitlines())
+    assert old in guideline.read_text(encoding="utf-8")
+    guideline.write_text(guideline.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    option = "--chatprompt-report"
+    result = example("evals/support", option, "review.md", option, "review.json")
+    assert_shortened(failures, result)
+    assert len([line for line in result.outlines if "nothing but change 1, shown with" in line]) == 19
+    written = (example.path / "review.md").read_text(encoding="utf-8")
     assert written.replace("pytest -p no:cacheprovider", "pytest") == comment
-    assert json.loads((run.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
+    assert json.loads((example.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
+    command = quoted(page[page.index("After the change above") :])[0]
+    assert_shortened(shown, example(*shlex.split(command)[1:]))
+
+
+def assert_shortened(shown: str, result: pytest.RunResult) -> None:
+    """Assert that the parts of a block stand in the output, in order; `[...]` stands for what is left out."""
+    output = result.stdout.str().replace("pytest -p no:cacheprovider", "pytest") + "\n"
+    for part in shown.split("[...]\n"):
+        assert part in output
+        output = output.partition(part)[2]
+
+
+def test_the_picture_of_the_page_is_small() -> None:
+    picture = (ROOT / "docs/review.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) <= 200 * 1024
 
 
 def test_the_table_of_adjustments_is_what_happens(run: Run) -> None:
@@ -653,7 +669,6 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/recordings.md", "yaml"): 1,
-        ("docs/review.md", "yaml"): 1,
         ("docs/security.md", "ini"): 1,
         ("docs/snapshots.md", "yaml"): 1,
     }

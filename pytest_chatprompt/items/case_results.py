@@ -16,21 +16,16 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import MaskError
 from pytest_chatprompt.items.answers import add_answer
 from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
-from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.items.redacted_errors import redact_value
+from pytest_chatprompt.items.snapshot_results import failed_snapshot, requests_of_test, snapshot_of_test
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.asserted_data import asserted_data
-from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.snapshots.comparison import Comparison
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -128,7 +123,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
-        return CaseResult(**common, requests=_requests_of_test(item), snapshot=_snapshot_of_test(item, report))
+        return CaseResult(**common, requests=requests_of_test(item), snapshot=snapshot_of_test(item, report))
     exchange, response = notes.exchange, notes.response
     return CaseResult(
         **common,
@@ -180,68 +175,11 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
 
 def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
     if notes.comparison is not None:
-        return _failed_snapshot(item, notes.comparison, notes.renamed_from)
+        return failed_snapshot(item, notes.comparison, notes.renamed_from)
     if notes.data is None:
         return None
     sent = notes.data if item.config.stash.get(all_results_key, False) else None
     return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
-
-
-def _requests_of_test(item: pytest.Item) -> tuple[Any, ...]:
-    return tuple((_sent_by_test(item) or {"requests": ()})["requests"])
-
-
-def _sent_by_test(item: pytest.Item) -> dict[str, Any] | None:
-    """What an ordinary test has sent, masked as its snapshot would be; `None` if no report asks, or it cannot be."""
-    capture = OwnCodeCapture.of(item)
-    if capture is None or capture.masks is None:
-        return None
-    try:
-        sent: dict[str, Any] = capture.masks.apply(asserted_data(capture.api.sent, item.config.rootpath))
-    except MaskError:
-        # A replacement that does not fit its match: a comparison with a snapshot says so.
-        return None
-    return sent
-
-
-def _snapshot_of_test(item: pytest.Item, report: pytest.TestReport) -> SnapshotResult | None:
-    """What an ordinary test failed for, if it is a comparison; else what it compared last."""
-    assertion = last_assertion(item)
-    if assertion is None or report.when != "call":
-        return None
-    path = shown_path(Path(assertion.last_result.snapshot_location), item.config.rootpath)
-    comparison = assertion.failed_comparison()
-    if comparison is not None:
-        return _failed_snapshot(item, comparison, None)
-    if report.failed:
-        return None
-    return SnapshotResult(path=path, state="same", sent=_sent_by_test(item))
-
-
-def _failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str | None) -> SnapshotResult:
-    # What reads requests loads all APIs.
-    from pytest_chatprompt.items.change_costs import change_cost  # noqa: PLC0415
-
-    stored, sent = comparison.stored, comparison.sent
-    keeps = item.config.stash.get(all_results_key, False)
-    return SnapshotResult(
-        path=shown_path(comparison.path, item.config.rootpath),
-        state="new" if stored is None else "different",
-        difference=comparison.difference,
-        cost=None if stored is None else change_cost(_data(stored), _data(sent)),
-        stored_sha256=None if stored is None else data_sha256(stored),
-        sent_sha256=data_sha256(sent),
-        renamed_from=renamed_from,
-        stored=_data(stored) if keeps else None,
-        sent=_data(sent) if keeps else None,
-    )
-
-
-def _data(text: str | None) -> Any:
-    try:
-        return None if text is None else read_data(text)
-    except SnapshotFileError:
-        return text
 
 
 def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:

@@ -15,7 +15,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.results.change_cost import ChangeCost
 
 # What is given to an agent or a plain function; what these send of it is not known.
-_UNSENT_KEYS: Final = ("prompt", "messages")
+_UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")
 
 
 def change_cost(stored: Any, sent: Any) -> ChangeCost | None:

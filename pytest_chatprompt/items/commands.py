@@ -27,10 +27,14 @@ def accepting_command(item: pytest.Item) -> str:
 
 def command_for(item: pytest.Item, *further: str) -> str:
     """The command that runs a test with further options, and with those of this run that choose what it sends."""
+    # Most tests need no command.
+    from pytest_chatprompt.reports.run_commands import FOLDER_OPTIONS, kept_options  # noqa: PLC0415
+
     options = item.config.stash[options_key]
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
     overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
     words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += kept_options(map(str, item.config.invocation_params.args), FOLDER_OPTIONS)
     words += [word for override in overrides for word in ("-o", override)]
     words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
     return shlex.join([*words, *further])

@@ -46,7 +46,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(
             snapshot,
-            AssertionContext(root, revision=revision, note_created=session.unused_snapshots.renames.note_created),
+            AssertionContext(root, revision=revision, note_written=session.unused_snapshots.renames.note_written),
         )
     # The names that the extension asks the item of an assertion for.
     names: Any = item
@@ -54,7 +54,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_created=session.unused_snapshots.renames.note_created,
+        note_written=session.unused_snapshots.renames.note_written,
         prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
         revision=revision,
         compares=not item.config.stash[options_key].show,

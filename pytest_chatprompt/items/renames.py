@@ -6,17 +6,19 @@ A case without a snapshot comes in; the id of a case that is gone, and whose sna
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
 import pytest
 
+from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
 from pytest_chatprompt.snapshots.names import is_recording
-from pytest_chatprompt.snapshots.unused import unused_snapshots
+from pytest_chatprompt.snapshots.unused import unused_of, unused_snapshots
 
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
@@ -32,17 +34,27 @@ def find_old_name(item: EvalItem, comparison: Comparison) -> str | None:
     folder = item.snapshot_folder
     if folder not in folders:
         file: Any = item.parent
-        folders[folder] = snapshots_by_data(unused_snapshots(folder, file.stems))
+        revision = revision_of(item.config)
+        if revision is None:
+            folders[folder] = snapshots_by_data(unused_snapshots(folder, file.stems))
+        else:
+            unused = unused_of(revision.yaml_files(folder), file.stems)
+            folders[folder] = snapshots_by_data(unused, revision.read)
     path = folders[folder].get(data_sha256(comparison.sent))
     return None if path is None else old_name(path, item.snapshot_stem)
 
 
-def snapshots_by_data(paths: list[Path]) -> dict[str, Path]:
-    """Snapshots by the hash of their data; of equal ones the first."""
+def snapshots_by_data(paths: list[Path], read: Callable[[Path], str | None] = read_snapshot) -> dict[str, Path]:
+    """Snapshots by the hash of their data; of equal ones the first.
+
+    Args:
+        paths: of snapshots, recordings among them.
+        read: gives the text of one; `None` if there is none.
+    """
     found: dict[str, Path] = {}
     for path in paths:
         try:
-            text = None if is_recording(path) else read_snapshot(path)
+            text = None if is_recording(path) else read(path)
         except SnapshotFileError:
             continue
         if text is not None:

@@ -35,7 +35,7 @@ class UnusedSnapshots:
         of_cases: snapshots whose case or provider is no longer defined.
         of_tests: snapshots of ordinary tests that no test compares with.
         is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
-        renames: which unused snapshots show what new ones do.
+        renames: which snapshots show now what others showed before.
         own_uses: what ordinary tests did with their snapshots.
     """
 
@@ -92,7 +92,7 @@ class UnusedSnapshots:
         """The found snapshots as data, for `merge` in another process."""
         return {
             "unused": [str(path) for path in self.of_cases],
-            "created": [str(path) for path in self.renames.created],
+            "written": self.renames.as_data(),
             "test_snapshots": self.own_uses.as_data(),
             "is_incomplete": self.is_incomplete,
         }
@@ -100,7 +100,7 @@ class UnusedSnapshots:
     def merge(self, data: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found."""
         self.of_cases.update(map(Path, data["unused"]))
-        self.renames.created.update(map(Path, data["created"]))
+        self.renames.merge(data["written"])
         self.own_uses.merge(data["test_snapshots"])
         self.is_incomplete = self.is_incomplete or data["is_incomplete"]
 
@@ -108,8 +108,10 @@ class UnusedSnapshots:
         """Remove the unused snapshots with `--snapshot-update`; else they fail the run."""
         if self._removes_unused():
             self._take_along_recordings()
-            unused = self.of_cases | self.of_tests
+        unused = self.of_cases | self.of_tests
+        if self.renames.written:
             self.renames.find_written(unused, self.config.rootpath)
+        if self._removes_unused():
             for path in unused:
                 remove_snapshot(path)
             return
@@ -148,7 +150,10 @@ class UnusedSnapshots:
             (self.of_cases, "eval snapshot", "the case or the provider is no longer defined"),
             (self.of_tests, "snapshot", f"no test compares with {pronoun}"),
         )
-        if not self._moved and not any(paths for paths, _, _ in unused):
+        lists_all = self.config.get_verbosity() > 0
+        exchanged = list(self.renames.exchanged_lines(self.config.rootpath, lists_all=lists_all))
+        has_unused = any(paths for paths, _, _ in unused)
+        if not (self._moved or exchanged or has_unused):
             return
         removes_unused = self._removes_unused()
         if not removes_unused:
@@ -165,7 +170,9 @@ class UnusedSnapshots:
         for old, new in self._moved:
             names = (shown_path(path, self.config.rootpath) for path in (old, new))
             terminalreporter.write_line(f"Its requests are sent by another test now: moved {' to '.join(names)}")
-        if not removes_unused:
+        for line in exchanged:
+            terminalreporter.write_line(line)
+        if has_unused and not removes_unused:
             terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
 
     def _removes_unused(self) -> bool:

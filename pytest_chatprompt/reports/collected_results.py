@@ -37,6 +37,10 @@ class CollectedResults:
             result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
         self._results[result.node_id] = result
 
+    def put(self, result: CaseResult) -> None:
+        """Add a result that no report of a test has."""
+        self._results[result.node_id] = self._keep(result)
+
     def all(self) -> Iterable[CaseResult]:
         """All of them."""
         return self._results.values()

@@ -36,7 +36,7 @@ _NOT_IN_HTML: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 # Each uses what those before it define.
-_SCRIPTS: Final = ("differences.js", "case_view.js", "page.js")
+_SCRIPTS: Final = ("differences.js", "case_view.js", "case_texts.js", "page.js")
 # What `encodeURIComponent` leaves as it is, beside letters and digits.
 _UNESCAPED: Final = "-_.!~*'()"
 _OUTCOMES: Final = ("failed", "error", "passed", "skipped")

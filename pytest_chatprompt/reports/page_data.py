@@ -1,8 +1,8 @@
 """The data of the page: what its script reads, compressed.
 
-A `RunResults` comes in; an index of all cases, and their bodies in blocks of about the same size come out, each JSON
-that was compressed by gzip and written in base64. The page unpacks the index at once, and a block when one of its cases
-is opened or its texts are searched. The same run gives the same text. Pure; `page` calls it.
+A `RunResults` comes in; an index of all cases, their texts and their bodies in parts of about the same size come out,
+as JSON that was compressed by gzip and written in base64. The page unpacks the index at once, then the texts, which it
+searches, and a block when one of its cases is opened. The same run gives the same text. Pure; `page` calls it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_chatprompt.reports.page_texts import PageTexts
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.reports.sent_requests import sent_requests
-from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
+from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
@@ -33,10 +34,12 @@ class PageData:
     Args:
         index: a line of each case, and in which block its body is.
         blocks: the bodies.
+        texts: the parts of `PageTexts`.
     """
 
     index: str
     blocks: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 def page_data(run: RunResults, review: Review) -> PageData:
@@ -51,18 +54,25 @@ def page_data(run: RunResults, review: Review) -> PageData:
     blocks: list[str] = []
     bodies: list[str] = []
     size = 0
+    texts = PageTexts()
     for result in run.results:
-        body = json.dumps(_body(run, result), separators=(",", ":"))
+        body = _dumped(_body(run, result))
         if bodies and size + len(body) > _BLOCK_CHARACTERS:
             blocks.append(_packed(f"[{','.join(bodies)}]"))
             bodies, size = [], 0
         entries.append(_entry(result, numbers, review.renamed) | {"block": len(blocks), "at": len(bodies)})
         bodies.append(body)
         size += len(body)
+        texts.add(_texts(result))
     if bodies:
         blocks.append(_packed(f"[{','.join(bodies)}]"))
     index = {"isLive": run.is_live, "cases": entries}
-    return PageData(_packed(json.dumps(index, separators=(",", ":"))), tuple(blocks))
+    parts = (_packed(_dumped(part)) for part in texts.parts)
+    return PageData(_packed(_dumped(index)), tuple(blocks), tuple(parts))
+
+
+def _dumped(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))
 
 
 def _packed(text: str) -> str:
@@ -100,10 +110,12 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
-    if result.requests and (snapshot is None or not snapshot.sent):
-        body["sent"] = _side({"requests": list(result.requests)})
+    body |= {name: {"requests": sent_requests(data)} for name, data in _sides(result).items()}
     if snapshot is not None:
-        body |= {"snapshot": snapshot.path, **_sides(snapshot)}
+        body |= {"snapshot": snapshot.path}
+        if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
+            # Nobody kept before and after.
+            body["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
         if snapshot.state != "same":
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
@@ -119,18 +131,22 @@ def _check(check: CheckResult) -> dict[str, Any]:
     }
 
 
-def _sides(snapshot: SnapshotResult) -> dict[str, Any]:
-    """Before and after; the hunks if these texts were not kept."""
-    sides: dict[str, Any] = {
-        name: _side(data) for name, data in (("stored", snapshot.stored), ("sent", snapshot.sent)) if data
-    }
-    if snapshot.state == "different" and len(sides) < 2:  # noqa: PLR2004 - before and after
-        sides["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
-    return sides
+def _sides(result: CaseResult) -> dict[str, Any]:
+    """What a case sent, and what its snapshot has stored, as far as it was kept."""
+    snapshot = result.snapshot
+    sides: dict[str, Any] = {} if snapshot is None else {"stored": snapshot.stored, "sent": snapshot.sent}
+    if result.requests and not sides.get("sent"):
+        sides["sent"] = {"requests": list(result.requests)}
+    return {name: data for name, data in sides.items() if data}
 
 
-def _side(data: Any) -> dict[str, Any]:
-    return {"payload": _payload(data), "requests": sent_requests(data)}
+def _texts(result: CaseResult) -> dict[str, str]:
+    """What the page searches of a case: its payloads, which it shows too, its answer, its error and its checks."""
+    texts = {name: _payload(data) for name, data in _sides(result).items()}
+    others = ["" if result.response is None else result.response.text, result.error.message if result.error else ""]
+    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.checks)]
+    texts["others"] = "\n".join(filter(None, others))
+    return {name: text for name, text in texts.items() if text}
 
 
 def _payload(data: Any) -> str:

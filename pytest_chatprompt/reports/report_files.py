@@ -15,6 +15,7 @@ import pytest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.collected_results import CollectedResults
 from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.reports.uncollected import uncollected_result
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.files import atomic_write
@@ -51,6 +52,11 @@ class RunReports:
         self._paths = paths
         self._results = CollectedResults()
         self._errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what could not be collected: the run lacks the tests that it defines."""
+        if report.failed:
+            self._results.put(uncollected_result(report))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a test; the last one of a test that ran several times."""

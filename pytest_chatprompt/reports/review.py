@@ -150,7 +150,8 @@ class Review:
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
-        yield ((f"   {shown}{f' and {hidden} more places' if hidden else ''}", ""),)
+        more = f" and {_count(hidden, 'more place')}" if hidden else ""
+        yield ((f"   {shown}{more}", ""),)
         cost = cost_line(distinct.results)
         if cost:
             yield ((f"   {cost}", ""),)

@@ -19,7 +19,8 @@ _REPORT: Final = "--chatprompt-report"
 # Options that send for real; accepting what an eval file sends does not need them.
 _SENDING_OPTIONS: Final = ("--chatprompt-live", "--chatprompt-replay", "--chatprompt-record")
 # Options that decide what a test sends, or where it is found.
-_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", "--rootdir", "-c", "--config-file", "-o", "--override-ini")
+FOLDER_OPTIONS: Final = ("--rootdir", "-c", "--config-file")
+_OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", *FOLDER_OPTIONS, "-o", "--override-ini")
 
 
 def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
@@ -58,7 +59,7 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     if run.against is not None:
         return ""
     words = [_name(run, result) for result in results]
-    words += _kept_options(run.command)
+    words += kept_options(run.command, _OPTIONS_WITH_VALUE)
     if any(result.case_id is None for result in results):
         words += [word for word in run.command if word in _SENDING_OPTIONS[:2]]
     return shlex.join(["pytest", *words, _ACCEPTING])
@@ -81,7 +82,7 @@ def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
     first, *others = [tuple(without_report(command)) for command in commands]
     if all(other == first for other in others):
         return first
-    kept, *more = [tuple(_kept_options(command)) for command in commands]
+    kept, *more = [tuple(kept_options(command, _OPTIONS_WITH_VALUE)) for command in commands]
     sending = tuple(word for word in _SENDING_OPTIONS if all(word in command for command in commands))
     return (*(kept if all(other == kept for other in more) else ()), *sending)
 
@@ -96,10 +97,18 @@ def without_report(words: Iterable[str]) -> Iterator[str]:
             yield word
 
 
-def _kept_options(words: Iterable[str]) -> Iterator[str]:
+def kept_options(words: Iterable[str], names: Sequence[str]) -> Iterator[str]:
+    """Those words of a command that give some options a value, with the values.
+
+    Args:
+        words: of the command, without `pytest`.
+        names: of the options, long and short ones; each takes a value.
+    """
     remaining = iter(words)
+    long = tuple(f"{name}=" for name in names if name.startswith("--"))
+    short = tuple(name for name in names if not name.startswith("--"))
     for word in remaining:
-        if word in _OPTIONS_WITH_VALUE:
+        if word in names:
             yield from (word, *(value for value in [next(remaining, None)] if value is not None))
-        elif word.startswith(tuple(f"{name}=" for name in _OPTIONS_WITH_VALUE if name.startswith("--"))):
+        elif word.startswith(long) or (word.startswith(short) and not word.startswith("--")):
             yield word

@@ -38,6 +38,10 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
+def _ignore(*_values: Any) -> None:
+    """Note nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class AssertionContext:
     """What an assertion needs to know of its test.
@@ -48,7 +52,8 @@ class AssertionContext:
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
-        note_created: called with the path of each snapshot that was not there before.
+        note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
+            none), and with its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
         note_derived: called with each assertion that the test makes from the first one.
         note_late_difference: called where requests made after a real reply are not those of the snapshot.
@@ -59,7 +64,7 @@ class AssertionContext:
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
-    note_created: Callable[[Path], Any] = _unchanged
+    note_written: Callable[[Path, str | None, str], Any] = _ignore
     note_asserted: Callable[[Path], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
@@ -145,12 +150,15 @@ class EvalSnapshot(SnapshotAssertion):
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False
         is_equal = super().__eq__(data)
-        self.context.note_asserted(Path(self.last_result.snapshot_location))
-        if self.last_result.created:
-            self.context.note_created(Path(self.last_result.snapshot_location))
+        result = self.last_result
+        path = Path(result.snapshot_location)
+        self.context.note_asserted(path)
+        if result.created or result.updated:
+            before = None if result.recalled_data is None else str(result.recalled_data)
+            self.context.note_written(path, before, str(result.asserted_data))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
-            self.last_result.asserted_data = self.last_result.recalled_data = None
+            result.asserted_data = result.recalled_data = None
         return is_equal
 
     @property

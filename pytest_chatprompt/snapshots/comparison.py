@@ -45,4 +45,13 @@ def data_sha256(text: str) -> str:
     """
     with suppress(SnapshotFileError, TypeError, AttributeError, RecursionError):
         text = dump(read_data(text))
+    return written_sha256(text)
+
+
+def written_sha256(text: str) -> str:
+    """What `data_sha256` gives for a text that `serializer` wrote; there is nothing to read.
+
+    Args:
+        text: as written.
+    """
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -92,7 +92,7 @@ class _Reordering:
     def _items(self, stored: Sequence[Any], sent: Sequence[Any], place: str) -> list[Any]:
         """The stored items, those that are sent too in the order of what is sent."""
         pairs = _equal_items(stored, sent)
-        unmoved = _longest_rise([target for _, target in pairs])
+        unmoved = _unmoved(pairs)
         if len(unmoved) == len(pairs):
             return list(stored)
         moved = sorted((target, source) for source, target in pairs if target not in unmoved)
@@ -135,6 +135,14 @@ def _equal_items(stored: Sequence[Any], sent: Sequence[Any]) -> list[tuple[int, 
 
 def _identity(item: Any) -> str:
     return json.dumps(item)
+
+
+def _unmoved(pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """The indexes, in what is sent, of as many items as can stay in order."""
+    rise = _longest_rise([target for _, target in pairs])
+    # Of two that were exchanged around a third one, the third one has not moved.
+    fixed = {target for source, target in pairs if source == target}
+    return fixed if len(fixed) == len(rise) else rise
 
 
 def _longest_rise(numbers: Sequence[int]) -> set[int]:

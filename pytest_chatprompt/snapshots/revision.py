@@ -78,13 +78,22 @@ class Revision:
         Raises:
             RevisionError: git ended.
         """
-        name = self._name_in_repository(path)
-        if name is None or "\n" in name:
-            return None
-        try:
-            return self._ask(f"{self._commit}:{name}")
-        except (OSError, ValueError):
-            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+        return self._ask(path, b"blob")
+
+    def yaml_files(self, folder: Path) -> list[Path]:
+        """The YAML files that a folder has in the revision, sorted; none if it has no such folder.
+
+        Raises:
+            RevisionError: git ended.
+        """
+        content = self._ask(folder, b"tree") or b""
+        names = []
+        while content:
+            # MODE NAME, a null byte, and the hash as bytes.
+            entry, _, content = content.partition(b"\0")
+            content = content[len(self._commit) // 2 :]
+            names.append(os.fsdecode(entry.partition(b" ")[2]))
+        return sorted(folder / name for name in names if name.endswith(".yaml"))
 
     def close(self) -> None:
         """End the git process."""
@@ -99,8 +108,19 @@ class Revision:
         place = Path(os.path.realpath(path.parent)) / path.name
         return place.relative_to(self._top).as_posix() if place.is_relative_to(self._top) else None
 
-    def _ask(self, name: str) -> bytes | None:
-        """The content of a file; `None` if git has none of this name."""
+    def _ask(self, path: Path, kind: bytes) -> bytes | None:
+        """The content of a file or folder; `None` if the revision has none there, or another kind of object."""
+        name = self._name_in_repository(path)
+        if name is None or "\n" in name:
+            return None
+        try:
+            found, content = self._read_object(f"{self._commit}:{name}")
+        except (OSError, ValueError):
+            raise RevisionError(f"{_OPTION}: git ended while it read {self.name}") from None
+        return content if found == kind else None
+
+    def _read_object(self, name: str) -> tuple[bytes, bytes]:
+        """The type of an object and its content; `missing` and nothing if git has none of this name."""
         stdin: Any = self._process.stdin
         stdout: Any = self._process.stdout
         stdin.write(os.fsencode(name) + b"\n")
@@ -108,10 +128,9 @@ class Revision:
         # ID TYPE SIZE, or the name and the word `missing`.
         words = stdout.readline().split()
         if words[-1:] == [b"missing"]:
-            return None
+            return b"missing", b""
         _, kind, size = words
-        content: bytes = stdout.read(int(size) + 1)[:-1]
-        return content if kind == b"blob" else None
+        return kind, stdout.read(int(size) + 1)[:-1]
 
 
 def _run(arguments: list[str], folder: Path) -> str | None:

@@ -26,9 +26,18 @@ def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
     Returns:
         Sorted paths; files that are not named as this plugin names snapshots are ignored.
     """
+    return unused_of(sorted(folder.glob("*.yaml")) if folder.is_dir() else [], stems)
+
+
+def unused_of(paths: Iterable[Path], stems: Iterable[str]) -> list[Path]:
+    """Those of some snapshots that no case of their eval file uses, as `unused_snapshots` lists them.
+
+    Args:
+        paths: YAML files, which need not exist on disk.
+        stems: the file names, without extension, that the eval file defines.
+    """
     # Casefolded: on some file systems a name that differs in upper case is the same file, and in use.
     defined = {normalized_name(stem) for stem in stems}
-    paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     return [
         path for path in paths if "]" in path.stem and not path.name.startswith(".") and _case_stem(path) not in defined
     ]

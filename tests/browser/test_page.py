@@ -74,6 +74,15 @@ def test_a_case_is_a_conversation_before_and_after_beside_its_payload(run: RunRe
     )
 
 
+def test_a_text_without_blanks_between_words_is_compared_by_its_characters(open_page: OpenPage) -> None:
+    old, new = request_data("q", "商品可在十四天内退回。"), request_data("q", "商品可在三十天内退回。")
+    page = open_page(RunResults(results=(case_result("c", old, new),)))
+    row(page, "c").click()
+    turn = page.locator(".conversation .turn").nth(0)
+    expect(turn.locator("del")).to_have_text(["四"])
+    expect(turn.locator("ins")).to_have_text(["三"])
+
+
 def test_a_link_opens_a_case_and_the_back_button_returns(run: RunResults, open_page: OpenPage) -> None:
     page = open_page(run, link_to(20, "mistral"))
     expect(page.get_by_role("heading", level=2, name="case-20", exact=True)).to_be_visible()
@@ -347,3 +356,73 @@ def test_thousands_of_cases_are_a_short_list_of_elements(open_page: OpenPage) ->
     page.get_by_role("searchbox").fill("case-2500")
     expect(row(page, "case-2500")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("1 of 5,000 cases")
+
+
+def test_a_search_finds_words_in_requests_and_answers_of_all_sides(open_page: OpenPage) -> None:
+    old, new = request_data("Where is it?", "Soon: 14 Days."), request_data("Where is it?", "Soon: 30 Days.")
+    answer = ResponseResult(text="On the way.")
+    error = ErrorResult(message="429: no quota")
+    page = open_page(
+        RunResults(
+            results=(
+                case_result("changed", old, new),
+                case_result("answered", new, new, response=answer),
+                case_result("failed", new, new, outcome="error", error=error),
+            )
+        )
+    )
+    found = {
+        "14": ["changed"],
+        "30 soon:": ["changed", "failed", "answered"],
+        "WAY": ["answered"],
+        "quota": ["failed"],
+        "answered days": ["answered"],
+        "soon: way quota": [],
+        "": ["changed", "failed", "answered"],
+    }
+    for words, names in found.items():
+        page.get_by_role("searchbox").fill(words)
+        expect(page.locator("#rows .name")).to_have_text(names)
+
+
+def test_a_search_shows_what_it_has_found_while_texts_are_unpacked(open_page: OpenPage) -> None:
+    # Each text fills a part. The page forgets them, and gets no more than the first three until it is told to go on.
+    sent = [request_data(f"Question {n} " + "x" * 400_000 + str(n)) for n in range(6)]
+    page = open_page(RunResults(results=tuple(case_result(f"c{n}", data, data) for n, data in enumerate(sent))))
+    page.evaluate(
+        """async () => {
+            await readTexts();
+            const blocked = new Promise((resolve) => { window.goOn = resolve; });
+            caseTexts.length = textLines.length = searchedLines.length = textParts.length = 0;
+            textParts[3] = blocked.then(() => {
+                delete textParts[3];
+                return readTextPart(3, document.getElementsByClassName("texts"));
+            });
+        }"""
+    )
+    page.get_by_role("searchbox").fill("question")
+    expect(page.locator("#rows .name")).to_have_text(["c0", "c1", "c2"])
+    expect(page.get_by_role("status")).to_have_text("Searching, 3 of 6 cases so far…")
+    # Another word in the middle of it.
+    page.get_by_role("searchbox").fill("question 5")
+    expect(page.get_by_role("status")).to_have_text("Searching, 0 of 6 cases so far…")
+    page.evaluate("goOn()")
+    expect(page.get_by_role("status")).to_have_text("1 of 6 cases")
+    expect(page.locator("#rows .name")).to_have_text(["c5"])
+
+
+def test_scrolling_and_keys_reach_every_case(open_page: OpenPage) -> None:
+    sent = request_data("Hi")
+    page = open_page(RunResults(results=tuple(case_result(f"case-{n}", sent, sent) for n in range(300))))
+    seen: set[str] = set()
+    for step in range(0, 300, 5):
+        page.locator("#list").evaluate("(list, row) => { list.scrollTop = row * drawn.height; }", step)
+        name = f"case-{step}"
+        expect(row(page, name)).to_be_in_viewport()
+        seen.update(visible_names(page))
+        assert page.locator("#rows li").count() < 100
+    assert len(seen) == 300
+    for _ in range(40):
+        page.keyboard.press("k")
+    expect(row(page, "case-260")).to_be_focused()
+    expect(row(page, "case-260")).to_be_in_viewport()

@@ -56,6 +56,18 @@ def test_what_the_branch_changes_is_told_whatever_stands_on_disk(run: Run, git: 
     assert {name: (run.path / name).read_bytes() for name in run.snapshots()} == files
 
 
+def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    commit_all(git, run.path)
+    # Accepted since, so that its former snapshot stands in the revision alone.
+    run.write({"a.eval.yaml": HELLO.replace("id: hello", "id: é/b")})
+    run.update()
+    assert run.snapshots() == [f"{FOLDER}é%2Fb[openai].yaml"]
+    result = run("--chatprompt-against", "main")
+    assert "FAILED a.eval.yaml::é/b - renamed from 'hello', no snapshot yet" in result.outlines
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

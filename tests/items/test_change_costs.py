@@ -64,7 +64,16 @@ def nested(levels: int) -> Any:
             {"argv": ["agent"], "prompt": "a", "requests": "?"},
             {"argv": ["agent"], "prompt": "bbbbb"},
             ChangeCost(characters=4, tokens=1),
-            id="an agent",
+            id="the document of an agent",
+        ),
+        pytest.param(
+            {"argv": ["agent", "--rules=Be kind."], "prompt": "a", "files": ["a.md"]},
+            {"argv": ["agent", "--rules=Be kind and brief."], "prompt": "a", "files": ["a.md", "b.md"]},
+            ChangeCost(characters=14, tokens=4),
+            id="the arguments and files of an agent",
+        ),
+        pytest.param(
+            {"argv": ["agent"]}, {"argv": ["agent", "--fast"]}, ChangeCost(characters=6, tokens=2), id="arguments alone"
         ),
         pytest.param({"a": 1}, {"a": 2}, None, id="other data"),
         pytest.param("a: [", request("x"), None, id="a snapshot that cannot be read"),

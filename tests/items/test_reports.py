@@ -95,6 +95,34 @@ def test_the_review_is_written_in_each_format(project: Run) -> None:
     assert comment.startswith("## 1 distinct change in 1 snapshot\n")
 
 
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_what_could_not_be_collected_is_in_the_reports(run: Run, arguments: list[str]) -> None:
+    run.write({"sub/broken.eval.yaml": "evalcases: [\n", "a.eval.yaml": HELLO})
+    run.write(
+        {
+            "test_bad.py": "import no_such_module\n",
+            "test_skip.py": "import pytest\npytest.skip('x', allow_module_level=True)\n",
+        }
+    )
+    run("--chatprompt-report", "r.json", "--chatprompt-report", "r.md", "--continue-on-collection-errors", *arguments)
+    found = results(run, "r.json")
+    assert {
+        name: (found[name]["path"], found[name]["line"], found[name]["error"]) for name in found if "::" not in name
+    } == {
+        "sub/broken.eval.yaml": (
+            "sub/broken.eval.yaml",
+            2,
+            {"message": "not valid YAML: a value is missing here", "path": "sub/broken.eval.yaml", "line": 2},
+        ),
+        "test_bad.py": (
+            "test_bad.py",
+            1,
+            {"message": "ModuleNotFoundError: No module named 'no_such_module'", "path": "test_bad.py"},
+        ),
+    }
+    assert "- `sub/broken.eval.yaml`: `not valid YAML: a value is missing here`" in (run.path / "r.md").read_text()
+
+
 def test_a_run_without_tests_of_this_plugin_has_an_empty_report(run: Run) -> None:
     run.write({"test_it.py": "def test_it(): pass\n"})
     reports = [word for name in ("a.json", "b.json", "c.md") for word in ("--chatprompt-report", name)]

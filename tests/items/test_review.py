@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.items.conftest import HELLO, MakeLiveProject, Run
+from tests.items.conftest import HELLO, MakeLiveProject, Run, eval_file
 
 EVALS = """
 guideline_patterns: ["*.md"]
@@ -141,6 +141,16 @@ def test_a_run_that_ended_early_gives_the_command_for_what_it_showed(shop: Run) 
     )
 
 
+@pytest.mark.parametrize("words", [["-c", "other.ini"], ["-cother.ini"], ["--config-file=other.ini", "--rootdir=."]])
+def test_a_command_for_one_case_has_the_folder_and_the_ini_file_of_the_run(shop: Run, words: list[str]) -> None:
+    shop.write({"other.ini": "[pytest]\n"})
+    lines = shop(*words, "--maxfail=2").outlines
+    chosen = " ".join(words)
+    assert f"To accept it: pytest 'a.eval.yaml::first[openai]' {chosen} --snapshot-update" in lines
+    cases = "'a.eval.yaml::first[openai]' 'a.eval.yaml::first[anthropic]'"
+    assert f"To accept all: pytest {cases} {chosen} --snapshot-update" in lines
+
+
 def test_the_command_for_ordinary_tests_replays_as_the_run_does(run: Run) -> None:
     test = "def test_it(eval_snapshot):\n    assert {'question': 'x'} == eval_snapshot\n"
     run.write({"test_it.py": test})
@@ -191,6 +201,37 @@ def test_cases_that_exchanged_their_ids_are_told_as_renamed(run: Run) -> None:
         "a.eval.yaml::b is renamed: it sends what the snapshot of a.eval.yaml::a shows",
         "a.eval.yaml::a is renamed: it sends what the snapshot of a.eval.yaml::b shows",
     ]
+
+
+A, B, C = (f"__snapshots__/a.eval/{name}[openai].yaml" for name in "abc")
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--snapshot-no-cleanup",), ("-n", "2"), ("a.eval.yaml::a", "a.eval.yaml::b")]
+)
+def test_an_update_says_which_cases_exchanged_their_ids(run: Run, arguments: tuple[str, ...]) -> None:
+    run.write({"a.eval.yaml": eval_file(["a", "b", "c"])})
+    run.update()
+    # Reformatted, and still the same data.
+    (run.path / A).write_text(json.dumps(run.snapshot(A)))
+    exchanged = eval_file(["a", "b", "c"]).replace("id: a", "id: x").replace("id: b", "id: a").replace("id: x", "id: b")
+    run.write({"a.eval.yaml": exchanged})
+    lines = run.update(*arguments).outlines
+    start = lines.index("2 snapshots renamed: what each showed, another one shows now.")
+    assert lines[start + 1 : start + 3] == [f"  {A}, renamed to {B}", f"  {B}, renamed to {A}"]
+    assert "renamed" not in run.update().stdout.str()
+
+
+def test_an_update_says_which_rows_moved_by_one(run: Run) -> None:
+    run.write({"a.eval.yaml": eval_file(["a", "b", "c"])})
+    run.update()
+    moved = eval_file(["b", "c"]).replace("id: c", "id: x").replace("id: b", "id: a").replace("id: x", "id: b")
+    run.write({"a.eval.yaml": moved})
+    lines = run.update().outlines
+    assert f"  {C}, renamed to {B}" in lines
+    start = lines.index("1 snapshot renamed: what it showed, another one shows now.")
+    assert lines[start + 1] == f"  {B}, renamed to {A}"
+    assert "1 eval snapshot removed: the case or the provider is no longer defined." in lines
 
 
 def test_a_test_that_fails_for_another_reason_keeps_its_message(run: Run) -> None:

@@ -20,6 +20,7 @@ from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.serializer import dump
+from tests.reports.test_page_texts import joined
 
 
 def request_data(text: str, system: str = "Be kind.") -> dict[str, Any]:
@@ -67,8 +68,18 @@ def index_of(page: str) -> list[dict[str, Any]]:
 
 
 def bodies_of(page: str) -> list[dict[str, Any]]:
+    """The bodies of all cases, each side with its payload."""
     blocks = re.findall('<script type="text/plain" class="block">(.*?)</script>', page)
-    return [body for block in blocks for body in unpacked(block)]
+    bodies = [body for block in blocks for body in unpacked(block)]
+    for body, texts in zip(bodies, texts_of(page), strict=True):
+        for name in body.keys() & {"stored", "sent"}:
+            body[name]["payload"] = texts[name]
+    return bodies
+
+
+def texts_of(page: str) -> list[dict[str, str]]:
+    """The texts of all cases."""
+    return joined(map(unpacked, re.findall('<script type="text/plain" class="texts">(.*?)</script>', page)))
 
 
 def text_of(page: str) -> str:
@@ -347,6 +358,7 @@ def test_a_body_has_the_answer_and_the_error() -> None:
     assert body["response"]["latency_seconds"] == 0.5
     assert body["error"] == {"message": "AssertionError: no", "path": "a.py", "line": 3}
     assert (body["findings"], body["adjustments"]) == (["f"], ["g"])
+    assert texts_of(page_of(result)) == [{"sent": dump(sent), "others": "Yes.\nAssertionError: no"}]
 
 
 def test_a_result_without_a_snapshot_has_no_payload() -> None:
@@ -393,7 +405,7 @@ def test_a_payload_of_any_shape_is_shown(stored: Any, payload: str) -> None:
 
 
 def test_bodies_stand_in_blocks() -> None:
-    sent = [request_data("x" * 150_000 + str(number)) for number in range(3)]
+    sent = [request_data("x" * 300_000 + str(number)) for number in range(3)]
     page = page_of(*(case_result(f"c{n}", data, data) for n, data in enumerate(sent)))
     assert [(entry["block"], entry["at"]) for entry in index_of(page)] == [(0, 0), (1, 0), (2, 0)]
     assert [body["sent"]["payload"][-5:] for body in bodies_of(page)] == ["xxx0\n", "xxx1\n", "xxx2\n"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -19,17 +21,32 @@ from pytest_chatprompt.results.changed_words import Piece, changed_words, excerp
         pytest.param("a", "a", [("a", "a")], id="nothing"),
         pytest.param("", "", [], id="empty lines"),
         pytest.param("", "a", [("", "a")], id="an empty line before"),
+        pytest.param(
+            "可在十四天内退回。",
+            "可在三十天内退回。",
+            [("可在", "可在"), ("", "三"), ("十", "十"), ("四", ""), ("天内退回。", "天内退回。")],
+            id="a script without blanks",
+        ),
+        pytest.param(
+            f"x {'y' * 30}A{'z' * 30} w",
+            f"x {'y' * 30}BC{'z' * 30} w",
+            [(f"x {'y' * 30}", f"x {'y' * 30}"), ("A", "BC"), (f"{'z' * 30} w", f"{'z' * 30} w")],
+            id="a character of a very long word",
+        ),
+        pytest.param("y" * 60, "y" * 50, [("y" * 50, "y" * 50), ("y" * 10, "")], id="the end of a very long word"),
+        pytest.param("a" * 50, "b" * 50, [("a" * 50, "b" * 50)], id="a very long word for another one"),
     ],
 )
 def test_a_line_is_compared_word_by_word(removed: str, added: str, pieces: list[tuple[str, str]]) -> None:
     assert changed_words(removed, added) == tuple(Piece(*piece) for piece in pieces)
 
 
-@given(st.text("ab .", max_size=20), st.text("ab .", max_size=20))
+@given(st.text("ab .三", max_size=60), st.text("ab .三", max_size=60))
 def test_the_pieces_are_both_lines(removed: str, added: str) -> None:
     pieces = changed_words(removed, added)
     assert "".join(piece.removed for piece in pieces) == removed
     assert "".join(piece.added for piece in pieces) == added
+    assert all(one.is_equal != other.is_equal for one, other in pairwise(pieces))
 
 
 def test_a_very_long_line_is_one_change_from_its_first_to_its_last_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,11 @@ def test_a_moved_message_is_told_where_it_stood_and_stands() -> None:
     ]
 
 
+def test_what_stays_between_two_that_are_exchanged_has_not_moved() -> None:
+    _, (move,) = in_sent_order({"messages": [ONE, TWO, THREE]}, {"messages": [THREE, TWO, ONE]})
+    assert move.description == ("[2] moved to [0]: three", "[0] moved to [2]: one")
+
+
 def test_a_turn_of_the_question_moves_as_its_message_does() -> None:
     stored, sent = {"question": "[User]: one\n[User]:\ntwo\nx"}, {"question": "[User]:\ntwo\nx\n[User]: one"}
     data, (move,) = in_sent_order(stored, sent)

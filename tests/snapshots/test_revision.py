@@ -48,6 +48,15 @@ def test_a_snapshot_is_what_was_committed(revision: Revision, root: Path) -> Non
         assert len(large) == 3_000_010
 
 
+def test_the_files_of_a_folder_are_those_that_were_committed(revision: Revision, root: Path, tmp_path: Path) -> None:
+    folder = root / "evals/__snapshots__/a"
+    names = ["large[azure].yaml", "old[azure].yaml", "é: x%3F[azure].yaml"]
+    assert revision.yaml_files(folder) == [folder / name for name in names]
+    assert revision.yaml_files(folder.parent) == []
+    assert revision.yaml_files(folder / "old[azure].yaml") == []
+    assert revision.yaml_files(root / "gone") == revision.yaml_files(tmp_path / "elsewhere") == []
+
+
 def test_what_is_no_file_of_the_repository_has_no_snapshot(revision: Revision, root: Path, tmp_path: Path) -> None:
     assert revision.read(tmp_path / "elsewhere/a.yaml") is None
     # A folder, and a name that git's protocol would take for two.

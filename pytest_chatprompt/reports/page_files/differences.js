@@ -113,7 +113,8 @@ function compareWords(before, after) {
   /** @type {[Marked, Marked]} */
   const whole = [[{ equal: false, text: before }], [{ equal: false, text: after }]];
   if (Math.max(before.length, after.length) > LONGEST_MARKED_LINE) return whole;
-  const words = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
+  // Japanese and Chinese have no blanks between words: there each character counts as one.
+  const words = /(?:(?![\p{Script=Han}\p{Script=Hira}\p{Script=Kana}])[\p{L}\p{N}_])+|\s+|\S/gu;
   const pieces = compareLists(before.match(words) || [], after.match(words) || []);
   // A blank between two changed words belongs to the change.
   const filled = joinPieces(

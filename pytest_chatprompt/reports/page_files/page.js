@@ -14,38 +14,37 @@
  * @property {number[]} [changes]
  * @property {number} block
  * @property {number} at
+ * @property {number} number its place in the index
+ * @property {string} names what it is called, in small letters
  */
 /** @typedef {{entries: Entry[], name: string, row: HTMLElement | null}} Case one row: a case with all of its providers */
 
-// Rows beside those in sight, so that scrolling and the tab key find them.
-const SPARE_ROWS = 12;
+// Rows beside those in sight, so that scrolling and the tab key find them; others replace them once few of them are left.
+const SPARE_ROWS = 24;
+const LEAST_SPARE_ROWS = 8;
+// While texts are still unpacked, a search shows what it has found so often.
+const NEXT_MILLISECONDS = 400;
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
 /** @type {Case[]} */
 let cases = [];
+let entryCount = 0;
 /** @type {Case[]} those that the filters leave */
 let shownCases = [];
 /** @type {Map<string, {entry: Entry, case: Case}>} */
 const byLink = new Map();
 /** @type {Promise<CaseBody[]>[]} */
 const blocks = [];
-/** @type {Map<string, string>} */
-const searched = new Map();
 const filters = { text: "", path: "", provider: "", outcome: "", change: -1 };
 let filtering = 0;
+/** The rows in the list: their height in pixels, and which of those that are shown they are. */
+const drawn = { height: 1, first: 0, last: 0 };
 /** @type {Case | null} */
 let openCase = null;
 /** @type {Case | null} where the keys stand */
 let cursor = null;
-
-/** @param {Element} element @returns {Promise<any>} */
-async function unpack(element) {
-  const packed = Uint8Array.from(atob(element.textContent || ""), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
-}
 
 /** @param {number} number @returns {Promise<CaseBody[]>} */
 function readBlock(number) {
@@ -53,7 +52,14 @@ function readBlock(number) {
 }
 
 /** @param {Entry} entry @returns {Promise<CaseBody>} */
-const readBody = async (entry) => (await readBlock(entry.block))[entry.at];
+async function readBody(entry) {
+  const body = (await readBlock(entry.block))[entry.at];
+  for (const name of /** @type {const} */ (["sent", "stored"])) {
+    const side = body[name];
+    if (side) side.payload ??= await readText(entry.number, name);
+  }
+  return body;
+}
 
 /** @param {string} id */
 const linkOf = (id) => encodeURIComponent(id.replace(/\p{Cs}/gu, "\ufffd"));
@@ -71,7 +77,7 @@ function groupCases(entries) {
   const groups = new Map();
   for (const entry of entries) {
     const key = entry.case ? `${entry.path}\n${entry.case}` : entry.id;
-    const name = entry.case || entry.id.slice(entry.id.indexOf("::") + 2);
+    const name = entry.case || entry.id.replace(/^.*?::/s, "");
     const found = groups.get(key) || { entries: [], name, row: null };
     found.entries.push(entry);
     groups.set(key, found);
@@ -97,6 +103,20 @@ function makeRow(one) {
   return make("li", {}, link);
 }
 
+/** The rows in sight with others around them. @param {number} spare how many on each side */
+function rowsInSight(spare) {
+  const scroller = byId("list");
+  const top = Math.min(Math.floor(scroller.scrollTop / drawn.height), shownCases.length);
+  const bottom = top + Math.ceil(scroller.clientHeight / drawn.height);
+  return { first: Math.max(0, top - spare), last: Math.min(shownCases.length, bottom + spare) };
+}
+
+/** Go on with the rows while somebody scrolls. */
+function scrollRows() {
+  const { first, last } = rowsInSight(LEAST_SPARE_ROWS);
+  if (first < drawn.first || last > drawn.last) drawRows();
+}
+
 /** Show the rows in sight: the list has as many elements as fit, however many cases there are. */
 function drawRows() {
   const list = byId("rows");
@@ -106,10 +126,8 @@ function drawRows() {
   }
   shownCases[0].row ??= makeRow(shownCases[0]);
   if (!list.children.length) list.append(shownCases[0].row);
-  const height = list.firstElementChild.offsetHeight || 1;
-  const scroller = byId("list");
-  const first = Math.max(0, Math.min(Math.floor(scroller.scrollTop / height), shownCases.length) - SPARE_ROWS);
-  const last = Math.min(shownCases.length, first + Math.ceil(scroller.clientHeight / height) + 2 * SPARE_ROWS);
+  drawn.height = list.firstElementChild.offsetHeight || 1;
+  const { first, last } = Object.assign(drawn, rowsInSight(SPARE_ROWS));
   const rows = shownCases.slice(first, last).map((one, number) => {
     const row = (one.row ??= makeRow(one));
     row.setAttribute("aria-setsize", String(shownCases.length));
@@ -126,8 +144,8 @@ function drawRows() {
     if (row === next) next = row.nextElementSibling;
     else list.insertBefore(row, next);
   }
-  list.style.paddingTop = `${first * height}px`;
-  list.style.paddingBottom = `${(shownCases.length - last) * height}px`;
+  list.style.paddingTop = `${first * drawn.height}px`;
+  list.style.paddingBottom = `${(shownCases.length - last) * drawn.height}px`;
 }
 
 /** Scroll the list to a case. @param {Case} one */
@@ -164,19 +182,6 @@ function matches(entry) {
   }
 }
 
-/** @param {Entry} entry @param {string[]} words */
-async function holds(entry, words) {
-  let text = searched.get(entry.id);
-  if (text === undefined) {
-    const body = await readBody(entry);
-    const parts = [entry.id, entry.provider, body.sent?.payload, body.stored?.payload, body.response?.text, body.error?.message, ...(body.checks || []).map((check) => `${check.text} ${check.reason}`)];
-    text = parts.filter(Boolean).join("\n").toLowerCase();
-    searched.set(entry.id, text);
-  }
-  const known = text;
-  return words.every((word) => known.includes(word));
-}
-
 /** @param {Case[]} found */
 function showRows(found) {
   shownCases = found;
@@ -188,30 +193,23 @@ function showRows(found) {
 async function filterCases() {
   const turn = ++filtering;
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length) {
-    // Names are known at once; the texts of thousands of cases take seconds to unpack.
-    const isNamed = (/** @type {Entry} */ entry) => matches(entry) && words.every((word) => entry.id.toLowerCase().includes(word));
-    showRows(cases.filter((one) => one.entries.some(isNamed)));
-    byId("status").textContent = "Searching…";
-  }
-  /** @type {Case[]} */
-  const found = [];
-  let number = 0;
-  for (const one of cases) {
-    const entries = one.entries.filter(matches);
-    for (const entry of entries) {
-      if (!words.length || (await holds(entry, words))) {
-        found.push(one);
-        break;
-      }
-    }
-    if (words.length && ++number % 200 === 0) {
-      byId("status").textContent = `Searching, ${number} of ${count(cases.length, "case")}…`;
-      await new Promise((resolve) => setTimeout(resolve));
-    }
+  let found = cases.filter((one) => one.entries.some((entry) => matches(entry) && words.every((word) => entry.names.includes(word))));
+  showRows(found);
+  const breaks = new Breaks(() => turn !== filtering);
+  // Names are known at once, texts as they are unpacked.
+  for (let isWhole = !words.length; !isWhole; ) {
+    byId("status").textContent = `Searching, ${found.length.toLocaleString("en")} of ${count(cases.length, "case")} so far…`;
+    const known = caseTexts.length;
+    const lines = await findLines(words, breaks);
+    if (!lines) return;
+    const holds = (/** @type {Entry} */ entry) => lines.every((one) => entry.names.includes(one.word) || textsHold(entry.number, one));
+    found = cases.filter((one) => one.entries.some((entry) => matches(entry) && holds(entry)));
+    shownCases = found;
+    drawRows();
+    isWhole = known === entryCount;
+    if (!isWhole) await Promise.race([readTexts(), new Promise((resolve) => setTimeout(resolve, NEXT_MILLISECONDS))]);
     if (turn !== filtering) return;
   }
-  showRows(found);
   byId("status").textContent = found.length === cases.length ? count(cases.length, "case") : `${found.length.toLocaleString("en")} of ${count(cases.length, "case")}`;
 }
 
@@ -386,18 +384,25 @@ async function start() {
     });
   }
   if (!("DecompressionStream" in window)) {
-    byId("status").textContent = "This browser is too old to unpack the cases: it needs Chrome 80, Firefox 113 or Safari 16.4.";
+    byId("status").textContent = "This browser is too old to unpack the cases: it needs Chrome 86, Firefox 113 or Safari 16.4.";
     return;
   }
   const index = await unpack(byId("index"));
+  index.cases.forEach((/** @type {Entry} */ entry, /** @type {number} */ number) => {
+    entry.number = number;
+    entry.names = `${entry.id}\n${entry.provider || ""}`.toLowerCase();
+  });
+  entryCount = index.cases.length;
   cases = groupCases(index.cases);
   addOptions();
-  byId("list").addEventListener("scroll", drawRows, { passive: true });
+  byId("list").addEventListener("scroll", scrollRows, { passive: true });
   addEventListener("resize", drawRows);
   await filterCases();
   addEventListener("hashchange", () => follow());
   await follow(true);
   document.documentElement.dataset.ready = "true";
+  // Before somebody searches them.
+  readTexts();
 }
 
 start();
