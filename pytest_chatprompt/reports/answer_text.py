@@ -13,6 +13,7 @@ from typing import Any, Final
 from pytest_chatprompt.reports.markdown_text import cut
 from pytest_chatprompt.results.case_result import ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24
 
@@ -69,12 +70,14 @@ def called_tools(response: ResponseResult) -> Iterator[str]:
 
 
 def answer_facts(response: ResponseResult) -> Iterator[str]:
-    """What an answer took, a few words each: its time, its tokens, and whether it is replayed."""
+    """What an answer took, a few words each: its time, its tokens, its cost, and whether it is replayed."""
     if response.latency_seconds is not None:
         yield f"{response.latency_seconds:.2f} s"
     counts = {"input": response.input_tokens, "output": response.output_tokens}
     known = [f"{count} {name}" for name, count in counts.items() if count is not None]
     if known:
         yield f"{' and '.join(known)} tokens"
+    if response.cost_usd is not None:
+        yield dollars(response.cost_usd)
     if response.is_replayed:
         yield "replayed"

@@ -19,9 +19,9 @@ TOOK: dict[str, Any] = {"latency_seconds": 0.414, "input_tokens": 10, "output_to
     [
         pytest.param({"text": "Yes."}, 80, "'Yes.'", id="nothing is known"),
         pytest.param(
-            {"text": "Yes.", **TOOK, "is_replayed": True},
+            {"text": "Yes.", **TOOK, "cost_usd": 0.00123, "is_replayed": True},
             80,
-            "'Yes.' (0.41 s, 10 input and 3 output tokens, replayed)",
+            "'Yes.' (0.41 s, 10 input and 3 output tokens, $0.0012, replayed)",
             id="all is known",
         ),
         pytest.param({"text": "Yes.", "output_tokens": 3}, 80, "'Yes.' (3 output tokens)", id="some is known"),
