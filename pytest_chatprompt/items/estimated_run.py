@@ -19,6 +19,7 @@ from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.items.failures import ENDED_EARLY, first_line
 from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
 from pytest_chatprompt.items.recordings import recording_place
+from pytest_chatprompt.items.repeats import repeat_of
 from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
@@ -83,14 +84,14 @@ class EstimatedRun:
     def add(
         self, request: pytest.FixtureRequest, provider: Provider, provider_request: ProviderRequest, api: EvalAPI
     ) -> None:
-        """Estimate the answer to a case; see `estimate_case`."""
+        """Estimate the answers to a case; see `estimate_case`."""
         item: EvalItem = request.node
         with use_context(SendContext(is_offline=True, is_priced=False)):
             exchange = preview(provider, provider_request, api)
             if self.config.stash[options_key].replay and _is_recorded(request, provider, exchange):
                 self._replayed += 1
                 return
-        self._estimates[item.provider_name].append(estimate_cost(exchange))
+        self._estimates[item.provider_name] += [estimate_cost(exchange)] * _repeat(request)
 
     def add_judge(self, shown: Exchange, votes: int) -> None:
         """Estimate what a judge is asked.
@@ -173,7 +174,11 @@ def estimate_case(
     run.add(request, provider, provider_request, api)
     if judging is not None:
         for question, shown in zip(judging.questions, judging.previews, strict=True):
-            run.add_judge(shown, question.votes)
+            run.add_judge(shown, question.votes * _repeat(request))
+
+
+def _repeat(request: pytest.FixtureRequest) -> int:
+    return repeat_of(request.config, request.getfixturevalue("eval_case"))
 
 
 def _is_recorded(request: pytest.FixtureRequest, provider: Provider, exchange: Exchange) -> bool:
