@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pytest_chatprompt.reports.markdown_text import cut
-from pytest_chatprompt.results.case_result import ResponseResult
+from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.repeats import describe_rate
 from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24
@@ -47,6 +48,21 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
     facts = ", ".join(answer_facts(response))
     parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
     return "\n".join(printable(line) for part in parts if part for line in part.split("\n"))
+
+
+def case_section(result: CaseResult) -> str:
+    """All answers of a case, each with what its checks said; of one that is sent once just that.
+
+    Args:
+        result: of a case with an answer.
+    """
+    if result.repeats is None:
+        return "" if result.response is None else answer_section(result.response, result.checks)
+    parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
+    for attempt in result.repeats.attempts:
+        text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
+        parts.append(f"answer {attempt.number} of {result.repeats.planned}: {attempt.outcome}\n{text}")
+    return "\n\n".join([*parts, *map(check_line, result.checks)])
 
 
 def printable(line: str) -> str:
