@@ -93,14 +93,14 @@ class EstimatedRun:
                 return
         self._estimates[item.provider_name] += [estimate_cost(exchange)] * _repeat(request)
 
-    def add_judge(self, shown: Exchange, votes: int) -> None:
+    def add_judge(self, asked: Exchange, votes: int) -> None:
         """Estimate what a judge is asked.
 
         Args:
-            shown: what it is sent, with a stand-in for the answer.
+            asked: what it is sent, with an empty answer.
             votes: how often it is asked.
         """
-        self._estimates[_JUDGE] += [estimate_cost(shown)] * votes
+        self._estimates[_JUDGE] += [estimate_cost(asked)] * votes
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -173,8 +173,13 @@ def estimate_case(
     judging = None if checks is None else checks.show_judging(request, provider_request, api.redactor)
     run.add(request, provider, provider_request, api)
     if judging is not None:
+        # Most runs have no judge.
+        from pytest_chatprompt.live.judging import judge_exchange  # noqa: PLC0415
+
         for question, shown in zip(judging.questions, judging.previews, strict=True):
-            run.add_judge(shown, question.votes * _repeat(request))
+            # With the conversation: it is most of what a judge is sent.
+            asked = judge_exchange(judging.judge, question.request(""), shown)
+            run.add_judge(asked, question.votes * _repeat(request))
 
 
 def _repeat(request: pytest.FixtureRequest) -> int:
