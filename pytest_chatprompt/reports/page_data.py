@@ -160,10 +160,10 @@ def _sides(result: CaseResult) -> dict[str, Any]:
 
 
 def _texts(result: CaseResult) -> dict[str, str]:
-    """What the page searches of a case: its payloads, which it shows too, its answer, its error and its checks."""
+    """What the page searches of a case: its payloads, which it shows too, its answers, its error and its checks."""
     texts = {name: _payload(data) for name, data in _sides(result).items()}
-    others = ["" if result.response is None else result.response.text, result.error.message if result.error else ""]
-    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.checks)]
+    others = [*(response.text for response in result.responses), result.error.message if result.error else ""]
+    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.all_checks)]
     texts["others"] = "\n".join(filter(None, others))
     return {name: text for name, text in texts.items() if text}
 

@@ -267,6 +267,10 @@ def test_each_answer_of_a_repeated_case_unfolds_and_those_that_do_not_pass_are_o
     expect(attempts.nth(2)).to_contain_text("503: overloaded")
     attempts.nth(0).locator("summary").click()
     expect(attempts.nth(0).locator(".text")).to_have_text("answer 1")
+    page.get_by_role("searchbox").fill("answer 2")
+    expect(page.get_by_role("status")).to_have_text("1 case")
+    page.get_by_role("searchbox").fill("answer 3")
+    expect(page.get_by_role("status")).to_have_text("0 of 1 case")
 
 
 def test_the_providers_stand_side_by_side_in_a_table(open_page: OpenPage) -> None:
