@@ -293,7 +293,7 @@ def test_an_async_provider_of_your_own_counts_too(run: Run, server: Server) -> N
 
 
 def test_what_a_judge_is_asked_counts(run: Run, server: Server) -> None:
-    verdict = {"choices": [{"message": {"content": '{"reason": "fine", "passes": true}'}, "finish_reason": "stop"}]}
+    verdict = {"choices": [{"message": {"content": '{"reason": "fine", "pass": true}'}, "finish_reason": "stop"}]}
     usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 3}}
     server.script = lambda _, body: Reply({**verdict, **usage}) if "response_format" in body else Reply()
     run.write(
