@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_chatprompt.reports.page_requests import page_requests
 from pytest_chatprompt.reports.page_texts import PageTexts
-from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.reports.sent_requests import sent_requests
+from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult, RepeatsResult
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.repeats import describe_rate
@@ -112,7 +112,7 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
-    body |= {name: {"requests": sent_requests(data)} for name, data in _sides(result).items()}
+    body |= {name: {"requests": page_requests(data)} for name, data in _sides(result).items()}
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
         if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
