@@ -447,12 +447,15 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     assert case["response"]["text"] == "good"
     assert case["error"]["message"].startswith("3/4 answers passed: ")
     (junit,) = ElementTree.parse(run.path / "junit.xml").getroot().iter("testcase")
-    properties = {each.get("name"): each.get("value") for each in junit.iter("property")}
+    entries = [(str(each.get("name")), str(each.get("value"))) for each in junit.iter("property")]
+    assert [value for name, value in entries if name == "chatprompt_answer"] == ["good", "poor", "good", "good too"]
+    verdicts = [value.partition(":")[0] for name, value in entries if name == "chatprompt_check"]
+    assert verdicts == ["passed", "failed", "passed", "passed"]
+    properties = {name: value for name, value in entries if name not in ("chatprompt_answer", "chatprompt_check")}
     assert json.loads(str(properties.pop("chatprompt_latency_seconds")).replace("'", '"'))[4] == "unknown"
     # Four answers with ten and three tokens each.
     assert float(str(properties.pop("chatprompt_cost_usd"))) > 0
     assert properties == {
-        "chatprompt_answer": "good",
         "chatprompt_provider": "openai",
         "chatprompt_retries": "0",
         "chatprompt_input_tokens": "[10, 10, 10, 10, 'unknown']",
