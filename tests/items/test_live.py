@@ -219,6 +219,7 @@ def test_an_api_failure_is_an_error_of_its_case(live_project: MakeLiveProject, s
         "chatprompt_input_tokens": "10",
         "chatprompt_output_tokens": "3",
         "chatprompt_cost_usd": "0.00014",
+        "chatprompt_answer": "a real answer",
     }
     assert properties["c1"] == {"chatprompt_provider": "openai", "chatprompt_retries": "0"}
     totals = {each.get("name"): each.get("value") for each in next(suite.iter("properties"))}

@@ -255,11 +255,10 @@ def test_cancelling_ends_a_job_that_waits_for_a_place() -> None:
 
 
 def test_jobs_run_with_the_budget_of_the_run() -> None:
-    budget = RunBudget(1)
-    executor = RequestExecutor(1, budget)
-    assert executor.submit(0, lambda: current_context().budget).result(timeout=60) is budget
-    assert RequestExecutor(1).submit(0, lambda: current_context().budget).result(timeout=60) is None
-    executor.cancel()
+    for budget in (RunBudget(1), None):
+        executor = RequestExecutor(1, budget)
+        assert executor.submit(0, lambda: current_context().budget).result(timeout=60) is budget
+        executor.cancel()
 
 
 def test_overlapping_jobs_run_in_the_threads_that_are_free() -> None:
