@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def pytest_chatprompt_response(case: EvalCase, request: ProviderRequest, response: ProviderResponse) -> None:
     """Check a response: an `assert` that fails here fails the case.
 
-    Called once for each case that has a response in a live or replayed run; never offline.
+    Called once for each response of a live or replayed run; never offline. A case with `repeat` has several, and a
+    failure counts for its answer then.
 
     Args:
         case: the case, with its `expected_messages`.

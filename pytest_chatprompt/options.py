@@ -44,6 +44,7 @@ class Options:
         concurrency: how many requests of a live run may be in flight at once, at least 1.
         budget_usd: what the requests of a live run may cost, in US dollars; `None` for no limit.
         estimates: whether the run says what a live run would cost, and sends nothing; `live` is off then.
+        repeat: how often each case is sent in a live run; `None` for what its file says.
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
@@ -64,6 +65,7 @@ class Options:
     concurrency: int
     budget_usd: float | None
     estimates: bool
+    repeat: int | None
     record: bool
     replay: bool
     against: str | None
@@ -101,6 +103,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_concurrency",
         metavar="N",
         help=f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
+    )
+    group.addoption(
+        "--chatprompt-repeat",
+        dest="chatprompt_repeat",
+        metavar="N",
+        help="how often each case is sent in a live run, whatever its file says",
     )
     group.addoption(
         "--chatprompt-budget-usd",
@@ -235,6 +243,7 @@ def resolve_options(config: pytest.Config) -> Options:
         concurrency=_concurrency(config),
         budget_usd=_budget_usd(config) if live else None,
         estimates=estimates,
+        repeat=_repeat(config),
         record=record,
         replay=replay,
         against=against,
@@ -297,6 +306,15 @@ def _concurrency(config: pytest.Config) -> int:
     option = config.getoption("chatprompt_concurrency")
     name = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
     value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
+    return _whole_number(name, value)
+
+
+def _repeat(config: pytest.Config) -> int | None:
+    value = config.getoption("chatprompt_repeat")
+    return None if value is None else _whole_number("--chatprompt-repeat", value)
+
+
+def _whole_number(name: str, value: str | int) -> int:
     try:
         number = int(value)
     except ValueError:

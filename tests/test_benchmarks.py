@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks import repeats
 from tests.benchmarks.__main__ import Result, growth, main, measure
 from tests.benchmarks.comparisons import COMPARE_BY_SIZE, COMPARISONS, Comparison, Side
 from tests.benchmarks.process import Measurement, measure_process
@@ -90,3 +91,10 @@ def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
     project = Project(3, has_rows=True)
     project.write(tmp_path)
     assert len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()) == project.items == 3
+
+
+def test_the_contest_of_repeated_cases_has_a_verdict_for_each_reply(capsys: pytest.CaptureFixture[str]) -> None:
+    repeats.main(["--cases=6", "--repeat=3", "--concurrency=4", "--seconds=0.01"])
+    output = capsys.readouterr().out
+    assert "'passed'" in output
+    assert "'failed'" in output

@@ -350,7 +350,7 @@ def own_code(run: Run) -> str:
 
 def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> None:
     eval_file, of_request, *_ = blocks("docs/grading.md", "yaml")
-    (failure,) = blocks("docs/grading.md", "")
+    failure, _ = blocks("docs/grading.md", "")
     conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
     run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
     run.update().assert_outcomes(passed=1)
@@ -364,8 +364,21 @@ def test_the_failure_of_a_check_is_what_happens(run: Run, server: Server) -> Non
     assert "the request does not fit the schema at $: 'temperature' is a required property" in result.stdout.str()
 
 
+def test_the_failure_of_a_repeated_case_is_what_happens(run: Run, server: Server) -> None:
+    eval_file = blocks("docs/grading.md", "yaml")[-1]
+    _, failure = blocks("docs/grading.md", "")
+    conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
+    run.write({"conftest.py": conftest, "evals/refund.eval.yaml": eval_file})
+    run.update().assert_outcomes(passed=1)
+    texts = ["14 days.", "As soon as we have your parcel.", "14 Days", "In 14 days.", "As soon as we have your parcel."]
+    server.script = lambda number, _: Reply({**CHAT_REPLY, "choices": [{"message": {"content": texts[number]}}]})
+    result = run("--chatprompt-live", "--chatprompt-concurrency=1")
+    result.assert_outcomes(failed=1)
+    assert failure in result.stdout.str()
+
+
 def test_the_judge_is_asked_as_the_page_says(run: Run) -> None:
-    _, _, eval_file, prompt = blocks("docs/grading.md", "yaml")
+    _, _, eval_file, prompt, _ = blocks("docs/grading.md", "yaml")
     assert prompt == JUDGE_PROMPT.read_text(encoding="utf-8")
     assert f"This is version {PROMPT_VERSION}." in PAGES["docs/grading.md"]
     run.write({"a.eval.yaml": eval_file, "conftest.py": blocks("docs/grading.md", "python")[1]})
@@ -664,7 +677,7 @@ def test_no_snippet_is_without_a_test() -> None:
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/grading.md", "yaml"): 4,
+        ("docs/grading.md", "yaml"): 5,
         ("docs/grading.md", "toml"): 1,
         ("docs/own-code.md", "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
@@ -788,7 +801,7 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
 def test_every_key_of_an_eval_file_is_documented() -> None:
     models = (EvalFileKeys, EvalCase, EvalMessage)
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    assert len(keys) == 34
+    assert len(keys) == 36
     for key in keys:
         assert re.search(rf"^\|.*`{re.escape(key)}`", PAGES["docs/eval-files.md"], re.MULTILINE), key
 

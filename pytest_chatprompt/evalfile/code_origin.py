@@ -82,14 +82,14 @@ def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
         test: the test that it is made in.
 
     Raises:
-        EvalFileError: it has variables, rows or checks, which only eval files have.
+        EvalFileError: it has variables, rows, repeats or checks, which only eval files have.
     """
     if case.has_origin:
         return case
     copy = case.model_copy()
     module = Path(test.node_id.partition("::")[0]).name or "code"
     copy._origin = CodeOrigin(test.folder / module, test.node_id, 0, 0, YamlSource(""), 0)
-    unused = [name for name in ("vars", "parametrize") if getattr(case, name) is not None]
+    unused = [name for name in ("vars", "parametrize", "repeat", "pass_rate") if getattr(case, name) is not None]
     if unused:
         text = "has no effect in a case made in code; use f-strings, and parameters of pytest"
         raise EvalFileError(case_diagnostic(copy, text, name) for name in unused)

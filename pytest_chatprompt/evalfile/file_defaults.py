@@ -39,6 +39,7 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
         "outcome": case.expected_outcome if case.outcome is None else case.outcome,
         **_request_options(case, file),
+        **_repeats(case, file),
         **_variables(case, file),
     }
 
@@ -58,6 +59,12 @@ def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     if file.response_format is not None and case.response_format is None:
         merged["response_format"] = file.response_format
     return merged
+
+
+def _repeats(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`repeat` and `pass_rate` that come from the file; empty if neither does."""
+    names = ("repeat", "pass_rate")
+    return {name: getattr(file, name) for name in names if getattr(case, name) is None and getattr(file, name)}
 
 
 def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:

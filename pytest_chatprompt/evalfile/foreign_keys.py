@@ -69,6 +69,8 @@ _FILE_AND_CASE: Final = _table(
         "guidelines": "write 'guideline_patterns', a list of globs",
         "variables inputs": "write 'vars'",
         "rows data_set parameters params": "write 'parametrize'",
+        "epochs trials num_trials repetitions num_repetitions samples_per_case": "write 'repeat'",
+        "success_rate pass_threshold min_pass_rate required_pass_rate": "write 'pass_rate'",
         "markers marks labels": "write 'tags'",
         "skip disabled": "write 'tags: [skip]'",
         "only": "select the case on the command line: -k, or its node id",

@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError
 from pytest_chatprompt.evalfile.data_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
+from pytest_chatprompt.evalfile.repeats import PassRate, Repeat
 from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
 from pytest_chatprompt.evalfile.rows import RowData
 from pytest_chatprompt.evalfile.schema_annotations import (
@@ -146,6 +147,8 @@ class SharedKeys(StrictModel):
         response_format: the shape of the answer, as the author wrote it, or the path of a file with it; `None` if it
             is not set.
         checks: what the answer, or what is sent, is graded by: those of the file, then the case's own.
+        repeat: how often a case is sent in a live run; `None` for once.
+        pass_rate: the share of its answers that have to pass, above 0; `None` for all of them.
         vars: the variables by name, for texts that are templates then; `None` for none.
         parametrize: the rows, of which each gives an item, or the path of their dataset; `None` for none.
         expected_outcome: AgentV's word for `outcome`.
@@ -207,6 +210,8 @@ class SharedKeys(StrictModel):
         WrittenAs(lambda: TupleOf[WrittenCheck]),
         Field(examples=[[{"type": "icontains", "value": "off-by-one"}]]),
     ] = ()
+    repeat: Annotated[Repeat, Field(examples=[5])] = None
+    pass_rate: Annotated[PassRate, Field(examples=[0.8])] = None
     vars: Annotated[
         Mapping[str, Any] | None,
         AfterValidator(_check_variables),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_chatprompt.capture.exchange import Exchange
@@ -65,6 +65,10 @@ class CaseChecks:
         checks = cls(item, case, parse_checks(case, run_reader(item.config)))
         item.stash[graded_checks_key] = (case, checks.graded)
         return checks
+
+    def for_answer(self) -> CaseChecks:
+        """The same checks for one answer of a repeated case, none of them graded."""
+        return replace(self, graded=[])
 
     def grade_request(self, exchange: Exchange) -> None:
         """Grade the checks that look at what is sent."""
@@ -132,16 +136,23 @@ class CaseChecks:
             self._raise_failures()
             raise
         except BaseException:
-            self.item.stash[failed_checks_key] = self._text()
+            # What a repeated case has left there comes first.
+            texts = (self.item.stash[failed_checks_key], self._text())
+            self.item.stash[failed_checks_key] = "\n\n".join(filter(None, texts))
             raise
         self._raise_failures()
 
     def _raise_failures(self) -> None:
         __tracebackhide__ = True
+        failure = self.failure()
+        if failure is not None:
+            raise failure
+
+    def failure(self) -> CheckFailedError | CheckError | None:
+        """The error for the checks that do not pass; `None` if all do."""
         text = self._text()
-        if text:
-            is_broken = any(graded.verdict is None for graded in self.graded)
-            raise (CheckError if is_broken else CheckFailedError)(text)
+        is_broken = any(graded.verdict is None for graded in self.graded)
+        return (CheckError if is_broken else CheckFailedError)(text) if text else None
 
     def _text(self) -> str:
         """All that does not pass; `""` for nothing."""

@@ -22,7 +22,13 @@ from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.items.snapshot_results import failed_snapshot, requests_of_test, snapshot_of_test
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.results.case_result import (
+    CaseResult,
+    ErrorResult,
+    RepeatsResult,
+    ResponseResult,
+    SnapshotResult,
+)
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.comparison import Comparison
@@ -46,6 +52,7 @@ class _Notes:
     response: ProviderResponse | None = None
     is_replayed: bool = False
     votes: Votes = ()
+    repeats: RepeatsResult | None = None
 
 
 _notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
@@ -79,6 +86,11 @@ def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed:
 def note_votes(item: pytest.Item, votes: Votes) -> None:
     """Note what the judge said about the answer."""
     _notes(item).votes = votes
+
+
+def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
+    """Note the answers of a case that is sent several times."""
+    _notes(item).repeats = repeats
 
 
 def _notes(item: pytest.Item) -> _Notes:
@@ -132,14 +144,17 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         snapshot=_snapshot_of_case(item, notes),
         findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
         adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
-        response=None if response is None else _response_result(response, notes.is_replayed),
-        judge=tuple(
-            _response_result(vote.response, vote.is_replayed)
-            for votes in notes.votes
-            for vote in votes
-            if vote.response is not None
-        ),
+        response=None if response is None else response_result(response, notes.is_replayed),
+        repeats=notes.repeats,
+        judge=judge_results(notes.votes),
         checks=_check_results(item),
+    )
+
+
+def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
+    """The records of what a judge replied about an answer."""
+    return tuple(
+        response_result(vote.response, vote.is_replayed) for each in votes for vote in each if vote.response is not None
     )
 
 
@@ -182,7 +197,8 @@ def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
     return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
 
 
-def _response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+def response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+    """The record of an answer."""
     return ResponseResult(
         text=response.text,
         tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),

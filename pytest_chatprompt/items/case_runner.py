@@ -21,6 +21,7 @@ from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
+from pytest_chatprompt.items.repeats import first_response_key, repeat_of
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -117,6 +118,10 @@ class CaseRunner:
     def _check_answer(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None) -> None:
         """Get the response, and let the checks, the fixtures and the hook look at it."""
         __tracebackhide__ = True
+        repeat = repeat_of(item.config, self.case)
+        if repeat > 1:
+            self._run_repeated(item, checks, judging, repeat)
+            return
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
         if checks is not None:
             checks.grade_answer(response, () if judging is None else get_votes(item, judging, response, self.api))
@@ -126,6 +131,26 @@ class CaseRunner:
         for name in item.response_fixtures:
             self.request.getfixturevalue(name)
         item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
+
+    def _run_repeated(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None, repeat: int) -> None:
+        """Get several responses, and let the checks and the hook look at each."""
+        __tracebackhide__ = True
+        from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
+        from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
+        from pytest_chatprompt.items.repeated_answers import LiveAnswers, RecordedAnswers  # noqa: PLC0415
+        from pytest_chatprompt.items.repeated_case import RepeatedCase  # noqa: PLC0415
+
+        compared = item.stash[_compared_key]
+        note_exchange(item, compared)
+        place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
+        live: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+        source = (
+            RecordedAnswers(self.provider, compared, place, self.api, repeat)
+            if live is None
+            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat, judging)
+        )
+        case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
+        case.run(source, self.api.redactor)
 
     def _no_requests_in_flight(self) -> AbstractContextManager[None]:
         """Pause the requests of a live run while a provider sends offline: the stand-in would take them all."""
@@ -208,6 +233,9 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     from pytest_chatprompt.items.usage import add_replayed, add_usage  # noqa: PLC0415
 
     config = item.config
+    first = item.stash.get(first_response_key, None)
+    if first is not None:
+        return first
     compared = item.stash.get(_compared_key, None)
     if compared is None:
         raise SnapshotError(
@@ -233,7 +261,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     if not live.is_replayed:
         add_usage(item, item.provider_name, live.response)
     if live.recording is not None:
-        add_replayed(item, live.recording)
+        add_replayed(item, live.recording, unused=len(live.recording.others))
     if not live.response.is_awaited:
         return live.response
     raise_if_unusable(live.response)
@@ -269,7 +297,7 @@ def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api:
     judged = ask_judge(item, judging, live, place)
     if judged is not live and live.recording is not None:
         place.save(live.recording, api.redactor, keeps_others=False)
-        add_replayed(item, live.recording)
+        add_replayed(item, live.recording, unused=len(live.recording.others))
     note_votes(item, judged.votes)
     add_judge_usage(item, judged.votes)
     return judged.votes

@@ -19,6 +19,7 @@ from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.items.failures import ENDED_EARLY, first_line
 from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
 from pytest_chatprompt.items.recordings import recording_place
+from pytest_chatprompt.items.repeats import repeat_of
 from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
@@ -83,23 +84,23 @@ class EstimatedRun:
     def add(
         self, request: pytest.FixtureRequest, provider: Provider, provider_request: ProviderRequest, api: EvalAPI
     ) -> None:
-        """Estimate the answer to a case; see `estimate_case`."""
+        """Estimate the answers to a case; see `estimate_case`."""
         item: EvalItem = request.node
         with use_context(SendContext(is_offline=True, is_priced=False)):
             exchange = preview(provider, provider_request, api)
             if self.config.stash[options_key].replay and _is_recorded(request, provider, exchange):
                 self._replayed += 1
                 return
-        self._estimates[item.provider_name].append(estimate_cost(exchange))
+        self._estimates[item.provider_name] += [estimate_cost(exchange)] * _repeat(request)
 
-    def add_judge(self, shown: Exchange, votes: int) -> None:
+    def add_judge(self, asked: Exchange, votes: int) -> None:
         """Estimate what a judge is asked.
 
         Args:
-            shown: what it is sent, with a stand-in for the answer.
+            asked: what it is sent, with an empty answer.
             votes: how often it is asked.
         """
-        self._estimates[_JUDGE] += [estimate_cost(shown)] * votes
+        self._estimates[_JUDGE] += [estimate_cost(asked)] * votes
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -172,8 +173,17 @@ def estimate_case(
     judging = None if checks is None else checks.show_judging(request, provider_request, api.redactor)
     run.add(request, provider, provider_request, api)
     if judging is not None:
+        # Most runs have no judge.
+        from pytest_chatprompt.live.judging import judge_exchange  # noqa: PLC0415
+
         for question, shown in zip(judging.questions, judging.previews, strict=True):
-            run.add_judge(shown, question.votes)
+            # With the conversation: it is most of what a judge is sent.
+            asked = judge_exchange(judging.judge, question.request(""), shown)
+            run.add_judge(asked, question.votes * _repeat(request))
+
+
+def _repeat(request: pytest.FixtureRequest) -> int:
+    return repeat_of(request.config, request.getfixturevalue("eval_case"))
 
 
 def _is_recorded(request: pytest.FixtureRequest, provider: Provider, exchange: Exchange) -> bool:

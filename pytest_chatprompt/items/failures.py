@@ -11,7 +11,20 @@ from typing import Final
 
 import pytest
 
-from pytest_chatprompt.errors import ChatPromptError, EvalFileError, EvalFileWarning, PayloadWarning
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    APIStatusError,
+    BadRequestError,
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    ContentFilterError,
+    EvalFileError,
+    EvalFileWarning,
+    MissingSettingError,
+    PayloadWarning,
+    ReplayError,
+)
 
 OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -30,3 +43,18 @@ def first_line(error: BaseException) -> str:
     """An error in one line, for pytest's short summary."""
     text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
     return text.partition("\n")[0]
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
+    of_the_case = (BadRequestError, ContentFilterError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
+    return isinstance(error, outages) and not isinstance(error, of_the_case)

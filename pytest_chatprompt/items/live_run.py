@@ -7,12 +7,12 @@ of all tests, as soon as no test waits for them. `case_runner` asks it for the r
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from concurrent.futures import wait
+from collections.abc import Collection, Generator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
@@ -25,12 +25,13 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
-from pytest_chatprompt.items.recordings import record_answer
+from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
+from pytest_chatprompt.live.repeated_sends import RepeatedSends
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
@@ -68,6 +69,11 @@ class LiveRun:
         reader: the run's reader of attached files.
         redactor: the secrets of the run.
         router: captures the requests of providers that cannot prepare them.
+
+    Attributes:
+        executor: runs the requests.
+        prefetcher: sends the requests of this item and of upcoming ones.
+        planner: knows which items may be sent ahead.
     """
 
     def __init__(
@@ -85,11 +91,11 @@ class LiveRun:
         self._options = options
         self._redactor = redactor
         matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
-        self._prefetcher = Prefetcher(self.executor, matcher, router)
+        self.prefetcher = Prefetcher(self.executor, matcher, router)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
-        self._planner = PrefetchPlanner(config, options.concurrency, self._prefetcher, self._early)
-        # The request that the running item waits for.
-        self._current: RequestFuture[Any] | None = None
+        self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early)
+        # The requests that the running item waits for.
+        self._current: Collection[RequestFuture[Any]] = ()
         self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
 
@@ -101,13 +107,13 @@ class LiveRun:
         if not isinstance(item, EvalItem):
             with self.executor.pause(), in_budget:
                 return (yield)
-        self._planner.start(item, nextitem)
+        self.planner.start(item, nextitem)
         try:
             with in_budget:
                 return (yield)
         finally:
             self._early.discard(item.nodeid)
-            self._prefetcher.discard(item.nodeid)
+            self.prefetcher.discard(item.nodeid)
             self._abandon_current()
 
     @pytest.hookimpl(tryfirst=True)
@@ -145,20 +151,42 @@ class LiveRun:
             SnapshotError: something other than what was compared was sent.
         """
         __tracebackhide__ = True
+        prefetched = self.take_prefetched(item, provider, compared)
+        if isinstance(prefetched, LiveResponse):
+            return prefetched
+        if not isinstance(provider, ChatProvider):
+            # In this thread, where Ctrl-C arrives: it has to end an agent's process.
+            return self.prefetcher.send(provider, compared, place, api)
+        send = partial(self.prefetcher.send, provider, compared, place, api)
+        future = self.executor.submit(-1, send, group=provider)
+        return result_of(self.wait_for_first([future]).pop())
+
+    def take_prefetched(
+        self, item: EvalItem, provider: Provider, compared: Exchange
+    ) -> LiveResponse | RepeatedSends[LiveResponse] | None:
+        """Prefetch other items through this item's provider, and hand over what was prefetched of this one.
+
+        Args:
+            item: the item that runs.
+            provider: its provider.
+            compared: what was compared with the snapshot.
+
+        Returns:
+            Its response, or the requests of a repeated case; `None` if it has to be sent now.
+        """
+        __tracebackhide__ = True
         if isinstance(provider, ChatProvider):
             with suppress(MissingSettingError):
                 self._redactor.add_headers(provider.credentials())
-        self._planner.prefetch_from(item, provider, compared)
-        future = self._prefetcher.take(item.nodeid, provider)
-        prefetched = None if future is None else self._wait(future)
+        self.planner.prefetch_from(item, provider, compared)
+        future = self.prefetcher.take(item.nodeid, provider)
+        prefetched = None if future is None else result_of(self.wait_for_first([future]).pop())
         if prefetched is not None and prefetched.compared.sends_the_same(compared):
             return prefetched
-        note_why_not_ahead(item, self._planner.why_not_ahead(item, provider, compared))
-        if not isinstance(provider, ChatProvider):
-            # In this thread, where Ctrl-C arrives: it has to end an agent's process.
-            return self._prefetcher.send(provider, compared, place, api)
-        send = partial(self._prefetcher.send, provider, compared, place, api)
-        return self._wait(self.executor.submit(-1, send, group=provider))
+        if isinstance(prefetched, RepeatedSends):
+            prefetched.abandon()
+        note_why_not_ahead(item, self.planner.why_not_ahead(item, provider, compared))
+        return None
 
     def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
         """An answer with the votes of a judge, who is asked now.
@@ -174,8 +202,9 @@ class LiveRun:
         __tracebackhide__ = True
         if isinstance(judging.judge, AgentProvider):
             # In this thread, as in `get_response`.
-            return self._prefetcher.judge(live, judging, place)
-        return self._wait(self.executor.submit(-1, lambda: self._prefetcher.judge(live, judging, place)))
+            return self.prefetcher.judge(live, judging, place)
+        future = self.executor.submit(-1, lambda: self.prefetcher.judge(live, judging, place))
+        return result_of(self.wait_for_first([future]).pop())
 
     def _judge_prompt(self) -> JudgePrompt | None:
         # Most runs have no judge.
@@ -185,10 +214,24 @@ class LiveRun:
 
     # --- waiting
 
-    def _wait(self, future: RequestFuture[T]) -> T:
-        self._current = future
+    def wait_for_first(self, futures: Collection[RequestFuture[T]]) -> set[RequestFuture[T]]:
+        """Wait until at least one request of the running item has ended; a test that ends now ends all of them.
+
+        Args:
+            futures: of its requests, at least one.
+
+        Returns:
+            Those that have ended.
+        """
+        # Requests of a repeated case go on while its judge is asked.
+        others = self._current
+        self._current = (*others, *futures)
         try:
-            while not wait([future], max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)).done:
+            while True:
+                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
+                done = wait(futures, seconds, FIRST_COMPLETED).done
+                if done:
+                    break
                 self._show_progress()
         except (KeyboardInterrupt, pytest.exit.Exception):
             # All at once: a thread whose request ends would begin with the next one.
@@ -198,15 +241,13 @@ class LiveRun:
             # Such as pytest-timeout.
             self._abandon_current()
             raise
-        self._current = None
-        if future.cancelled():
-            raise RequestCancelledError
-        return future.result()
+        self._current = others if len(done) == len(futures) else futures
+        return cast(set[RequestFuture[T]], done)
 
     def _abandon_current(self) -> None:
-        if self._current is not None:
-            self._current.abandon()
-            self._current = None
+        for future in self._current:
+            future.abandon()
+        self._current = ()
 
     def _show_progress(self) -> None:
         self._progress_at = time.monotonic()
@@ -241,13 +282,17 @@ class LiveRun:
         self._record_early_answers(session)
 
     def _record_early_answers(self, session: pytest.Session) -> None:
-        arrived = self._prefetcher.arrived(_LAST_REPLIES_SECONDS)
+        arrived = self.prefetcher.arrived(_LAST_REPLIES_SECONDS)
         items = [item for item in session.items if isinstance(item, EvalItem) and item.nodeid in arrived]
         count = 0
         for item in items:
+            place, answers = self.planner.place(item), arrived[item.nodeid]
+            if answers.keys() != {1}:
+                count += record_repeats(place, answers, self._redactor)
+                continue
             # An answer that would fail its case is not recorded.
             with suppress(ProviderError):
-                count += record_answer(self._planner.place(item), arrived[item.nodeid], self._redactor)
+                count += record_answer(place, answers[1], self._redactor)
         note_early_answers(self._config, count)
 
     def _stop(self) -> None:
@@ -259,3 +304,15 @@ class LiveRun:
     def cancel(self) -> None:
         """Send nothing more, and break off the requests in flight."""
         self.executor.cancel()
+
+
+def result_of(future: Future[T]) -> T:
+    """The result of a request that has ended.
+
+    Raises:
+        RequestCancelledError: it was not sent, or ended before its reply came.
+    """
+    __tracebackhide__ = True
+    if future.cancelled():
+        raise RequestCancelledError
+    return future.result()

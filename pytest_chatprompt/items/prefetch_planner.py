@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -19,6 +20,7 @@ from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_to_refuse
+from pytest_chatprompt.items.repeats import repeat_of
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
@@ -166,7 +168,27 @@ class PrefetchPlanner:
 
     def _upcoming_case(self, item: EvalItem, order: int) -> UpcomingCase:
         judge = self._judges.decide(item).judge
-        return UpcomingCase(item.nodeid, order, item.provider_name, self.place(item), item.valid_case, judge=judge)
+        return UpcomingCase(
+            item.nodeid,
+            order,
+            item.provider_name,
+            self.place(item),
+            item.valid_case,
+            repeat=partial(repeat_of, self._config),
+            judge=judge,
+        )
+
+    def may_overlap(self, item: EvalItem, provider: Provider, compared: Exchange) -> bool:
+        """Whether several requests of one case may be in flight together: those that may be sent ahead, in threads.
+
+        Args:
+            item: the item that runs.
+            provider: its provider.
+            compared: what it sends.
+        """
+        if isinstance(provider, ChatProvider):
+            return True
+        return self._concurrency > 1 and self.why_not_ahead(item, provider, compared) is None
 
     def place(self, item: EvalItem) -> RecordingPlace:
         """The place of the recording of an item that may be sent ahead.

@@ -6,6 +6,7 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_runner
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recording_files import save_recording
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
 
 
@@ -134,3 +136,31 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
     """
     raise_if_unusable(live.response)
     return live.recording is not None and place.save(live.recording, redactor, keeps_others=False)
+
+
+def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
+    """Write the answers of a repeated case beside its snapshot, if this run records and any was sent.
+
+    Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
+
+    Args:
+        place: of the case's recording.
+        answers: by their numbers.
+        redactor: removes secrets.
+
+    Returns:
+        How many answers were recorded.
+    """
+    if not place.mode.records:
+        return 0
+    loaded = place.load() if place.mode.replays else ()
+    kept = [exchange for exchange in loaded if exchange.repeat not in answers]
+    recordings = {number: live.recording for number, live in answers.items() if live.recording is not None}
+    count = 0
+    for number, recording in recordings.items():
+        exchanges = recording.exchanges()
+        count += len(exchanges) > len(recording.replayed)
+        kept += [exchange.model_copy(update={"repeat": number}) for exchange in (*exchanges, *recording.unused())]
+    if count:
+        save_recording(place.path, sorted(kept, key=lambda exchange: exchange.repeat), redactor)
+    return count

@@ -21,19 +21,8 @@ import pytest
 
 import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import (
-    APIConnectionError,
-    APIStatusError,
-    BadRequestError,
-    BudgetError,
-    CaptureError,
-    CheckError,
-    ContentFilterError,
-    EvalFileError,
-    MissingSettingError,
-    ReplayError,
-)
-from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, text_failure
+from pytest_chatprompt.errors import CaptureError
+from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage, text_failure
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
@@ -84,7 +73,7 @@ class ReportHooks:
         report = yield from self._report(item, call)
         _add_checks(item, report)
         _place_at_test(item, report)
-        if report.failed and report.when == "call" and call.excinfo is not None and _is_outage(call.excinfo.value):
+        if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
         self._add_result(item, report)
@@ -104,7 +93,7 @@ class ReportHooks:
         if call.excinfo is None or not report.failed or self.config.getoption("fulltrace", False):
             return
         error = call.excinfo.value
-        if isinstance(error, OWN_ERRORS) and _user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
+        if isinstance(error, OWN_ERRORS) and user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
             report.longrepr = item.repr_failure(text_failure(str(error)))
             # The section was added for tracebacks, which show the error in another way.
             report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
@@ -118,7 +107,7 @@ class ReportHooks:
         if not isinstance(error, OWN_ERRORS):
             # Fixtures that are asked for late put their own machinery between the item and the user's code.
             call.excinfo = pytest.ExceptionInfo.from_exception(
-                error.with_traceback(_user_frames(error.__traceback__) or error.__traceback__)
+                error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)
             )
             return (yield)
         # The error itself stays in `call`, for `xfail(raises=...)` and `--pdb`.
@@ -189,22 +178,7 @@ def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
         report.sections.append((name, text))
 
 
-def _is_outage(error: BaseException) -> bool:
-    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
-    of_the_case = (BadRequestError, ContentFilterError)
-    outages = (
-        APIStatusError,
-        APIConnectionError,
-        BudgetError,
-        MissingSettingError,
-        ReplayError,
-        CheckError,
-        EvalFileError,
-    )
-    return isinstance(error, outages) and not isinstance(error, of_the_case)
-
-
-def _user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
+def user_frames(traceback: TracebackType | None, others: tuple[str, ...] = ()) -> TracebackType | None:
     """A traceback without the frames of pytest, pluggy and this package; `None` if there are no others.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +20,7 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
+from pytest_chatprompt.items.repeats import RATE_PROPERTY
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
 
@@ -37,29 +38,43 @@ _JUDGE_ROW: Final = "(judge)"
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 _budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 _early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
+_COST: Final = "cost_usd"
+_NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
 
-def add_usage(item: pytest.Item, provider_name: str, outcome: ProviderResponse | ProviderError) -> None:
+def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse | ProviderError) -> None:
     """Put the usage of a case into its user properties.
 
     Args:
         item: the case's item.
         provider_name: the name by which the provider was asked for.
-        outcome: the response, or the error in place of one.
+        outcomes: the response, or the error in place of one; of a case that is sent several times all of them, whose
+            numbers are lists then.
     """
-    properties: dict[str, Any] = {"provider": provider_name, "retries": outcome.retries}
-    if isinstance(outcome, ProviderResponse):
-        usage, latency = outcome.usage, outcome.latency_seconds
-        properties["input_tokens"] = _UNKNOWN if usage.input_tokens is None else usage.input_tokens
-        properties["output_tokens"] = _UNKNOWN if usage.output_tokens is None else usage.output_tokens
-        if outcome.cost_usd is not None:
-            properties["cost_usd"] = outcome.cost_usd
-        properties["latency_seconds"] = _UNKNOWN if latency is None else round(latency, 3)
+    properties: dict[str, Any] = {"provider": provider_name, "retries": sum(outcome.retries for outcome in outcomes)}
+    numbers = [_numbers(outcome) for outcome in outcomes]
+    if len(numbers) == 1:
+        properties |= numbers[0]
+    else:
+        properties |= {key: [each.get(key, _UNKNOWN) for each in numbers] for key in _NUMBERS}
+        costs = [each[_COST] for each in numbers if _COST in each]
+        if costs:
+            properties[_COST] = sum(costs)
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason
-    _set_properties(item, properties)
+    set_properties(item, properties)
+
+
+def _numbers(outcome: ProviderResponse | ProviderError) -> dict[str, Any]:
+    """The tokens and the latency of a response; none of an error."""
+    if not isinstance(outcome, ProviderResponse):
+        return {}
+    usage, latency = outcome.usage, outcome.latency_seconds
+    known = (usage.input_tokens, usage.output_tokens, None if latency is None else round(latency, 3))
+    numbers = {key: _UNKNOWN if number is None else number for key, number in zip(_NUMBERS, known, strict=True)}
+    return numbers if outcome.cost_usd is None else {**numbers, _COST: outcome.cost_usd}
 
 
 def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
@@ -76,24 +91,25 @@ def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(response.usage, name) for response in sent]
         properties[f"judge_{name}"] = _UNKNOWN if None in counts else sum(counts)
-    _set_properties(item, properties)
+    set_properties(item, properties)
 
 
-def add_replayed(item: pytest.Item, recording: OpenRecording) -> None:
+def add_replayed(item: pytest.Item, *recordings: OpenRecording, unused: int = 0) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
     Args:
         item: the test.
-        recording: its recording, when all was sent.
+        recordings: when all was sent: its recording, or that of each answer.
+        unused: how many recorded replies were for other answers, which nobody asked for.
     """
-    usages = [_usage(exchange) for exchange in recording.replayed]
-    _set_properties(
+    usages = [_usage(exchange) for recording in recordings for exchange in recording.replayed]
+    set_properties(
         item,
         {
             "replayed": len(usages),
-            "sent": recording.sent_count,
-            "unused_recorded": len(recording.unused()),
-            "unanswered": recording.unanswered_count,
+            "sent": sum(recording.sent_count for recording in recordings),
+            "unused_recorded": unused + sum(len(recording.unused()) for recording in recordings),
+            "unanswered": sum(recording.unanswered_count for recording in recordings),
             "saved_input_tokens": sum(usage.input_tokens or 0 for usage in usages),
             "saved_output_tokens": sum(usage.output_tokens or 0 for usage in usages),
         },
@@ -108,10 +124,10 @@ def _usage(exchange: RecordedExchange) -> TokenUsage:
 
 def note_late_difference(item: pytest.Item) -> None:
     """Note that a request after a real reply differs from the snapshot; it may contain that reply."""
-    _set_properties(item, {"late_difference": True})
+    set_properties(item, {"late_difference": True})
 
 
-def _set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
+def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
     named = {f"{_PREFIX}{name}": value for name, value in properties.items()}
     item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
@@ -145,6 +161,7 @@ class UsageSummary:
     replays: bool
     _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     _recorded: list[Mapping[str, Any]] = field(default_factory=list)
+    _repeated: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Read the usage of a case from its report."""
@@ -161,6 +178,8 @@ class UsageSummary:
             self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
         if "replayed" in usage or "late_difference" in usage:
             self._recorded.append(usage)
+        if RATE_PROPERTY in usage:
+            self._repeated[report.nodeid] = usage
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -205,6 +224,11 @@ class UsageSummary:
             # One case alone does not make a run slow.
             if len(node_ids) > 1:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
+        if self._repeated:
+            # Most runs have none.
+            from pytest_chatprompt.items.repeat_summary import repeat_lines  # noqa: PLC0415
+
+            yield from repeat_lines(self._repeated)
         yield from self._notes_of_recordings()
         count = config.stash.get(_early_answers_key, 0)
         if count:
@@ -238,17 +262,23 @@ class UsageSummary:
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for provider, cases in sorted(self._cases.items()):
-            latencies = [case["latency_seconds"] for case in cases if _is_number(case.get("latency_seconds"))]
+            latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
             yield (
                 provider,
                 # A case that ran twice is one case, but its tokens count twice.
                 str(len({case["nodeid"] for case in cases})),
-                _sum([case.get("input_tokens") for case in cases]),
-                _sum([case.get("output_tokens") for case in cases]),
+                _sum(_values(cases, "input_tokens")),
+                _sum(_values(cases, "output_tokens")),
                 str(sum(case["retries"] for case in cases)),
                 f"{statistics.median(latencies):.2f} s" if latencies else _UNKNOWN,
                 f"{max(latencies):.2f} s" if latencies else _UNKNOWN,
             )
+
+
+def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
+    """The numbers of all answers; a case that was sent several times has a list of them."""
+    values = (case.get(key) for case in cases)
+    return list(itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
 
 
 def _count(number: int, noun: str, nouns: str) -> str:

@@ -60,6 +60,7 @@ class RequestExecutor:
         budget: what the requests of all jobs may cost; `None` for no limit.
 
     Attributes:
+        concurrency: see above.
         in_flight: how many jobs are running.
         finished: how many jobs have ended.
     """
@@ -67,7 +68,7 @@ class RequestExecutor:
     def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.in_flight = 0
         self.finished = 0
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._budget = budget
         self._queue: list[_Job] = []
         self._running: set[RequestFuture[Any]] = set()
@@ -106,7 +107,7 @@ class RequestExecutor:
     def _start_threads(self) -> None:
         """Start the threads that are missing for the jobs that may run now."""
         extra = self._waiting + len(self._away)
-        most = min(self._concurrency + extra, self.in_flight + len(self._away) + len(self._queue))
+        most = min(self.concurrency + extra, self.in_flight + len(self._away) + len(self._queue))
         while len(self._threads) < most:
             thread = threading.Thread(target=self._work, name=f"chatprompt-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
@@ -178,7 +179,7 @@ class RequestExecutor:
             self._changed.notify_all()
 
     def _has_room(self) -> bool:
-        return self.in_flight - self._waiting < self._concurrency
+        return self.in_flight - self._waiting < self.concurrency
 
     def _take(self) -> _Job | None:
         """The next job that may start; `None` if there is none."""

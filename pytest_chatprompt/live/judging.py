@@ -176,7 +176,7 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     send: SendToJudge,
 ) -> JudgeVote:
     try:
-        sent = send(judge, _to_send(judge, question.request(answer), preview), part)
+        sent = send(judge, judge_exchange(judge, question.request(answer), preview), part)
     except RequestCancelledError:
         raise
     except CheckError as error:
@@ -188,8 +188,14 @@ def _ask(  # noqa: PLR0913, PLR0917 - what one question takes
     return read_vote(sent.exchange.response, is_replayed=sent.is_replayed)
 
 
-def _to_send(judge: Provider, request: ProviderRequest, preview: Exchange) -> Exchange:
-    """What the judge is sent about this answer, in the form in which it was shown."""
+def judge_exchange(judge: Provider, request: ProviderRequest, preview: Exchange) -> Exchange:
+    """What a judge is sent about one answer.
+
+    Args:
+        judge: the provider that judges.
+        request: about this answer.
+        preview: what the judge was shown to send, which decides the form.
+    """
     if preview.request.response_format is None:
         request = request.model_copy(update={"response_format": None})
     if isinstance(judge, ChatProvider) and preview.prepared is not None:

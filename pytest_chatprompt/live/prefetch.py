@@ -7,13 +7,14 @@ Every other case is sent when it runs, after the usual checks. `items.prefetch_p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import wait
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
@@ -25,6 +26,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon
 from pytest_chatprompt.live.sending import SentExchange, send_once
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
@@ -52,6 +54,7 @@ class UpcomingCase:
         place: where its recording is, beside its snapshot.
         load: gives the case, or raises `EvalFileError`.
         request: what a fixture made of the case; `None` if none did.
+        repeat: gives how often the case is sent, at least 1.
         judge: the provider that judges its answer; `None` if it is not known, or cannot show what it sends.
     """
 
@@ -61,6 +64,7 @@ class UpcomingCase:
     place: RecordingPlace
     load: Callable[[], EvalCase]
     request: ProviderRequest | None = None
+    repeat: Callable[[EvalCase], int] = lambda _: 1
     judge: ChatProvider | None = None
 
     @property
@@ -101,10 +105,13 @@ class MatchedCase(NamedTuple):
     judging: Judging | None = None
 
 
+# What becomes of a case that is sent ahead; `None` where it has to be sent when it runs.
+SentAhead = LiveResponse | RepeatedSends[LiveResponse] | None
+
+
 class _Entry(NamedTuple):
     provider: Provider
-    # Its result is `None` where the case has to be sent when it runs.
-    future: RequestFuture[LiveResponse | None]
+    future: RequestFuture[SentAhead]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +190,7 @@ class Prefetcher:
         """Prefetch a case whose provider prepares its requests; the comparison runs in the executor's thread too."""
         self._learn_keys(provider, case.judge)
 
-        def send() -> LiveResponse | None:
+        def send() -> SentAhead:
             matched = self._matcher.match(case, partial(preview_prepared, provider))
             return None if matched is None else self._send_matched(provider, matched, case)
 
@@ -213,35 +220,70 @@ class Prefetcher:
             send = partial(self._send_matched, provider, matched, case)
             self._entries[case.node_id] = _Entry(provider, self._executor.submit(case.order, send, group=provider))
 
-    def take(self, node_id: str, provider: Provider) -> RequestFuture[LiveResponse | None] | None:
+    def take(self, node_id: str, provider: Provider) -> RequestFuture[SentAhead] | None:
         """Hand over the future of the case that runs now; `None` if it was not prefetched through this provider."""
         entry = self._entries.pop(node_id, None)
         if entry is None or entry.provider is provider:
             return None if entry is None else entry.future
-        entry.future.abandon()
+        abandon(entry.future)
         return None
 
     def discard(self, node_id: str) -> None:
         """Forget a case that has run, and end its request if it did not use it."""
         entry = self._entries.pop(node_id, None)
         if entry is not None:
-            entry.future.abandon()
+            abandon(entry.future)
 
-    def arrived(self, wait_seconds: float = 0) -> dict[str, LiveResponse]:
-        """The responses that have arrived for cases that have not run, by node id.
+    def arrived(self, wait_seconds: float = 0) -> dict[str, dict[int, LiveResponse]]:
+        """The responses that have arrived for cases that have not run: by node id, then by the number of the answer.
 
         Args:
             wait_seconds: how long to wait for those that are being read; after `RequestExecutor.cancel` all end soon,
                 except the requests of providers that cannot be cancelled.
         """
+        deadline = time.monotonic() + wait_seconds
         wait([entry.future for entry in self._entries.values()], wait_seconds)
-        done = {node_id: entry.future for node_id, entry in self._entries.items() if entry.future.done()}
-        results = {
-            node_id: future.result()
-            for node_id, future in done.items()
-            if not future.cancelled() and future.exception() is None
-        }
-        return {node_id: result for node_id, result in results.items() if result is not None}
+        futures: dict[tuple[str, int], Future[Any]] = {}
+        for node_id, entry in self._entries.items():
+            result = _result(entry.future)
+            repeats = result.futures if isinstance(result, RepeatedSends) else {1: entry.future}
+            futures.update({(node_id, number): future for number, future in repeats.items()})
+        wait(futures.values(), max(deadline - time.monotonic(), 0))
+        responses: dict[str, dict[int, LiveResponse]] = {}
+        for (node_id, number), future in futures.items():
+            response = _result(future)
+            if response is not None:
+                responses.setdefault(node_id, {})[number] = response
+        return responses
+
+    def send_repeats(
+        self, provider: Provider, matched: MatchedCase, place: RecordingPlace, numbers: Sequence[int], order: int
+    ) -> RepeatedSends[LiveResponse]:
+        """Send the request that was compared with the snapshot several times, in threads.
+
+        Args:
+            provider: the provider.
+            matched: what was compared, and what a judge will be asked about each answer.
+            place: of the case's recording.
+            numbers: of the answers to send for, from 1. If some of them are recorded, and the run replays, it is these
+                alone: with them the outcome of the case may be certain.
+            order: their place in the run.
+
+        Raises:
+            ReplayError: the recording is unreadable.
+        """
+        loaded = place.load() if place.mode.replays else ()
+        compared = matched.exchange
+        recorded = place.of_repeat(1, loaded).recorded_repeats(compared)
+        known = [number for number in numbers if number in recorded]
+
+        def send(number: int) -> LiveResponse:
+            own_place = place.of_repeat(number, loaded)
+            return self._judged(self.send(provider, compared, own_place), matched.judging, own_place, order)
+
+        return RepeatedSends(
+            self._executor, order, known or numbers, send, compared=compared, group=provider, is_recorded=bool(known)
+        )
 
     def _learn_keys(self, *providers: ChatProvider | None) -> None:
         """Keep the keys of providers out of what is written and shown."""
@@ -250,12 +292,19 @@ class Prefetcher:
                 if provider is not None:
                     self._matcher.redactor.add_headers(provider.credentials())
 
-    def _send_matched(self, provider: Provider, matched: MatchedCase, case: UpcomingCase) -> LiveResponse:
-        live = self.send(provider, matched.exchange, case.place)
-        if matched.judging is None:
+    def _send_matched(self, provider: Provider, matched: MatchedCase, case: UpcomingCase) -> SentAhead:
+        repeat = case.repeat(case.load())
+        if repeat == 1:
+            live = self.send(provider, matched.exchange, case.place)
+            return self._judged(live, matched.judging, case.place, case.order)
+        numbers = range(1, repeat + 1)
+        return self.send_repeats(provider, matched, case.place, numbers, case.order)
+
+    def _judged(self, live: LiveResponse, judging: Judging | None, place: RecordingPlace, order: int) -> LiveResponse:
+        if judging is None:
             return live
         try:
-            return self.judge(live, matched.judging, case.place, case.order)
+            return self.judge(live, judging, place, order)
         except RequestCancelledError:
             # The answer is there, and is recorded if the run records.
             return live
@@ -308,3 +357,10 @@ class Prefetcher:
         run = run_in_turn if is_agent else partial(self._executor.overlap, order)
         votes = judge_answer(judging, live.response, live.recording, send, run)
         return live._replace(judging=judging, votes=votes)
+
+
+def _result(future: Future[Any]) -> Any:
+    """The result of a future; `None` if it has none, or not yet."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return None
+    return future.result()

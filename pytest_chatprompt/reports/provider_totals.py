@@ -88,12 +88,12 @@ def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
     Returns:
         The total; `None` without answers.
     """
-    responses = [result.response for result in results if result.response is not None]
+    responses = [response for result in results for response in result.responses]
     if not responses:
         return None
     verdicts: dict[str, list[bool]] = {}
     for result in results:
-        for check in result.checks:
+        for check in result.all_checks:
             verdicts.setdefault(check.name, []).append(bool(check.passed))
     latencies = [response.latency_seconds for response in responses if response.latency_seconds is not None]
     costs = [response.cost_usd for response in responses if response.cost_usd is not None]

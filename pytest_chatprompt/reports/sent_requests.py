@@ -27,9 +27,17 @@ def sent_requests(data: Any) -> list[dict[str, Any]]:
         data: of the snapshot, of any shape.
 
     Returns:
-        For each request its `turns`, and if there are any `endpoint`, `settings`, `tools`; empty if it shows none.
+        For each request its `turns`, and if there are any `endpoint`, `settings`, `tools`; empty if it shows none. The
+        requests to a judge come last.
     """
-    return list(_requests(data)) if isinstance(data, Mapping) else []
+    return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
+
+
+def _requests_to_judge(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    asked = data.get("judge")
+    for entry in asked if isinstance(asked, list) else ():
+        for request in _requests(entry) if isinstance(entry, Mapping) else ():
+            yield {"endpoint": ": ".join(filter(None, ("to the judge", request.pop("endpoint", "")))), **request}
 
 
 def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -78,6 +78,49 @@ class ResponseResult(_Record):
     is_replayed: bool = False
 
 
+class AttemptResult(_Record):
+    """One of the answers of a case that is sent several times.
+
+    Args:
+        number: from 1; its recording has the same.
+        outcome: whether the answer passes; `error` where it could not be obtained or graded.
+        response: the answer; `None` if there is none.
+        checks: what the checks said about it.
+        problem: why it does not pass, in several lines; `""` if it does.
+    """
+
+    number: int
+    outcome: Literal["passed", "failed", "error"]
+    response: ResponseResult | None = None
+    checks: tuple[CheckResult, ...] = ()
+    problem: str = ""
+
+
+class RepeatsResult(_Record):
+    """The answers of a case that is sent several times.
+
+    Args:
+        planned: how often it was to be sent; as soon as the outcome is certain, nothing more is sent.
+        pass_rate: the share of answers that have to pass.
+        needed: how many answers that is.
+        passed: how many answers pass.
+        interval: the 95 % confidence interval of the share of answers that pass, by Wilson, from 0 to 1.
+        attempts: what became of each request, by number.
+    """
+
+    planned: int
+    pass_rate: float
+    needed: int
+    passed: int
+    interval: tuple[float, float]
+    attempts: tuple[AttemptResult, ...]
+
+    @property
+    def answers(self) -> int:
+        """How many answers were had and graded."""
+        return sum(attempt.outcome != "error" for attempt in self.attempts)
+
+
 class ErrorResult(_Record):
     """Why a test failed.
 
@@ -106,7 +149,8 @@ class CaseResult(_Record):
         snapshot: what it compared with; `None` if it did not come to that.
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.
-        response: the answer; `None` offline.
+        response: the answer; `None` offline. Of a case that is sent several times, the first one.
+        repeats: all answers of a case that is sent several times; `None` for other tests.
         judge: what the judge replied about the answer, each of its votes, in the order of the checks.
         checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
         error: why it failed; `None` if it did not.
@@ -123,6 +167,7 @@ class CaseResult(_Record):
     findings: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
     response: ResponseResult | None = None
+    repeats: RepeatsResult | None = None
     judge: tuple[ResponseResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     error: ErrorResult | None = None
@@ -136,6 +181,19 @@ class CaseResult(_Record):
     def cost(self) -> ChangeCost | None:
         """What its changes cost; `None` if nothing changed, or it is not known."""
         return None if self.snapshot is None else self.snapshot.cost
+
+    @property
+    def responses(self) -> tuple[ResponseResult, ...]:
+        """All answers that it got."""
+        if self.repeats is not None:
+            return tuple(attempt.response for attempt in self.repeats.attempts if attempt.response is not None)
+        return () if self.response is None else (self.response,)
+
+    @property
+    def all_checks(self) -> tuple[CheckResult, ...]:
+        """What its checks said about all answers that it got."""
+        attempts = () if self.repeats is None else self.repeats.attempts
+        return (*self.checks, *(check for attempt in attempts for check in attempt.checks))
 
     def as_data(self) -> dict[str, Any]:
         """The result as JSON data, without what is not set."""

@@ -6,7 +6,7 @@ each test that may reach a real API, also for upcoming cases; `live` opens those
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedRequest,
     RecordedResponse,
     data_sha256,
+    recorded_request,
     rounded,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -56,6 +57,8 @@ class RecordingPlace:
         mode: what the run does with recordings.
         masks: mask what is hashed.
         command: what to type to run the test alone.
+        repeat: which answer of a repeated case is replayed and recorded, from 1.
+        loaded: the content of the file, if it was read already.
     """
 
     folder: Path
@@ -64,18 +67,31 @@ class RecordingPlace:
     mode: RecordingMode
     masks: Masks
     command: str
+    repeat: int = 1
+    loaded: tuple[RecordedExchange, ...] | None = None
 
     @property
     def path(self) -> Path:
         """The file of the recording; need not exist."""
         return recording_path(self.folder, self.stem)
 
+    def of_repeat(self, number: int, loaded: tuple[RecordedExchange, ...]) -> RecordingPlace:
+        """The place of one answer of a repeated case, which is in the same file.
+
+        Args:
+            number: of the answer, from 1.
+            loaded: the content of the file, which is read once for all answers.
+        """
+        return replace(self, repeat=number, loaded=loaded)
+
     def load(self) -> tuple[RecordedExchange, ...]:
-        """Read the recorded exchanges; empty without a file.
+        """Read the recorded exchanges, of all answers of a repeated case; empty without a file.
 
         Raises:
             ReplayError: the file is unreadable.
         """
+        if self.loaded is not None:
+            return self.loaded
         return load_recording(self.path, self.root, f"{self.command} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
@@ -89,14 +105,29 @@ class RecordingPlace:
         """
         if not (self.mode.replays or self.mode.records):
             return None
-        recorded = self.load() if self.mode.replays else ()
+        loaded = self.load() if self.mode.replays else ()
+        recorded = tuple(exchange for exchange in loaded if exchange.repeat == self.repeat)
         return OpenRecording(
             recorded,
             sends=self.mode.sends,
             mask=self.masks.apply,
             base_url=base_url,
             describe_missing=lambda sent: self.describe_missing(sent, recorded),
+            others=tuple(exchange for exchange in loaded if exchange.repeat != self.repeat),
         )
+
+    def recorded_repeats(self, compared: Exchange) -> tuple[int, ...]:
+        """The numbers of the answers that are recorded for what a case sends, in ascending order.
+
+        Args:
+            compared: what was compared with the snapshot.
+
+        Raises:
+            ReplayError: the file is unreadable.
+        """
+        hashes = {recorded_request(sent, self.masks.apply).sha256 for sent in compared.sent[:1]}
+        hashes.add(self.exchange_sha256(compared))
+        return tuple(sorted({exchange.repeat for exchange in self.load() if exchange.request.sha256 in hashes}))
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
         """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.
@@ -148,7 +179,7 @@ class RecordingPlace:
         if not self.mode.records or len(exchanges) == len(recording.replayed):
             return False
         if self.mode.replays:
-            exchanges += recording.unused()
+            exchanges += (*recording.unused(), *recording.others)
         elif keeps_others:
             answered = {exchange.request.sha256 for exchange in exchanges}
             exchanges += tuple(other for other in self.load() if other.request.sha256 not in answered)
@@ -156,20 +187,21 @@ class RecordingPlace:
         return True
 
     @property
-    def _advice(self) -> str:
+    def advice(self) -> str:
+        """What to type to record what is missing."""
         return f"To record it: {self.command} --chatprompt-live --chatprompt-replay"
 
     def describe_missing_answer(self) -> str:
         """The error text for what an agent or a plain function was given, and no answer is recorded for."""
         path = shown_path(self.path, self.root)
         reason = "another answer is recorded there" if self.load() else "there is none"
-        return f"no answer to what is sent now is recorded at {path}: {reason}\n\n{self._advice}"
+        return f"no answer to what is sent now is recorded at {path}: {reason}\n\n{self.advice}"
 
     def describe_missing(self, sent: SentRequest, recorded: tuple[RecordedExchange, ...]) -> str:
         """The error text for a request that nothing is recorded for, with the diff to the nearest that is."""
         path = shown_path(self.path, self.root)
         if not recorded:
-            return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self._advice}"
+            return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self.advice}"
         body = self.masks.apply(sent.body)
         nearest = nearest_request(sent.endpoint, body, recorded)
         text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"
@@ -181,4 +213,4 @@ class RecordingPlace:
                 if changes
                 else "\n\nThis very request is recorded, and its replies were given already; it is sent once more now"
             )
-        return f"{text}\n\n{self._advice}"
+        return f"{text}\n\n{self.advice}"

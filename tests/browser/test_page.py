@@ -426,3 +426,13 @@ def test_scrolling_and_keys_reach_every_case(open_page: OpenPage) -> None:
         page.keyboard.press("k")
     expect(row(page, "case-260")).to_be_focused()
     expect(row(page, "case-260")).to_be_in_viewport()
+
+
+def test_a_file_that_could_not_be_collected_is_a_row(open_page: OpenPage) -> None:
+    error = ErrorResult(message="not valid YAML: a value is missing here", path="evals/b.eval.yaml", line=3)
+    broken = CaseResult(node_id="evals/b.eval.yaml", path="evals/b.eval.yaml", line=3, outcome="error", error=error)
+    page = open_page(RunResults(results=(broken,)))
+    expect(page.locator("#overview")).to_contain_text("not valid YAML")
+    page.locator("#rows a").click()
+    expect(page.get_by_role("heading", level=2, name="evals/b.eval.yaml", exact=True)).to_be_visible()
+    expect(page.locator("#detail .problem")).to_contain_text("evals/b.eval.yaml:3")

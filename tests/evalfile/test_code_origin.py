@@ -39,13 +39,14 @@ def test_without_a_test_its_problems_name_the_case_only() -> None:
 
 
 def test_variables_and_rows_are_of_eval_files_only() -> None:
-    case = EvalCase.model_validate({**CASE.model_dump(), "vars": {"x": 1}, "parametrize": [{"y": 2}]})
+    case = EvalCase.model_validate({**CASE.model_dump(), "vars": {"x": 1}, "parametrize": [{"y": 2}], "repeat": 2})
     with pytest.raises(EvalFileError) as error:
         case_in_test(case, TEST)
     hint = "has no effect in a case made in code; use f-strings, and parameters of pytest"
     assert str(error.value).splitlines() == [
         f"{TEST.node_id}: case 'a': vars: {hint}",
         f"{TEST.node_id}: case 'a': parametrize: {hint}",
+        f"{TEST.node_id}: case 'a': repeat: {hint}",
     ]
 
 

@@ -102,3 +102,20 @@ def test_values_from_the_file_are_set_and_frozen_like_the_cases_own(project: Pro
     for name in ("origin", "provider"):
         with pytest.raises(ValidationError, match="frozen"):
             setattr(case, name, None)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        pytest.param("", "", (None, None), id="neither is set"),
+        pytest.param("repeat: 5\npass_rate: 0.8", "", (5, 0.8), id="of the file"),
+        pytest.param("", "repeat: 3\npass_rate: 1", (3, 1.0), id="of the case"),
+        pytest.param("repeat: 5\npass_rate: 0.8", "repeat: 1", (1, 0.8), id="each by itself"),
+        pytest.param("repeat: 5\npass_rate: 0.8", "repeat: null\npass_rate: 0.25", (5, 0.25), id="null is not set"),
+    ],
+)
+def test_repeat_and_pass_rate_of_a_case_win_over_those_of_its_file(
+    project: Project, head: str, body: str, expected: tuple[int | None, float | None]
+) -> None:
+    case = project.case(f"{body}\ninput_messages: [{{role: user, content: hi}}]", head)
+    assert (case.repeat, case.pass_rate) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.git_repository import Git, commit_all
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, Run, eval_file
 
 OWN = """
 import httpx
@@ -61,11 +61,12 @@ def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -
     run.update()
     commit_all(git, run.path)
     # Accepted since, so that its former snapshot stands in the revision alone.
-    run.write({"a.eval.yaml": HELLO.replace("id: hello", "id: é/b")})
+    run.write({"a.eval.yaml": eval_file(["new"]) + HELLO.replace("id: hello", "id: é/b").partition("evalcases:\n")[2]})
     run.update()
-    assert run.snapshots() == [f"{FOLDER}é%2Fb[openai].yaml"]
+    assert run.snapshots() == [f"{FOLDER}{name}[openai].yaml" for name in ("new", "é%2Fb")]
     result = run("--chatprompt-against", "main")
     assert "FAILED a.eval.yaml::é/b - renamed from 'hello', no snapshot yet" in result.outlines
+    assert "FAILED a.eval.yaml::new - what is sent to openai has no snapshot yet" in result.outlines
 
 
 @pytest.mark.parametrize(

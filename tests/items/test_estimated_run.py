@@ -177,4 +177,8 @@ def test_what_a_judge_is_sent_is_estimated_too(run: Run) -> None:
     assert lines[2].startswith("openai 2 ")
     assert lines[3].startswith("total 8 ")
     assert lines[1].split()[3] == str(6 * 4096)
+    # A judge is sent the conversation too: 4,000 characters more, six times.
+    run.write({"a.eval.yaml": checks + eval_file(["x" * 4001, "y" * 4001])})
+    longer = lines_after_head(run(*ESTIMATE))
+    assert int(longer[1].split()[2]) - int(lines[1].split()[2]) == 6 * 1000
     assert "What judges are sent is estimated without the answers, and as if nothing of it were recorded." in lines

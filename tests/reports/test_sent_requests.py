@@ -128,3 +128,25 @@ def test_the_chat_prompt_of_a_provider_that_sent_nothing_is_a_conversation() -> 
 @pytest.mark.parametrize("data", [None, "text", [1], {}, {"requests": "odd"}, {"prompt": "no agent"}])
 def test_other_data_shows_no_request(data: Any) -> None:
     assert sent_requests(data) == []
+
+
+def test_the_requests_to_a_judge_come_last_and_say_so() -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    data = {
+        "endpoint": "POST /chat/completions",
+        "question": "Hi",
+        "request": body,
+        "judge": [
+            {"endpoint": "POST /v1/messages", "request": body},
+            {"messages": body["messages"]},
+            {"argv": ["cli"], "prompt": "Hi"},
+            "of another shape",
+        ],
+    }
+    assert sent_requests(data) == [
+        {"endpoint": "POST /chat/completions", "turns": [USER]},
+        {"endpoint": "to the judge: POST /v1/messages", "turns": [USER]},
+        {"endpoint": "to the judge", "turns": [USER]},
+        {"endpoint": "to the judge: prompt of the agent", "turns": [USER]},
+    ]
+    assert len(sent_requests({**data, "judge": "of another shape"})) == 1

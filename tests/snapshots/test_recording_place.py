@@ -224,3 +224,36 @@ def test_exchanges_begin_the_same_if_their_first_requests_are_the_same_but_for_m
     assert not same(exchange("a"), exchange("b"))
     assert not same(exchange("a"), exchange())
     assert not same(exchange(), exchange(invocation=AgentInvocation(("cli",), "prompt", ())))
+
+
+# --- answers of repeated cases
+
+
+def exchanging(*texts: str) -> Exchange:
+    request = ProviderRequest(question="hi")
+    return Exchange(request, ProviderResponse(text=""), tuple(map(sent, texts)))
+
+
+def test_each_answer_of_a_repeated_case_opens_its_own_part_of_the_file(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "a", "first")
+    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    (first,) = place(REPLAY).load()
+    loaded = (first, first.model_copy(update={"repeat": 2}), first.model_copy(update={"repeat": 4}))
+    assert place(REPLAY).of_repeat(1, loaded).recorded_repeats(exchanging("a", "b")) == (1, 2, 4)
+    assert place(REPLAY).of_repeat(1, loaded).recorded_repeats(exchanging("b")) == ()
+    for number, count in ((1, 1), (2, 1), (3, 0), (4, 1)):
+        own = opened(place(REPLAY).of_repeat(number, loaded))
+        assert (len(own.unused()), len(own.others)) == (count, 3 - count)
+
+
+def test_saving_one_answer_keeps_those_of_other_numbers_in_a_run_that_replays(place: Places) -> None:
+    recording = opened(place(RECORD))
+    reply(recording, "a")
+    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    (first,) = place(REPLAY).load()
+    both = place(BOTH).of_repeat(1, (first.model_copy(update={"repeat": 2}),))
+    again = opened(both)
+    reply(again, "b")
+    both.save(again, REDACTOR, keeps_others=False)
+    assert [(each.repeat, each.request.body["text"]) for each in place(REPLAY).load()] == [(1, "b"), (2, "a")]

@@ -98,7 +98,7 @@ class PendingReply:
 
 
 class OpenRecording:
-    """The recording of one test.
+    """The recording of one test, or of one answer of a repeated case.
 
     Args:
         recorded: what is recorded, in order; empty if nothing is to be replayed.
@@ -106,13 +106,15 @@ class OpenRecording:
         mask: masks the body of a request, before it is hashed.
         base_url: the provider's, for the endpoints of requests; a value of another type counts as none.
         describe_missing: gives the error text for a request that nothing is recorded for.
+        others: what is recorded for other answers of the case, and is never given.
 
     Attributes:
+        others: see above.
         budget: of the run, for the requests of clients other than built-in providers; `None` for none.
         budget_errors: why requests were not sent, in order.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
         recorded: Iterable[RecordedExchange] = (),
         *,
@@ -120,8 +122,10 @@ class OpenRecording:
         mask: Mask = _unmasked,
         base_url: Any = None,
         describe_missing: Callable[[SentRequest], str] = _describe,
+        others: tuple[RecordedExchange, ...] = (),
     ) -> None:
         self.sends = sends
+        self.others = others
         self.base_url = base_url
         self._mask = mask
         self._describe_missing = describe_missing

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 import httpx
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
@@ -153,12 +153,14 @@ class RecordedExchange(_Data):
     """A request that was answered, with its HTTP reply, or the response of an agent or a plain function.
 
     Attributes:
+        repeat: which of the answers of a repeated case it belongs to, from 1.
         request: the request.
         reply: what an API replied.
         response: what an agent answered.
         latency_seconds: from the request to the last byte of the reply.
     """
 
+    repeat: Annotated[int, Field(ge=1)] = 1
     request: RecordedRequest
     reply: RecordedReply | None = None
     response: RecordedResponse | None = None

@@ -1,0 +1,33 @@
+"""How often an item is sent in a live or replayed run, and where its first answer is kept.
+
+The run's configuration and a case come in; the number comes out. `case_runner`, `prefetch_planner` and `live_run` ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.repeats import DEFAULT_REPEAT
+from pytest_chatprompt.options import options_key
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.response import ProviderResponse
+
+# The properties of a repeated case in its report, without the prefix that all of them have.
+RATE_PROPERTY: Final = "passed_answers"
+INTERVAL_PROPERTY: Final = "pass_interval"
+# What the fixture `eval_response` gives for a repeated case.
+first_response_key: Final[pytest.StashKey[ProviderResponse]] = pytest.StashKey()
+
+
+def repeat_of(config: pytest.Config, case: EvalCase) -> int:
+    """How often a case is sent: the command line wins over what its author wrote.
+
+    Args:
+        config: the run's configuration.
+        case: the case.
+    """
+    return config.stash[options_key].repeat or case.repeat or DEFAULT_REPEAT
