@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
     if options.show:
-        from pytest_chatprompt.reports.shown_requests import ShownRequests  # noqa: PLC0415
+        from pytest_chatprompt.reports.printed_requests import ShownRequests  # noqa: PLC0415
 
         config.stash[all_results_key] = True
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")

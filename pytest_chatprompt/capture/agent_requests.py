@@ -2,7 +2,7 @@
 
 An agent provider and a request come in; an `Exchange` comes out that holds the command and the document, the agent's
 answer, and its HTTP requests. Offline the server answers as `eval_api` does, in a live run it forwards to the real
-API. `recorder` calls it, for providers with `capture=True`.
+API. `provider_capture` calls it, for providers with `capture=True`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.capture.volatile_values import RunSpecifics
+from pytest_chatprompt.capture.volatile_values import VolatileValues
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider
@@ -95,7 +95,7 @@ def _capture(
             requests.append(sent)
             return answer(sent)
 
-    specifics = RunSpecifics(keep=invocation.prompt)
+    specifics = VolatileValues(keep=invocation.prompt)
     environment = {**os.environ, **provider.env}
     server = CaptureServer(handle, is_live=not context.is_offline, environment=environment)
     try:

@@ -1,7 +1,7 @@
 """Child processes: the server of an `EvalAPI`, which is started when its URL is first asked for.
 
 Each request that comes to the server goes to the function that answers offline, or within `forward` to the one that
-sees the requests of a live run, and on to the real API. `eval_api` owns a `ChildProcesses`.
+sees the requests of a live run, and on to the real API. `eval_api` owns a `ChildProcessCapture`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Handle = Callable[[httpx.Request], httpx.Response | None]
 
 
-class ChildProcesses:
+class ChildProcessCapture:
     """The server of an `EvalAPI` for child processes, started on first use.
 
     Args:

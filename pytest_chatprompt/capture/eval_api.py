@@ -1,10 +1,9 @@
 """`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
 While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
-first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine
-or to an allowed host passes, unless it is a request to a known API. Any other request is an error.
-`recorder` lets it act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what
-was sent.
+first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
+an allowed host passes, unless it is a request to a known API. Any other request is an error. `provider_capture` lets it
+act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what was sent.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.capture.child_processes import ChildProcesses
+from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION
 from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
-from pytest_chatprompt.capture.refusals import refuse, refuse_foreign, unanswered_message
+from pytest_chatprompt.capture.refusals import refuse, refuse_fork_or_late_thread, unanswered_message
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -72,7 +71,7 @@ class EvalAPI(respx.MockRouter):
         self.was_used = False
         self.log = RequestLog()
         self.reply_queue = ReplyQueue()
-        self.children = ChildProcesses(self._handle_of_child, is_live=is_live or goes_live)
+        self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
         # Whether a request got a reply that may differ from run to run.
         self._has_real_reply = False
@@ -184,7 +183,7 @@ class EvalAPI(respx.MockRouter):
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        if (refusal := refuse_foreign(request, self._process_id)) is not None:
+        if (refusal := refuse_fork_or_late_thread(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):
@@ -209,7 +208,7 @@ class EvalAPI(respx.MockRouter):
         # The server forwards through a sync client.
         if self.children.is_own(request.url):
             return None
-        if (refusal := refuse_foreign(request, self._process_id)) is not None:
+        if (refusal := refuse_fork_or_late_thread(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):

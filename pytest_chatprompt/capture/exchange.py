@@ -1,6 +1,6 @@
 """The exchange: what a provider sent for a request, and what it returned.
 
-`recorder`, `agent_requests` and `preview` make it; `snapshots` shows it, `items` and `live` compare it.
+`provider_capture`, `agent_requests` and `preview` make it; `snapshots` shows it, `items` and `live` compare it.
 """
 
 from __future__ import annotations

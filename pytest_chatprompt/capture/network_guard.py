@@ -1,8 +1,8 @@
 """The network guard: while it is active, this process reaches no further than this machine and starts no program.
 
 `guard_network()` is entered by `items.network_hooks` around a whole case, by `items.own_code` through `offline` around
-an ordinary test, and by `recorder` around one send. An attempt to go further is an error that names the address or the
-program, the library that tried it, and the line of your code that called it; it is kept in the guard's
+an ordinary test, and by `provider_capture` around one send. An attempt to go further is an error that names the address
+or the program, the library that tried it, and the line of your code that called it; it is kept in the guard's
 `ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing is patched:
 Python's audit events report every attempt, in every thread. Python cannot remove an audit hook, so the first guard
 installs one that stays, and does nothing while no guard is active.

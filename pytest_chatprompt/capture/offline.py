@@ -1,7 +1,7 @@
 """Offline: placeholders in place of keys, no proxies, and no way to the network.
 
-`recorder` enters `offline()` around one send by code that is not this package's, such as a provider of your own that
-uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards.
+`provider_capture` enters `offline()` around one send by code that is not this package's, such as a provider of your own
+that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls a provider of your own: an object with `send`, or a plain function, sync or async.
 
 A provider and a request come in; a `ProviderResponse` comes out, also if the provider returns a text or is async.
-`recorder` and `items.code_case` call it.
+`provider_capture` and `items.code_case` call it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import httpx
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.recorder import can_prepare, capture_offline
+from pytest_chatprompt.capture.provider_capture import can_prepare, capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -43,7 +43,7 @@ def preview(
             provider's key.
 
     Raises:
-        ProviderError, CaptureError: see `recorder.capture_offline`.
+        ProviderError, CaptureError: see `provider_capture.capture_offline`.
     """
     __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not can_preview(provider):

@@ -1,7 +1,7 @@
 """Refusals: what a client gets for a request that is not answered, and the words for it.
 
 A request or its description comes in; a reply with an error comes out that every SDK shows at once, or the text of the
-error. `eval_api`, `recorder` and `items.own_code` call it.
+error. `eval_api`, `provider_capture` and `items.own_code` call it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def refuse(text: str) -> httpx.Response:
     return error_reply(_STATUS, text)
 
 
-def refuse_foreign(request: httpx.Request, process_id: int) -> httpx.Response | None:
+def refuse_fork_or_late_thread(request: httpx.Request, process_id: int) -> httpx.Response | None:
     """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other.
 
     Args:

@@ -1,7 +1,7 @@
 """The request log: what was sent from all threads, in the order of arrival.
 
-httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `pass_through` makes
-entries without one; `recorder` reads them.
+httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `live_capture` makes
+entries without one; `provider_capture` reads them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A sent request as a snapshot shows it: its endpoint and its decoded body.
 
-An httpx request comes in, a `SentRequest` comes out. Pure functions; `recorder`, `preview` and the logs and recordings
-of requests make them; errors name a request by `describe_request`.
+An httpx request comes in, a `SentRequest` comes out. Pure functions; `provider_capture`, `preview` and the logs and
+recordings of requests make them; errors name a request by `describe_request`.
 """
 
 from __future__ import annotations

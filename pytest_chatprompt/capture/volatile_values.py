@@ -25,7 +25,7 @@ _MILLISECONDS: Final = 1e11
 _TOLERANCE_SECONDS: Final = 2.0
 
 
-class RunSpecifics:
+class VolatileValues:
     """The placeholders of one run; made before it begins.
 
     Args:

@@ -2,7 +2,7 @@
 
 In: pydantic's validation error, and the YAML node that was validated. Out: positions in the file, each with what is
 wrong there and what to write instead. Pure functions; the modules that validate data of a file call them: `loader`,
-`data_file`, `dataset_yaml`, those of AgentV, and `grading.parsing`.
+`definition_file`, `dataset_yaml`, those of AgentV, and `grading.parsing`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.data_file import DataPath, check_data_path
+from pytest_chatprompt.evalfile.definition_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.repeats import PassRate, Repeat

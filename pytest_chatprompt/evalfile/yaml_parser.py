@@ -1,9 +1,8 @@
 """A YAML parser that keeps the position of every value.
 
 In: the text of a YAML file. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a
-key that is not a string, a tag).
-`yaml_file`, `data_file` and `dataset_yaml` parse files with it; a case keeps a `yaml_source.YamlSource` to look up
-positions later.
+key that is not a string, a tag). `yaml_file`, `definition_file` and `dataset_yaml` parse files with it; a case keeps a
+`yaml_source.YamlSource` to look up positions later.
 
 It builds the tree from PyYAML's events without recursion; `yaml_loaders` makes them. An alias shares its target instead
 of copying it, and depth and size are limited while parsing, so a hostile file is refused and never expanded.

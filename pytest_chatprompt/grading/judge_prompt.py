@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.data_file import parse_data_file
+from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.evalfile.frozen_dict import freeze
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
 from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
@@ -83,7 +83,7 @@ class PromptFile(BaseModel):
 def default_prompt() -> JudgePrompt:
     """The prompt that is asked where a project has none of its own."""
     text = _DEFAULT_PROMPT.read_text(encoding="utf-8")
-    prompt: JudgePrompt = parse_data_file(text, _DEFAULT_PROMPT.name, "template", PromptFile)
+    prompt: JudgePrompt = parse_definition_file(text, _DEFAULT_PROMPT.name, "template", PromptFile)
     return prompt
 
 

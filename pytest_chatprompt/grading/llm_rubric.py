@@ -13,7 +13,7 @@ from pydantic import PlainValidator
 
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.data_file import check_data_path
+from pytest_chatprompt.evalfile.definition_file import check_data_path
 from pytest_chatprompt.evalfile.json_data import checked, unexpected
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.grading.judge_prompt import JudgePrompt, JudgeQuestion, PromptFile, judge_question

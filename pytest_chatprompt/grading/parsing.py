@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.data_file import parse_data_file
+from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.eval_check import EvalCheck
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
@@ -111,7 +111,7 @@ def _read_file(case: EvalCase, reader: FileReader, path: str, key: str, model: t
     except AttachmentError as error:
         raise _MistakeError(key, str(error)) from error
     shown = shown_path(found.path, reader.root)
-    return reader.parse_once((found.path, model), lambda: parse_data_file(text, shown, key, model))
+    return reader.parse_once((found.path, model), lambda: parse_definition_file(text, shown, key, model))
 
 
 def _explain(

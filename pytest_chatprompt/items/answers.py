@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.reports.answer_text import answer_section, check_line
+from pytest_chatprompt.reports.answer_text import case_section, check_line
 from pytest_chatprompt.results.case_result import CaseResult
 
 _SECTION: Final = "answer"
@@ -34,13 +34,13 @@ def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult)
     for kept in (item.user_properties, report.user_properties):
         kept[:] = [*(entry for entry in kept if entry[0] not in (_ANSWER, _TOOL_CALLS, _CHECK)), *properties]
     if report.passed and result.response is not None:
-        report.sections.append((_SECTION, answer_section(result.response, result.checks)))
+        report.sections.append((_SECTION, case_section(result)))
 
 
 def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
-    if result.response is not None:
-        yield _ANSWER, result.response.text
-        if result.response.tool_calls:
-            yield _TOOL_CALLS, json.dumps(result.response.tool_calls, ensure_ascii=False)
-    for check in result.checks:
+    for response in result.responses:
+        yield _ANSWER, response.text
+        if response.tool_calls:
+            yield _TOOL_CALLS, json.dumps(response.tool_calls, ensure_ascii=False)
+    for check in result.all_checks:
         yield _CHECK, check_line(check)

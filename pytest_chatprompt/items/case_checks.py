@@ -1,7 +1,8 @@
 """The checks of one eval item: parsed, graded, and reported together.
 
 `case_runner` makes a `CaseChecks` for a case that has checks, hands it what was sent and the answer, and runs fixtures
-and hooks within `reported_at_the_end`. `report_hooks` and `case_results` read what it leaves in the item's stash.
+and hooks within `reported_at_the_end`. `pytest_report_hooks` and `case_results` read what it leaves in the item's
+stash.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.grading.sent_data import SentData, sent_data
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
-from pytest_chatprompt.items.run_reader import run_reader
+from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 
@@ -62,7 +63,7 @@ class CaseChecks:
         item.stash[failed_checks_key] = ""
         # A case made in code has no checks, and is refused here if it does.
         case = case_in_test(case, find_running_test())
-        checks = cls(item, case, parse_checks(case, run_reader(item.config)))
+        checks = cls(item, case, parse_checks(case, shared_file_reader(item.config)))
         item.stash[graded_checks_key] = (case, checks.graded)
         return checks
 

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
-from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE

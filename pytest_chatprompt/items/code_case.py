@@ -118,7 +118,7 @@ def response_in_test(
     """
     __tracebackhide__ = True
     from pytest_chatprompt.capture.own_provider import call_provider  # noqa: PLC0415
-    from pytest_chatprompt.capture.recorder import capture_live, capture_offline  # noqa: PLC0415
+    from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline  # noqa: PLC0415
 
     if not api.is_live:
         response = capture_offline(provider, provider_request, api).response

@@ -165,7 +165,7 @@ def estimate_case(
         checks: of the case; `None` for none.
 
     Raises:
-        ProviderError, CaptureError: see `capture.recorder.capture_offline`.
+        ProviderError, CaptureError: see `capture.provider_capture.capture_offline`.
         ReplayError: its recording is unreadable.
         CheckError: the judge cannot be asked.
     """

@@ -1,7 +1,7 @@
 """How an error of this package is shown: by its text only, without a traceback.
 
 Pytest shows an error with all code that led to it. Here that code is this package's, which tells a user nothing, and
-formatting it takes longer than the case itself. `item` and `report_hooks` call these functions.
+formatting it takes longer than the case itself. `item` and `pytest_report_hooks` call these functions.
 """
 
 from __future__ import annotations

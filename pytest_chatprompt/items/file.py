@@ -27,7 +27,7 @@ from pytest_chatprompt.items.agentv_providers import provider_fixture_of
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.parametrize import (
+from pytest_chatprompt.items.item_templates import (
     ItemTemplates,
     callspec_of_row,
     fixture_info,

@@ -74,7 +74,7 @@ class JudgeRules:
         decision = self.decide(item)
         return decision.is_asked and decision.judge is None
 
-    def take_news(self) -> bool:
+    def has_new_fixtures(self) -> bool:
         """Whether a judge, for which some items had to wait, is known since the last call."""
         if all(definition.cached_result is None for definition in self._awaited):
             return False

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.data_file import parse_data_file
+from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.grading.judge_prompt import JudgePrompt, PromptFile
-from pytest_chatprompt.items.run_reader import run_reader
+from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.file_reader import AttachmentError
 from pytest_chatprompt.wording import shown_path
@@ -26,7 +26,7 @@ def project_prompt(config: pytest.Config) -> JudgePrompt | None:
     name = config.stash[options_key].judge_template
     if name is None:
         return None
-    reader = run_reader(config)
+    reader = shared_file_reader(config)
     try:
         found = reader.find(name, config.rootpath)
         text = reader.read(found.path, name)
@@ -34,6 +34,6 @@ def project_prompt(config: pytest.Config) -> JudgePrompt | None:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
     shown = shown_path(found.path, config.rootpath)
     prompt: JudgePrompt = reader.parse_once(
-        (found.path, PromptFile), lambda: parse_data_file(text, shown, "template", PromptFile)
+        (found.path, PromptFile), lambda: parse_definition_file(text, shown, "template", PromptFile)
     )
     return prompt

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -83,7 +83,7 @@ class LiveRun:
         *,
         reader: FileReader,
         redactor: Redactor,
-        router: PassThroughRouter,
+        router: LiveCaptureRouter,
     ) -> None:
         self.budget = None if options.budget_usd is None else RunBudget(options.budget_usd)
         self.executor = RequestExecutor(options.concurrency, self.budget)

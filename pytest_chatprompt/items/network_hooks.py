@@ -1,8 +1,8 @@
 """Network hooks: keep eval items offline, and report what they tried.
 
 A `NetworkHooks` is registered as a plugin together with the run's `EvalSession`. While an item and its fixtures run
-offline, it blocks the network and the start of programs. `report_hooks` asks it for attempts whose error was swallowed.
-The attempts of threads that outlived their item are reported at the end of the run.
+offline, it blocks the network and the start of programs. `pytest_report_hooks` asks it for attempts whose error was
+swallowed. The attempts of threads that outlived their item are reported at the end of the run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Own comparison: how an ordinary test's comparison with its snapshot ended.
 
-`own_snapshots` keeps the assertion of a test here; `report_hooks` asks for its failure, `case_results` for what it
-compared.
+`own_snapshots` keeps the assertion of a test here; `pytest_report_hooks` asks for its failure, `case_results` for what
+it compared.
 """
 
 from __future__ import annotations

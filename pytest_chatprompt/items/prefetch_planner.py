@@ -19,7 +19,7 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
-from pytest_chatprompt.items.refused_connections import reason_to_refuse
+from pytest_chatprompt.items.refused_connections import reason_not_to_send
 from pytest_chatprompt.items.repeats import repeat_of
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
@@ -77,8 +77,8 @@ class PrefetchPlanner:
             compared: what it sends.
         """
         # Both forget what they were asked to wait for.
-        has_news = any([self._rules.take_news(), self._judges.take_news()])
-        if reason_to_refuse(self._config) is not None:
+        has_news = any([self._rules.has_new_fixtures(), self._judges.has_new_fixtures()])
+        if reason_not_to_send(self._config) is not None:
             return
         decision = self._rules.decide(item)
         self._set_up_early(item)
@@ -102,7 +102,7 @@ class PrefetchPlanner:
         for order, upcoming in enumerate(following, start=len(self._started)):
             if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._set_up:
                 continue
-            if not self._rules.decide(upcoming).is_early or self._rules.mark_reason(upcoming) is not None:
+            if not self._rules.decide(upcoming).is_early or self._rules.skip_mark_reason(upcoming) is not None:
                 continue
             if self._judges.is_awaited(upcoming):
                 continue
@@ -138,7 +138,7 @@ class PrefetchPlanner:
                 continue
             if upcoming.nodeid in self._prefetcher or self._judges.is_awaited(upcoming):
                 continue
-            if self._rules.mark_reason(upcoming) is None:
+            if self._rules.skip_mark_reason(upcoming) is None:
                 yield order, upcoming
 
     def why_not_ahead(self, item: EvalItem, provider: Provider, compared: Exchange) -> str | None:
@@ -151,7 +151,9 @@ class PrefetchPlanner:
         """
         if self._concurrency == 1:
             return None
-        reason = self._rules.decide(item).reason or self._rules.mark_reason(item) or reason_to_refuse(self._config)
+        reason = (
+            self._rules.decide(item).reason or self._rules.skip_mark_reason(item) or reason_not_to_send(self._config)
+        )
         reason = reason or self._judges.decide(item).reason
         if reason is not None:
             return reason

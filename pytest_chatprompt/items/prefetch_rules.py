@@ -16,7 +16,7 @@ import pytest
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.fixture_origin import is_from_plugin, is_from_project, place_of
 from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
-from pytest_chatprompt.items.parametrize import PROVIDER_PARAMETER, ROW_PARAMETER
+from pytest_chatprompt.items.item_templates import PROVIDER_PARAMETER, ROW_PARAMETER
 from pytest_chatprompt.snapshots.masks import Masks
 
 # An override of these sends or compares in its own way.
@@ -92,7 +92,7 @@ class PrefetchRules:
         cached = manager.getfixturedefs(MASKS_FIXTURE, item)[-1].cached_result
         return Masks.from_mapping(cached[0] if cached else {})
 
-    def mark_reason(self, item: EvalItem) -> str | None:
+    def skip_mark_reason(self, item: EvalItem) -> str | None:
         """Why an item may not be sent ahead, by its marks; `None` if they do not matter."""
         mark = next((name for name in _MARKS if item.get_closest_marker(name)), None)
         return None if mark is None else f"the mark {mark} may skip or refuse them"
@@ -104,7 +104,7 @@ class PrefetchRules:
         settings = (self._config.getoption("timeout", None), os.environ.get("PYTEST_TIMEOUT"))
         return bool(any(settings) or item.get_closest_marker("timeout") or self._config.getini("timeout"))
 
-    def take_news(self) -> bool:
+    def has_new_fixtures(self) -> bool:
         """Whether a fixture with session scope, for which some cases had to wait, has run since the last call."""
         if all(definition.cached_result is None for definition in self._awaited):
             return False

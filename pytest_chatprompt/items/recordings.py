@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.recorder import capture_replayed
+from pytest_chatprompt.capture.provider_capture import capture_replayed
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError

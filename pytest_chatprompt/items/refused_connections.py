@@ -15,7 +15,7 @@ import pytest
 _OPTIONS: Final = ("disable_socket", "allow_hosts", "block_network")
 
 
-def reason_to_refuse(config: pytest.Config) -> str | None:
+def reason_not_to_send(config: pytest.Config) -> str | None:
     """Why nothing may be sent between two tests; `None` if nothing refuses connections now.
 
     A tool that refuses the connections of a test does so while the test runs. A request from a thread of ours would

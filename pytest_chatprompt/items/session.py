@@ -20,9 +20,9 @@ from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.network_hooks import NetworkHooks
+from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
-from pytest_chatprompt.items.report_hooks import ReportHooks
-from pytest_chatprompt.items.run_reader import run_reader
+from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.items.warning_hooks import WarningHooks
@@ -30,7 +30,7 @@ from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.pass_through import PassThroughRouter
+    from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
     from pytest_chatprompt.prompt.file_reader import FileReader
 
 _NAME: Final = "chatprompt-session"
@@ -51,7 +51,7 @@ class EvalSession:
     redactor: Redactor
     network: NetworkHooks
     unused_snapshots: UnusedSnapshots
-    _router: PassThroughRouter | None = None
+    _router: LiveCaptureRouter | None = None
     _api: EvalAPI | None = None
 
     @classmethod
@@ -90,14 +90,14 @@ class EvalSession:
 
     def reader(self) -> FileReader:
         """The reader of attached files; it reads each file once in a run."""
-        return run_reader(self.config)
+        return shared_file_reader(self.config)
 
-    def router(self) -> PassThroughRouter:
+    def router(self) -> LiveCaptureRouter:
         """The router that captures requests of a live run."""
-        from pytest_chatprompt.capture.pass_through import PassThroughRouter  # noqa: PLC0415
+        from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
 
         if self._router is None:
-            self._router = PassThroughRouter(self.redactor)
+            self._router = LiveCaptureRouter(self.redactor)
         return self._router
 
     def new_eval_api(self) -> EvalAPI:

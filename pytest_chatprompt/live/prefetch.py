@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.preview import preview_prepared
-from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
@@ -177,7 +177,7 @@ class Prefetcher:
         router: captures the requests of providers that cannot prepare them.
     """
 
-    def __init__(self, executor: RequestExecutor, matcher: SnapshotMatcher, router: PassThroughRouter) -> None:
+    def __init__(self, executor: RequestExecutor, matcher: SnapshotMatcher, router: LiveCaptureRouter) -> None:
         self._executor = executor
         self._matcher = matcher
         self._router = router

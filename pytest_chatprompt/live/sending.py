@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.recorder import capture_live
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.provider_capture import capture_live
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -40,7 +40,7 @@ def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
     shown: Exchange,
     place: RecordingPlace,
     recording: OpenRecording | None,
-    router: PassThroughRouter,
+    router: LiveCaptureRouter,
     api: EvalAPI | None = None,
 ) -> SentExchange:
     """Send a request, or replay its reply.

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, option_diagnostic
-from pytest_chatprompt.evalfile.data_file import parse_data_file
+from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.evalfile.response_format import read_response_format
 from pytest_chatprompt.evalfile.settings import settings_for
 from pytest_chatprompt.evalfile.tools import read_tools
@@ -73,5 +73,6 @@ def _read_file(case: EvalCase, reader: FileReader, key: str, value: str) -> Any:
     except AttachmentError as error:
         raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
     return reader.parse_once(
-        (found.path, key), lambda: parse_data_file(text, shown_path(found.path, reader.root), key, _FILE_MODELS[key])
+        (found.path, key),
+        lambda: parse_definition_file(text, shown_path(found.path, reader.root), key, _FILE_MODELS[key]),
     )

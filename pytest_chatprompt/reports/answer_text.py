@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pytest_chatprompt.reports.markdown_text import cut
-from pytest_chatprompt.results.case_result import ResponseResult
+from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.repeats import describe_rate
+from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24
 
@@ -48,6 +50,21 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
     return "\n".join(printable(line) for part in parts if part for line in part.split("\n"))
 
 
+def case_section(result: CaseResult) -> str:
+    """All answers of a case, each with what its checks said; of one that is sent once just that.
+
+    Args:
+        result: of a case with an answer.
+    """
+    if result.repeats is None:
+        return "" if result.response is None else answer_section(result.response, result.checks)
+    parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
+    for attempt in result.repeats.attempts:
+        text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
+        parts.append(f"answer {attempt.number} of {result.repeats.planned}: {attempt.outcome}\n{text}")
+    return "\n\n".join([*parts, *map(check_line, result.checks)])
+
+
 def printable(line: str) -> str:
     """A line with escapes for characters that would change what a terminal shows."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
@@ -69,12 +86,14 @@ def called_tools(response: ResponseResult) -> Iterator[str]:
 
 
 def answer_facts(response: ResponseResult) -> Iterator[str]:
-    """What an answer took, a few words each: its time, its tokens, and whether it is replayed."""
+    """What an answer took, a few words each: its time, its tokens, its cost, and whether it is replayed."""
     if response.latency_seconds is not None:
         yield f"{response.latency_seconds:.2f} s"
     counts = {"input": response.input_tokens, "output": response.output_tokens}
     known = [f"{count} {name}" for name, count in counts.items() if count is not None]
     if known:
         yield f"{' and '.join(known)} tokens"
+    if response.cost_usd is not None:
+        yield dollars(response.cost_usd)
     if response.is_replayed:
         yield "replayed"

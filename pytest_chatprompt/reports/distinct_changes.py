@@ -1,7 +1,7 @@
 """Distinct changes: equal changes of many cases, shown as one.
 
 The results of a run come in; its `DistinctChange`s come out, largest first. Pure, and linear in the number of changes;
-`review` and `markdown` show them.
+`terminal_review` and `markdown` show them.
 """
 
 from __future__ import annotations

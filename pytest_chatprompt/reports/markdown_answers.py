@@ -10,15 +10,17 @@ import html
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_chatprompt.reports.answer_text import answer_facts, called_tools
+from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools
 from pytest_chatprompt.reports.answers_by_case import AnsweredCase, answers_by_case
 from pytest_chatprompt.reports.markdown_text import count, html_code
-from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
+from pytest_chatprompt.results.case_result import AttemptResult, CaseResult, ResponseResult
+from pytest_chatprompt.results.repeats import describe_rate
 from pytest_chatprompt.results.run_results import RunResults
 
 _MOST_LINES: Final = 20
 _LONGEST_LINE: Final = 400
 _LONGEST_CHECK: Final = 300
+_MOST_CHECKS: Final = 20
 _MOST_COLUMNS: Final = 6
 _END: Final = "\n</details>\n"
 
@@ -65,7 +67,7 @@ def _section(case: AnsweredCase) -> str:
             "<table>",
             _row("th", (html_code(_provider(result)) for result, _ in shown)),
             _row("td", (_facts(result, response) for result, response in shown)),
-            _row("td", (_answer(response) for _, response in shown)),
+            _row("td", (_answers(result, response) for result, response in shown)),
             "</table>",
             "</details>",
             "",
@@ -83,15 +85,33 @@ def _row(tag: str, cells: Iterator[str]) -> str:
 
 def _facts(result: CaseResult, response: ResponseResult) -> str:
     """How it ended, what it took, and which checks do not pass."""
-    passed = sum(check.passed is True for check in result.checks)
-    checks = f", {passed} of {count(len(result.checks), 'check')} passed" if result.checks else ""
+    all_checks = result.all_checks
+    passed = sum(check.passed is True for check in all_checks)
+    checks = f", {passed} of {count(len(all_checks), 'check')} passed" if all_checks else ""
     lines = [f"{result.outcome}{checks}", html.escape(", ".join(answer_facts(response)))]
     lines += [
         f"{check.verdict}: {html_code(check.description, _LONGEST_CHECK)} {html_code(check.reason, _LONGEST_CHECK)}"
-        for check in result.checks
+        for check in all_checks
         if not check.passed
-    ]
+    ][:_MOST_CHECKS]
+    if result.repeats is not None:
+        rate = describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)
+        lines.insert(1, f"{result.repeats.passed}/{result.repeats.answers} answers passed: {rate}")
     return "<br>".join(line for line in lines if line)
+
+
+def _answers(result: CaseResult, response: ResponseResult) -> str:
+    """The answer; of a repeated case the beginning of each."""
+    if result.repeats is None:
+        return _answer(response)
+    return "<br>".join(
+        f"{attempt.number} {attempt.outcome}: {html_code(_beginning(attempt), _LONGEST_CHECK)}"
+        for attempt in result.repeats.attempts[:_MOST_LINES]
+    )
+
+
+def _beginning(attempt: AttemptResult) -> str:
+    return attempt.problem if attempt.response is None else answer_line(attempt.response, _LONGEST_CHECK)
 
 
 def _answer(response: ResponseResult) -> str:

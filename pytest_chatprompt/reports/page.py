@@ -20,11 +20,11 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from pytest_chatprompt.reports.comparison_table import table_rows
+from pytest_chatprompt.reports.page_changes import page_changes
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.provider_totals import provider_totals
-from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.shown_changes import shown_changes
+from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
 
@@ -60,7 +60,7 @@ def render_page(run: RunResults) -> str:
         run=run,
         review=review,
         title=review.title(),
-        changes=shown_changes(run, review, _MOST_CHANGES),
+        changes=page_changes(run, review, _MOST_CHANGES),
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results)),

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_chatprompt.reports.page_requests import page_requests
 from pytest_chatprompt.reports.page_texts import PageTexts
-from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.reports.sent_requests import sent_requests
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.reports.terminal_review import Review
+from pytest_chatprompt.results.case_result import CaseResult, RepeatsResult
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.repeats import describe_rate
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
@@ -107,10 +108,11 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         "findings": list(result.findings),
         "adjustments": list(result.adjustments),
         "checks": [_check(check) for check in result.checks],
+        "repeats": None if result.repeats is None else _repeats(result.repeats),
         "response": None if result.response is None else result.response.model_dump(mode="python"),
         "error": None if result.error is None else result.error.model_dump(mode="python"),
     }
-    body |= {name: {"requests": sent_requests(data)} for name, data in _sides(result).items()}
+    body |= {name: {"requests": page_requests(data)} for name, data in _sides(result).items()}
     if snapshot is not None:
         body |= {"snapshot": snapshot.path}
         if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
@@ -119,6 +121,23 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         if snapshot.state != "same":
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
+
+
+def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
+    rate = describe_rate(repeats.passed, repeats.answers, repeats.interval)
+    return {
+        "rate": f"{repeats.passed}/{repeats.answers} answers passed: {rate}",
+        "attempts": [
+            {
+                "number": attempt.number,
+                "outcome": attempt.outcome,
+                "problem": attempt.problem,
+                "response": None if attempt.response is None else attempt.response.model_dump(mode="python"),
+                "checks": [_check(check) for check in attempt.checks],
+            }
+            for attempt in repeats.attempts
+        ],
+    }
 
 
 def _check(check: CheckResult) -> dict[str, Any]:
@@ -141,10 +160,10 @@ def _sides(result: CaseResult) -> dict[str, Any]:
 
 
 def _texts(result: CaseResult) -> dict[str, str]:
-    """What the page searches of a case: its payloads, which it shows too, its answer, its error and its checks."""
+    """What the page searches of a case: its payloads, which it shows too, its answers, its error and its checks."""
     texts = {name: _payload(data) for name, data in _sides(result).items()}
-    others = ["" if result.response is None else result.response.text, result.error.message if result.error else ""]
-    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.checks)]
+    others = [*(response.text for response in result.responses), result.error.message if result.error else ""]
+    others += [f"{check['text']} {check['reason']}" for check in map(_check, result.all_checks)]
     texts["others"] = "\n".join(filter(None, others))
     return {name: text for name, text in texts.items() if text}
 

@@ -6,13 +6,15 @@ registers a `ProviderComparison` in these runs.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_chatprompt.reports.collected_results import CollectedResults
 from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.text_table import table_lines
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 
 
 class ProviderComparison:
@@ -37,6 +39,15 @@ class ProviderComparison:
 
 def _without_texts(result: CaseResult) -> CaseResult:
     """A result without its answer, which no table shows: those of a whole run would add up."""
-    if result.response is None:
-        return result
-    return result.model_copy(update={"response": result.response.model_copy(update={"text": "", "tool_calls": ()})})
+    update: dict[str, Any] = {"response": _without_text(result.response)}
+    if result.repeats is not None:
+        attempts = [
+            attempt.model_copy(update={"response": _without_text(attempt.response), "problem": ""})
+            for attempt in result.repeats.attempts
+        ]
+        update["repeats"] = result.repeats.model_copy(update={"attempts": tuple(attempts)})
+    return result.model_copy(update=update)
+
+
+def _without_text(response: ResponseResult | None) -> ResponseResult | None:
+    return response and response.model_copy(update={"text": "", "tool_calls": ()})

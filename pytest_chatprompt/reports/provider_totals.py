@@ -39,7 +39,7 @@ class ProviderTotal:
 
     Args:
         provider: its name; `""` for tests without one.
-        answers: how many of its cases got an answer.
+        answers: how many answers its cases got.
         cases: how many of those that were not skipped passed, those without an answer included.
         checks: for each type of check, in the order of the run, how many passed; one that could not be graded did not.
         input_tokens: of all answers that say it; `None` if none does.

@@ -15,7 +15,7 @@ from pytest_chatprompt.reports.markdown_text import count
 from pytest_chatprompt.reports.provider_totals import run_total
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
-from pytest_chatprompt.results.run_comparison import CaseComparison, Kind, RunComparison
+from pytest_chatprompt.results.run_comparison import CaseComparison, Kind, RunComparison, rate_of
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
 _LONGEST_ANSWER: Final = 240
@@ -53,6 +53,9 @@ def _section(title: str, cases: Sequence[Sequence[str]]) -> Iterator[str]:
 def _case_lines(case: CaseComparison) -> Iterator[str]:
     before, after = case.before, case.after
     facts = [after.outcome if before.outcome == after.outcome else f"{before.outcome} → {after.outcome}"]
+    rates = rate_of(before), rate_of(after)
+    if rates[0] != rates[1]:
+        facts.append(f"{rates[0] or 'one answer'} → {rates[1] or 'one answer'} passed")
     if before.provider != after.provider:
         facts.append(f"sent to {after.provider or 'no provider'}, formerly to {before.provider or 'no provider'}")
     elif case.is_request_changed:

@@ -18,10 +18,10 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.marked_lines import MarkedLine, Style
 from pytest_chatprompt.reports.report_files import run_results
-from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept, accept_all
+from pytest_chatprompt.reports.styled_lines import Style, StyledLine
+from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
 
@@ -103,7 +103,7 @@ class _Failures:
                 report.longrepr = representation
 
 
-def _shown(representation: Any, result: CaseResult, shown: list[MarkedLine] | str) -> Any:
+def _shown(representation: Any, result: CaseResult, shown: list[StyledLine] | str) -> Any:
     """What pytest shows of a failure, with other lines in place of the whole diff."""
     if not shown or not hasattr(representation, "reprtraceback"):
         return representation
@@ -136,14 +136,14 @@ def _replaced(lines: list[str], first: str, others: list[str]) -> list[str]:
 class _ShownCase:
     """A failed case of an eval file, as pytest shows an error."""
 
-    def __init__(self, representation: Any, path: str, shown: list[MarkedLine] | str) -> None:
+    def __init__(self, representation: Any, path: str, shown: list[StyledLine] | str) -> None:
         self.reprcrash = representation.reprcrash
         self.reprtraceback = representation.reprtraceback
         self.sections = representation.sections
         self._path = path
         self._shown = shown
 
-    def _lines(self) -> Iterator[MarkedLine]:
+    def _lines(self) -> Iterator[StyledLine]:
         lines = "\n".join(self.reprtraceback.reprentries[-1].lines).split("\n")
         head, separator, _ = lines[0].partition(": what is sent to ")
         if isinstance(self._shown, str) and separator:
@@ -202,7 +202,7 @@ class _Cost:
             terminalreporter.write_line(f"This change: {self.line}")
 
 
-def write_line(writer: Any, line: MarkedLine) -> None:
+def write_line(writer: Any, line: StyledLine) -> None:
     """Write a line of pieces, each with its colour."""
     for text, style in line:
         writer.write(text, **_MARKUP[style])

@@ -29,7 +29,8 @@ class CaseComparison:
         passing: the checks that pass now and did not pass before, as they were graded last.
         kind: what came of it. A case that passed and does not pass is worse, and the reverse is better. Where it passed
             in neither run, its checks decide: worse as soon as one does not pass any more.
-        is_answer_changed: whether the text of the answer or a call in it differs; `False` if one run has no answer.
+        is_answer_changed: whether the text of the answer or a call in it differs; `False` if one run has no answer. Of
+            a repeated case the first answer counts.
         is_request_changed: whether what it sends differs; `None` if a run does not say what it sent.
     """
 
@@ -81,19 +82,34 @@ def _that_ran(results: Iterable[CaseResult]) -> dict[str, CaseResult]:
 
 
 def _compare(before: CaseResult, after: CaseResult) -> CaseComparison:
-    earlier = {_key(check): bool(check.passed) for check in before.checks}
-    failing = tuple(check for check in after.checks if not check.passed and earlier.get(_key(check), True))
-    passing = tuple(check for check in after.checks if check.passed and not earlier.get(_key(check), True))
+    earlier = {key: bool(check.passed) for key, check in _checks(before).items()}
+    failing = tuple(check for key, check in _checks(after).items() if not check.passed and earlier.get(key, True))
+    passing = tuple(check for key, check in _checks(after).items() if check.passed and not earlier.get(key, True))
     is_answer_changed = _differ(_answer(before), _answer(after)) is True
     is_request_changed = _differ(_sent(before), _sent(after))
-    kind: Kind = "changed" if is_answer_changed or is_request_changed or before.outcome != after.outcome else "same"
+    is_changed = before.outcome != after.outcome or rate_of(before) != rate_of(after)
+    kind: Kind = "changed" if is_changed or is_answer_changed or is_request_changed else "same"
     if (before.outcome == "passed") != (after.outcome == "passed"):
         kind = "better" if after.outcome == "passed" else "worse"
-    elif any(_key(check) in earlier for check in failing):
+    elif after.outcome != "passed" and any(_key(check) in earlier for check in failing):
         kind = "worse"
-    elif passing:
+    elif after.outcome != "passed" and passing:
         kind = "better"
     return CaseComparison(before, after, failing, passing, kind, is_answer_changed, is_request_changed)
+
+
+def rate_of(result: CaseResult) -> str:
+    """How many answers of a repeated case pass: `4/5`; `""` for other tests."""
+    return "" if result.repeats is None else f"{result.repeats.passed}/{result.repeats.answers}"
+
+
+def _checks(result: CaseResult) -> dict[str, CheckResult]:
+    """The checks of a case, each once: of a repeated case the first that does not pass, else the first."""
+    checks: dict[str, CheckResult] = {}
+    for check in result.all_checks:
+        if checks.setdefault(_key(check), check).passed:
+            checks[_key(check)] = check
+    return checks
 
 
 def _key(check: CheckResult) -> str:

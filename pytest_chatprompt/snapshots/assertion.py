@@ -19,7 +19,7 @@ from pytest_chatprompt.snapshots.comparison import Comparison
 from pytest_chatprompt.snapshots.diff import diff_text
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
-from pytest_chatprompt.snapshots.late_requests import settle_late_requests
+from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply
 from pytest_chatprompt.snapshots.stored_requests import stored_data
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class EvalSnapshot(SnapshotAssertion):
         stored = stored_data(Path(location)).get("requests")
         if not isinstance(stored, list):
             return data
-        requests = settle_late_requests(data["requests"], is_late, stored)
+        requests = settle_requests_after_reply(data["requests"], is_late, stored)
         if requests != data["requests"]:
             self.context.note_late_difference()
         return {"requests": requests}

@@ -16,7 +16,7 @@ from pytest_chatprompt.snapshots.recording_files import load_recording
 from pytest_chatprompt.snapshots.stored_requests import stored_hashes
 
 
-class Senders:
+class RecordingIndex:
     """The tests of a run, by the hashes of what they send.
 
     Args:

@@ -13,6 +13,7 @@ from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, Respo
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from tests.browser.conftest import OpenPage
+from tests.reports.results import repeated
 from tests.reports.test_page import HOSTILE, case_result, request_data
 
 PROVIDERS = ("anthropic", "mistral", "bedrock")
@@ -252,6 +253,24 @@ def test_the_checks_of_an_answer_stand_below_it_those_that_do_not_pass_first(ope
     )
     page.get_by_role("searchbox").fill("KeyError")
     expect(page.get_by_role("status")).to_have_text("1 of 2 cases")
+
+
+def test_each_answer_of_a_repeated_case_unfolds_and_those_that_do_not_pass_are_open(open_page: OpenPage) -> None:
+    page = open_page(RunResults(results=(repeated("one", "passed", "failed", "error"),)))
+    row(page, "one").click()
+    answer = page.locator(".answers article")
+    expect(answer).to_contain_text("1/2 answers passed: 50 % (95 % interval 9 % to 91 %)")
+    attempts = answer.locator("details")
+    expect(attempts.nth(0).locator(".text")).to_be_hidden()
+    expect(attempts.nth(1).locator(".text")).to_have_text("answer 2")
+    expect(attempts.nth(1).locator(".checks li")).to_have_text("failed contains 'x': the answer contains it")
+    expect(attempts.nth(2)).to_contain_text("503: overloaded")
+    attempts.nth(0).locator("summary").click()
+    expect(attempts.nth(0).locator(".text")).to_have_text("answer 1")
+    page.get_by_role("searchbox").fill("answer 2")
+    expect(page.get_by_role("status")).to_have_text("1 case")
+    page.get_by_role("searchbox").fill("answer 3")
+    expect(page.get_by_role("status")).to_have_text("0 of 1 case")
 
 
 def test_the_providers_stand_side_by_side_in_a_table(open_page: OpenPage) -> None:

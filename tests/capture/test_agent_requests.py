@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import AgentError, CaptureError, CLIProvider, EvalAPI, ProviderRequest
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.network_guard import guard_network
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.snapshots.snapshot_data import payload_data, snapshot_data
 from tests.providers.agents.fake_agents import agent_command
@@ -152,7 +152,7 @@ def test_live_the_agent_reaches_its_api_with_the_real_key(
     provider = CLIProvider(
         agent_command(AGENT), capture=True, env={"OPENAI_API_KEY": "sk-real-0123456789"}, healthcheck=check
     )
-    exchange = capture_live(provider, REQUEST, PassThroughRouter(redactor))
+    exchange = capture_live(provider, REQUEST, LiveCaptureRouter(redactor))
     assert exchange.response.text == "a real answer a real answer"
     assert [headers["authorization"] for _, headers, _ in server.requests] == ["Bearer sk-real-0123456789"] * 2
     offline = capture_offline(CLIProvider(agent_command(AGENT), capture=True), REQUEST, EvalAPI())
@@ -166,7 +166,7 @@ def test_live_a_request_that_cannot_be_forwarded_is_an_error(monkeypatch: pytest
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-0123456789")
     provider = CLIProvider(agent_command(AGENT), capture=True)
     with pytest.raises(CaptureError, match="chat/completions got no reply: ConnectError"):
-        capture_live(provider, REQUEST, PassThroughRouter(Redactor({})))
+        capture_live(provider, REQUEST, LiveCaptureRouter(Redactor({})))
 
 
 def test_no_thread_is_left() -> None:

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.caller import Caller, StackFrame, find_caller, wa
 FOLDER = Path("/project")
 SITE = f"{sysconfig.get_path('purelib')}"
 PYTHON = json.decoder.__file__
-OURS = str(Path(pytest_chatprompt.__file__).parent / "capture" / "recorder.py")
+OURS = str(Path(pytest_chatprompt.__file__).parent / "capture" / "provider_capture.py")
 
 
 @pytest.mark.parametrize(

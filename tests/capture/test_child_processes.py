@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.child_processes import ChildProcesses
+from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.clients.interception import let_pass
 from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -51,7 +51,7 @@ def ask_as_child(environ: dict[str, str]) -> str:
 
 def test_a_request_is_answered_offline_before_and_forwarded_meanwhile(api: EvalAPI, server: Server) -> None:
     environ = dict(api.environ)
-    router = PassThroughRouter(Redactor({}))
+    router = LiveCaptureRouter(Redactor({}))
     compared = capture_offline(lambda _: ask_as_child(environ), REQUEST, api)
     assert server.requests == []
     live = capture_live(lambda _: ask_as_child(environ), REQUEST, router, api=api)
@@ -68,7 +68,7 @@ def test_queued_replies_are_given_in_both_and_their_requests_go_nowhere(api: Eva
     compared = capture_offline(lambda _: ask_as_child(environ), REQUEST, api)
     assert compared.replies == (Reply("queued"),)
     live = capture_live(
-        lambda _: ask_as_child(environ), REQUEST, PassThroughRouter(Redactor({})), compared.replies, api=api
+        lambda _: ask_as_child(environ), REQUEST, LiveCaptureRouter(Redactor({})), compared.replies, api=api
     )
     assert live.response.text == "queued"
     assert server.requests == []
@@ -81,7 +81,7 @@ def test_variables_that_are_set_for_this_process_too_lead_to_the_real_api(api: E
             return ask_as_child(dict(os.environ))
 
     assert capture_offline(send, REQUEST, api).response.text == "(offline)"
-    assert capture_live(send, REQUEST, PassThroughRouter(Redactor({})), api=api).response.text == "a real answer"
+    assert capture_live(send, REQUEST, LiveCaptureRouter(Redactor({})), api=api).response.text == "a real answer"
     assert [headers["authorization"] for _, headers, _ in server.requests] == ["Bearer sk-real-key"]
 
 
@@ -98,7 +98,7 @@ def test_a_client_of_this_process_that_is_led_to_the_server_is_taken_once(
 ) -> None:
     environ = dict(api.environ)
     compared = capture_offline(lambda _: ask(environ), REQUEST, api)
-    live = capture_live(lambda _: ask(environ), REQUEST, PassThroughRouter(Redactor({})), api=api)
+    live = capture_live(lambda _: ask(environ), REQUEST, LiveCaptureRouter(Redactor({})), api=api)
     assert [sent.endpoint for sent in live.sent] == ["POST /v1/chat/completions"]
     assert live.sent == compared.sent
     assert len(server.requests) == 1
@@ -115,7 +115,7 @@ def test_what_kept_it_from_answering_is_raised_even_if_it_was_swallowed(
             capture_offline(lambda _: ask_as_child(environ), REQUEST, api)
         return
     with mock.patch.dict(os.environ, {"OPENAI_API_KEY": ""}), pytest.raises(CaptureError) as caught:
-        capture_live(lambda _: ask_as_child(environ), REQUEST, PassThroughRouter(Redactor({})), api=api)
+        capture_live(lambda _: ask_as_child(environ), REQUEST, LiveCaptureRouter(Redactor({})), api=api)
     assert str(caught.value) == (
         "a request of a child process failed: POST https://api.openai.com/v1/chat/completions cannot be sent on "
         "without a key: set OPENAI_API_KEY"
@@ -127,7 +127,7 @@ def test_errors_stay_when_it_is_closed() -> None:
     def refuse(_: httpx.Request) -> httpx.Response:
         raise KeyError("mine")
 
-    children = ChildProcesses(refuse, is_live=False)
+    children = ChildProcessCapture(refuse, is_live=False)
     assert children.errors == ()
     children.close()
     with offline():
@@ -137,6 +137,6 @@ def test_errors_stay_when_it_is_closed() -> None:
 
 
 def test_a_closed_server_sends_nothing_on() -> None:
-    children = ChildProcesses(lambda _: None, is_live=True)
+    children = ChildProcessCapture(lambda _: None, is_live=True)
     with pytest.raises(CaptureError, match="the server that the child process sent to is closed"):
         children.send(httpx.Request("GET", "https://api.openai.com/v1/models"))

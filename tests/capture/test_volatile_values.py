@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.volatile_values import RunSpecifics
+from pytest_chatprompt.capture.volatile_values import VolatileValues
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 
 ONE, TWO = "01a20088-82d3-7980-afe4-157868d84e96", "E0871D90-1617-4200-9295-fdaca94c48af"
@@ -19,11 +19,11 @@ TEMPORARY = Path(tempfile.gettempdir()).resolve()
 
 
 def replaced(data: Any, keep: str = "the task") -> Any:
-    return RunSpecifics(keep=keep).replace(data)
+    return VolatileValues(keep=keep).replace(data)
 
 
 def test_each_id_has_a_number_and_keeps_it() -> None:
-    specifics = RunSpecifics(keep="the task")
+    specifics = VolatileValues(keep="the task")
     assert specifics.replace({"id": f"msg_{ONE}", "turn": [TWO, f"{ONE}:0"]}) == {
         "id": "msg_{id 1}",
         "turn": ["{id 2}", "{id 1}:0"],
@@ -46,7 +46,7 @@ def test_each_id_has_a_number_and_keeps_it() -> None:
     ],
 )
 def test_times_of_the_run_are_placeholders(now: Callable[[], Any], shown: str) -> None:
-    specifics = RunSpecifics(keep="the task")
+    specifics = VolatileValues(keep="the task")
     assert specifics.replace(now()) == shown
 
 
@@ -77,6 +77,6 @@ def test_the_task_itself_stays_as_it_is() -> None:
 
 def test_a_run_over_midnight_has_two_dates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 0.0)
-    specifics = RunSpecifics(keep="")
+    specifics = VolatileValues(keep="")
     monkeypatch.setattr(time, "time", lambda: 86400.0 * 3)
     assert specifics.replace("1970-01-01, 1970-01-04") == "{date}, {date}"

@@ -73,7 +73,12 @@ def shop(run: Run, server: Server) -> Run:
 def below(result: pytest.RunResult, name: str) -> str:
     """The line below that of a test, which is that of its answer if it has one."""
     number = next(at for at, line in enumerate(result.outlines) if name in line and re.search("PASSED|FAILED", line))
-    return re.sub(r"\d\.\d\d s", "0.00 s", result.outlines[number + 1])
+    return steady(result.outlines[number + 1])
+
+
+def steady(text: str) -> str:
+    """A text without what differs from run to run, and from one list of prices to another."""
+    return re.sub(r"\$0\.\d+", "$0.00", re.sub(r"\d+\.\d\d s", "0.00 s", text))
 
 
 WORKERS = [
@@ -86,10 +91,9 @@ WORKERS = [
 def test_with_v_each_passing_answer_is_a_line_and_the_run_ends_with_a_table(shop: Run, workers: list[str]) -> None:
     result = shop("--chatprompt-live", "-v", *workers)
     result.assert_outcomes(passed=3, failed=1)
-    assert below(result, "late[anthropic]") == "    'In 30 days: late.' (0.00 s, 12 input and 9 output tokens)"
-    assert below(result, "return[openai]") == (
-        "    'In 14 days: return. […'; calls find… (0.00 s, 10 input and 3 output tokens)"
-    )
+    assert below(result, "late[anthropic]") == "    'In 30 days: late.' (0.00 s, 12 input and 9 output tokens, $0.00)"
+    line = below(result, "return[openai]")
+    assert re.fullmatch(r"    'In 14 days: .*… \(0\.00 s, 10 input and 3 output tokens, \$0\.00\)", line)
     # What a failure is about stands with it.
     assert "30 days: return" not in below(result, "return[anthropic]")
     assert KEY not in result.stdout.str()
@@ -113,12 +117,12 @@ def test_the_section_of_a_passing_test_and_the_properties_of_junit_have_the_answ
     # Under -n a line with the name of the worker is before it.
     start = next(number for number, line in enumerate(result.outlines) if number > start and "- answer -" in line)
     section = result.outlines[start : start + 7]
-    section[4] = re.sub(r"\d\.\d\d s", "0.00 s", section[4])
+    section[4] = steady(section[4])
     assert section[1:] == [
         "In 14 days: return.",
         "[secret]",
         '[calls find({"a": 1})]',
-        "(0.00 s, 10 input and 3 output tokens)",
+        "(0.00 s, 10 input and 3 output tokens, $0.00)",
         "passed: not_contains 'nowhere' of='request': the request does not contain it",
         "passed: contains '14 days': the answer contains it at character 4",
     ]
@@ -150,7 +154,7 @@ def properties_of(case: ElementTree.Element) -> list[tuple[str | None, str | Non
 def test_a_replayed_run_shows_the_same(shop: Run) -> None:
     shop("--chatprompt-live", "--chatprompt-record")
     result = shop("--chatprompt-replay", "-v")
-    assert below(result, "late[anthropic]").endswith("(0.00 s, 12 input and 9 output tokens, replayed)")
+    assert below(result, "late[anthropic]").endswith("(0.00 s, 12 input and 9 output tokens, $0.00, replayed)")
     result.stdout.fnmatch_lines(["*- providers side by side -*", "cases *1/2 (50%)  2/2 (100%)"])
 
 

@@ -319,7 +319,7 @@ def test_an_error_of_a_provider_of_the_project_shows_the_code_of_the_project(run
     result = run()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(['>       raise ProviderError("my own error")', "E       *ProviderError: my own error"])
-    assert "recorder.py" not in result.stdout.str()
+    assert "provider_capture.py" not in result.stdout.str()
 
 
 SETTINGS = (

@@ -314,7 +314,7 @@ NEEDED_TO_RUN = [
         "prompt",
         "providers",
         "capture.eval_api",
-        "capture.recorder",
+        "capture.provider_capture",
         "snapshots.serializer",
         "live",
         "items.case_runner",

@@ -449,6 +449,8 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     (junit,) = ElementTree.parse(run.path / "junit.xml").getroot().iter("testcase")
     properties = {each.get("name"): each.get("value") for each in junit.iter("property")}
     assert json.loads(str(properties.pop("chatprompt_latency_seconds")).replace("'", '"'))[4] == "unknown"
+    # Four answers with ten and three tokens each.
+    assert float(str(properties.pop("chatprompt_cost_usd"))) > 0
     assert properties == {
         "chatprompt_answer": "good",
         "chatprompt_provider": "openai",
@@ -479,3 +481,74 @@ def test_offline_reports_know_nothing_of_repeats(repeated: MakeRun) -> None:
     run = repeated()
     run("--chatprompt-report=report.json").assert_outcomes(passed=1)
     assert "repeats" not in (run.path / "report.json").read_text(encoding="utf-8")
+
+
+# --- judges, costs and providers side by side
+
+JUDGED = """
+provider: openai
+repeat: 3
+pass_rate: 0.6
+evalcases:
+  - id: c0
+    checks: [{type: llm_rubric, value: is fine}]
+    input_messages: [{role: user, content: c0}]
+"""
+
+
+def judged(number_of_poor: int) -> Callable[[int, Any], Reply]:
+    """Answers with numbers, and verdicts of a judge who lets all but one of them pass."""
+    lock, answers = threading.Lock(), iter(range(100))
+
+    def script(_: int, body: Any) -> Reply:
+        if "response_format" not in body:
+            with lock:
+                return answer(f"answer {next(answers)}")
+        passes = f"answer {number_of_poor}" not in json.dumps(body)
+        return answer(json.dumps({"reason": "it is so", "pass": passes}))
+
+    return script
+
+
+@pytest.mark.parametrize("options", [(), (ONE_BY_ONE,)])
+def test_a_judge_is_asked_about_each_answer_and_its_verdicts_are_replayed_with_it(
+    repeated: MakeRun, server: Server, options: tuple[str, ...]
+) -> None:
+    run = repeated(JUDGED)
+    server.script = judged(0)
+    result = run(LIVE, RECORD, "-rP", *options)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["2/3 answers passed: *; 2 of 3 must pass", "*llm_rubric 'is fine': *it is so*"])
+    assert len(server.requests) == 6
+    numbers = recorded_numbers(run)
+    assert Counter(numbers) == {1: 2, 2: 2, 3: 2}
+    server.requests.clear()
+    for mode in ((REPLAY,), (LIVE, REPLAY)):
+        result = run(*mode, "-rP")
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(["2/3 answers passed: *; 2 of 3 must pass"])
+        result.stdout.fnmatch_lines(["6 replies were replayed, *"])
+    assert server.requests == []
+
+
+def test_a_judge_that_gives_no_verdict_leaves_an_answer_unknown(repeated: MakeRun, server: Server) -> None:
+    run = repeated(JUDGED.replace("0.6", "1.0"))
+    server.script = lambda _, body: answer("no verdict" if "response_format" in body else "good")
+    result = run(LIVE, ONE_BY_ONE)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*case 'c0': 3 could not be obtained or graded; 3 of 3 must pass"])
+
+
+def test_providers_side_by_side_count_all_answers(repeated: MakeRun, server: Server) -> None:
+    second = "\n@pytest.fixture(scope='session')\ndef second_provider(openai_provider):\n    return openai_provider\n"
+    run = repeated(many(2, 3, 0.3).replace("provider: openai", "provider: [openai, second]"), second)
+    server.reply = GOOD
+    result = run(LIVE, "--chatprompt-concurrency=12")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*providers side by side*"])
+
+
+def test_an_estimate_counts_each_repeat(repeated: MakeRun) -> None:
+    run = repeated(JUDGED)
+    result = run(LIVE, "--collect-only")
+    result.stdout.fnmatch_lines(["(judge) *3 *", "openai *3 *", "total *6 *"])

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from pytest_chatprompt.results.case_result import CaseResult, Outcome, ResponseResult
+from pytest_chatprompt.grading.pass_rate import RequiredPasses
+from pytest_chatprompt.results.case_result import AttemptResult, CaseResult, Outcome, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.repeats import repeats_result
 
 
 def check(kind: str = "contains", passed: bool | None = True, value: Any = "x", **more: Any) -> CheckResult:
     """What a check said."""
     return CheckResult(**{"type": kind, "passed": passed, "value": value, "reason": "contains it", **more})
+
+
+def repeated(case: str, *outcomes: Literal["passed", "failed", "error"], provider: str = "openai") -> CaseResult:
+    """What a case came to that was sent several times, of which one answer has to pass."""
+    attempts = [
+        AttemptResult(number=number, outcome="error", problem="503: overloaded")
+        if outcome == "error"
+        else AttemptResult(
+            number=number,
+            outcome=outcome,
+            response=ResponseResult(text=f"answer {number}", latency_seconds=1.0),
+            checks=(check(passed=outcome == "passed"),),
+        )
+        for number, outcome in enumerate(outcomes, start=1)
+    ]
+    repeats = repeats_result(RequiredPasses(len(outcomes), 0.2), attempts)
+    first = next(attempt.response for attempt in attempts if attempt.response is not None)
+    outcome: Outcome = "passed" if repeats.passed else "failed"
+    return answered(case, provider, outcome).model_copy(update={"repeats": repeats, "response": first})
 
 
 def answered(

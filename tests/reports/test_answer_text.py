@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.answer_text import answer_line, answer_section
+from pytest_chatprompt.reports.answer_text import answer_line, answer_section, case_section
 from pytest_chatprompt.results.case_result import ResponseResult
-from tests.reports.results import check
+from tests.reports.results import answered, check, repeated
 
 CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"a": 1}'}}
 TOOK: dict[str, Any] = {"latency_seconds": 0.414, "input_tokens": 10, "output_tokens": 3}
@@ -19,9 +19,9 @@ TOOK: dict[str, Any] = {"latency_seconds": 0.414, "input_tokens": 10, "output_to
     [
         pytest.param({"text": "Yes."}, 80, "'Yes.'", id="nothing is known"),
         pytest.param(
-            {"text": "Yes.", **TOOK, "is_replayed": True},
+            {"text": "Yes.", **TOOK, "cost_usd": 0.00123, "is_replayed": True},
             80,
-            "'Yes.' (0.41 s, 10 input and 3 output tokens, replayed)",
+            "'Yes.' (0.41 s, 10 input and 3 output tokens, $0.0012, replayed)",
             id="all is known",
         ),
         pytest.param({"text": "Yes.", "output_tokens": 3}, 80, "'Yes.' (3 output tokens)", id="some is known"),
@@ -74,3 +74,27 @@ def test_a_section_has_all_of_the_answer_what_it_took_and_what_the_checks_said()
         "not graded: python 'x': crashed with KeyError",
     ]
     assert answer_section(ResponseResult(text="Yes."), ()) == "Yes."
+
+
+def test_the_section_of_a_repeated_case_has_each_answer() -> None:
+    assert case_section(answered("x", checks=(check(),))).splitlines()[0] == "yes"
+    assert case_section(answered("x", text=None)) == ""
+    result = repeated("x", "passed", "failed", "error").model_copy(update={"checks": (check("regex", of="request"),)})
+    assert case_section(result).splitlines() == [
+        "50 % (95 % interval 9 % to 91 %)",
+        "",
+        "answer 1 of 3: passed",
+        "answer 1",
+        "(1.00 s)",
+        "passed: contains 'x': the answer contains it",
+        "",
+        "answer 2 of 3: failed",
+        "answer 2",
+        "(1.00 s)",
+        "failed: contains 'x': the answer contains it",
+        "",
+        "answer 3 of 3: error",
+        "503: overloaded",
+        "",
+        "passed: regex 'x' of='request': the request contains it",
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_chatprompt.reports.markdown_answers import markdown_answers
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
-from tests.reports.results import answered, check
+from tests.reports.results import answered, check, repeated
 
 
 def text_of(*results: CaseResult, room: int = 60_000) -> str:
@@ -69,3 +69,15 @@ def test_long_answers_and_many_providers_are_cut() -> None:
     assert "… and 2 more lines" in text
     assert "<code>p4</code> passed and 3 more providers</summary>" in text
     assert "p5" not in text
+
+
+def test_a_repeated_case_has_its_rate_and_the_beginning_of_each_answer() -> None:
+    text = text_of(repeated("x", "passed", "failed", "error"))
+    assert (
+        "<td>passed, 1 of 2 checks passed<br>1/2 answers passed: 50 % (95 % interval 9 % to 91 %)<br>1.00 s<br>"
+        "failed: <code>contains &#x27;x&#x27;</code> <code>contains it</code></td>" in text
+    )
+    assert (
+        "<td>1 passed: <code>&#x27;answer 1&#x27; (1.00 s)</code><br>2 failed: <code>&#x27;answer 2&#x27; (1.00 s)</code>"
+        "<br>3 error: <code>503: overloaded</code></td>" in text
+    )

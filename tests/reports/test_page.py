@@ -20,6 +20,7 @@ from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.serializer import dump
+from tests.reports.results import repeated
 from tests.reports.test_page_texts import joined
 
 
@@ -289,6 +290,15 @@ def test_what_the_checks_said_is_data_of_the_page() -> None:
     ]
     # A run without answers has no table.
     assert "contains" not in text_of(page)
+
+
+def test_the_answers_of_a_repeated_case_are_data_of_the_page() -> None:
+    repeats = bodies_of(page_of(repeated("x", "passed", "error")))[0]["repeats"]
+    assert repeats["rate"] == "1/1 answers passed: 100 % (95 % interval 21 % to 100 %)"
+    first, second = repeats["attempts"]
+    assert (first["number"], first["outcome"], first["response"]["text"]) == (1, "passed", "answer 1")
+    assert [check["text"] for check in first["checks"]] == ["contains 'x'"]
+    assert (second["response"], second["problem"], second["checks"]) == (None, "503: overloaded", [])
 
 
 def test_a_merged_run_tells_how_each_shard_was_started() -> None:

@@ -6,7 +6,7 @@ from pytest_chatprompt.reports.run_comparison_text import comparison_lines
 from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, SnapshotResult
 from pytest_chatprompt.results.run_comparison import compare_runs
 from pytest_chatprompt.results.run_results import RunResults
-from tests.reports.results import answered, check
+from tests.reports.results import answered, check, repeated
 
 SENT = {"snapshot": SnapshotResult(path="s", state="same", sent={"request": "q"})}
 OTHER = {"snapshot": SnapshotResult(path="s", state="same", sent={"request": "r"})}
@@ -107,3 +107,18 @@ def test_long_answers_are_cut_to_the_part_that_changed() -> None:
     call = {"function": {"name": "find", "arguments": "{}"}}
     calls = told([answered("x", text="Hm.", tool_calls=(call,))], [answered("x", text="", tool_calls=(call,))])
     assert answers_in(calls) == [r"- Hm.\ncalls find({})", "+ calls find({})"]
+
+
+def test_another_rate_of_a_repeated_case_is_told_and_is_worse_only_where_the_case_fails() -> None:
+    five = repeated("x", "passed", "passed", "passed", "passed", "passed")
+    four = repeated("x", "passed", "passed", "passed", "passed", "failed")
+    lines = told([five], [four])
+    assert lines[2:5] == [
+        "Changed (1)",
+        "  a.eval.yaml::x[openai]: passed; 5/5 → 4/5 passed",
+        "    failed: contains 'x': the answer contains it",
+    ]
+    assert "  a.eval.yaml::x[openai]: passed; one answer → 4/5 passed" in told([answered("x", text="answer 1")], [four])
+    assert "  a.eval.yaml::x[openai]: passed; 4/5 → one answer passed" in told([four], [answered("x", text="answer 1")])
+    assert told([five], [five])[0].endswith("0 changed, 1 the same, 0 new, 0 gone")
+    assert told([four], [repeated("x", "failed", "failed")])[2] == "Worse (1)"

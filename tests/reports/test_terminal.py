@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from _pytest._io import TerminalWriter
 
-from pytest_chatprompt.reports.marked_lines import MarkedLine
+from pytest_chatprompt.reports.styled_lines import StyledLine
 from pytest_chatprompt.reports.terminal import _shown
 from tests.reports.test_distinct_changes import differs
 
 PATH = "__snapshots__/x.yaml"
 DIFFERS = f"a.yaml:1:1: case 'x': what is sent to openai is not what it was\n\n{PATH}\n- a\n+ b\n\nTo accept it: pytest"
-LINES: list[MarkedLine] = [(("- A", "removed"),), (("+ B", "added"),)]
+LINES: list[StyledLine] = [(("- A", "removed"),), (("+ B", "added"),)]
 
 
-def written(text: str, shown: list[MarkedLine] | str) -> list[str]:
+def written(text: str, shown: list[StyledLine] | str) -> list[str]:
     entry = SimpleNamespace(style="value", lines=text.split("\n"))
     representation: Any = SimpleNamespace(
         reprcrash=None, reprtraceback=SimpleNamespace(reprentries=[entry]), sections=[("captured", "output", "-")]

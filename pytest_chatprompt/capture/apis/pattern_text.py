@@ -1,4 +1,4 @@
-r"""`PatternText`: texts that a regular expression matches.
+r"""`PatternTextGenerator`: texts that a regular expression matches.
 
 A pattern as JSON Schema has them (ECMAScript's, and Python's where they differ little) comes in. Its simplest text
 comes out, or another one. Lookarounds such as `(?=...)` and `\b` are ignored, so a text may not match: `schema_strings`
@@ -26,7 +26,7 @@ _LOOK: Final = re.compile(r"\?(?:=|!|<=|<!|#)")
 _MOST_REPEATS: Final = 10_000
 
 
-class PatternText:
+class PatternTextGenerator:
     """Makes texts that a pattern matches; lookarounds and word boundaries are ignored.
 
     Args:

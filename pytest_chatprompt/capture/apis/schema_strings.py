@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_chatprompt.capture.apis.pattern_text import PatternText
+from pytest_chatprompt.capture.apis.pattern_text import PatternTextGenerator
 from pytest_chatprompt.capture.apis.schema_rules import Unsatisfiable, as_number
 
 _LONGEST: Final = 1_000_000
@@ -105,7 +105,7 @@ def _candidates(rules: Mapping[str, Any], patterns: Sequence[str], least: int, v
     for pattern in patterns:
         yield from _matching(pattern, least)
     if patterns:
-        yield "".join(PatternText(pattern).least() for pattern in patterns)
+        yield "".join(PatternTextGenerator(pattern).least() for pattern in patterns)
         yield from (text for text in given if isinstance(text, str))
     else:
         yield from _words(least)
@@ -119,7 +119,7 @@ def _filled(template: str, number: int, pad: str) -> str:
 
 def _matching(pattern: str, least: int) -> Iterator[str]:
     """Strings that a pattern probably matches: the simplest, then longer and other ones."""
-    text = PatternText(pattern)
+    text = PatternTextGenerator(pattern)
     yield text.least()
     for more in range(least, max(least - len(text.least()), 0) - 1, -1):
         yield text.longer(more)

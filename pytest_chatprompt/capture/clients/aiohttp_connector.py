@@ -17,9 +17,9 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.interceptor import current_interceptor
 from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.clients.request import build_request
 
 
@@ -40,7 +40,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
                 response = await interceptor.handle_async(request)
             if response is None:
                 return await original(self, req, traces, timeout)
-            return _connection(module, self, req, EncodedReply(response, req.method))
+            return _connection(module, self, req, RawReply(response, req.method))
 
         return connect
 
@@ -84,7 +84,7 @@ class _CollectingWriter:
         self.content += chunk
 
 
-def _connection(module: ModuleType, connector: Any, request: Any, reply: EncodedReply) -> Any:
+def _connection(module: ModuleType, connector: Any, request: Any, reply: RawReply) -> Any:
     """A connection that gives a reply as soon as the request has been written."""
     loop = asyncio.get_running_loop()
     protocol = _protocol_class(module)(loop)
@@ -116,7 +116,7 @@ class _ReplyTransport(asyncio.Transport):
         expects: the value of the request's header `Expect`.
     """
 
-    def __init__(self, module: ModuleType, protocol: Any, reply: EncodedReply, expects: str | None) -> None:
+    def __init__(self, module: ModuleType, protocol: Any, reply: RawReply, expects: str | None) -> None:
         super().__init__()
         self._module = module
         self._protocol = protocol

@@ -1,6 +1,6 @@
 """HTTP/1.1 as bytes: what a client of `http.client` writes to its socket, and what it reads from it.
 
-The bytes of a request come in, and its parts come out; an `EncodedReply` comes in, and a file to read it from comes
+The bytes of a request come in, and its parts come out; an `RawReply` comes in, and a file to read it from comes
 out. The seams of `http.client` and urllib3 call it.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 
 
 class ParsedRequest(NamedTuple):
@@ -60,7 +60,7 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
         position += length + 2
 
 
-def read_reply(reply: EncodedReply, method: str) -> http.client.HTTPResponse:
+def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
     """Make a response of `http.client` for a reply; its status and headers have been read.
 
     Args:
@@ -72,7 +72,7 @@ def read_reply(reply: EncodedReply, method: str) -> http.client.HTTPResponse:
     return response
 
 
-def reply_file(reply: EncodedReply) -> io.BufferedReader:
+def reply_file(reply: RawReply) -> io.BufferedReader:
     """A file to read a reply from, as it would come from a socket."""
     if reply.body is not None:
         # There is nothing to wait for, and bytes are read faster.
@@ -88,7 +88,7 @@ class _ReplySocket:
         reply: the reply.
     """
 
-    def __init__(self, reply: EncodedReply) -> None:
+    def __init__(self, reply: RawReply) -> None:
         self._reply = reply
 
     def makefile(self, *_: Any) -> io.BufferedReader:
@@ -102,7 +102,7 @@ class _ReplyFile(io.RawIOBase):
         reply: the reply.
     """
 
-    def __init__(self, reply: EncodedReply) -> None:
+    def __init__(self, reply: RawReply) -> None:
         self._reply = reply
         self._parts = reply.framed()
         self._rest = b""

@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.interceptor import current_interceptor
 from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.clients.request import build_request, join_url
 
 
@@ -37,7 +37,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
                 response = interceptor.handle(_read_request(module, request, body.content))
             if response is None:
                 return original(self, request)
-            return _response(module, EncodedReply(response, request.method.decode("ascii")))
+            return _response(module, RawReply(response, request.method.decode("ascii")))
 
         return handle_request
 
@@ -52,7 +52,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
                 response = await interceptor.handle_async(_read_request(module, request, body.content))
             if response is None:
                 return await original(self, request)
-            return _response(module, EncodedReply(response, request.method.decode("ascii")))
+            return _response(module, RawReply(response, request.method.decode("ascii")))
 
         return handle_async_request
 
@@ -80,7 +80,7 @@ def _read_request(module: ModuleType, request: Any, content: bytes) -> httpx.Req
     )
 
 
-def _response(module: ModuleType, reply: EncodedReply) -> Any:
+def _response(module: ModuleType, reply: RawReply) -> Any:
     return module.Response(
         reply.status,
         headers=reply.headers,
@@ -114,7 +114,7 @@ class _Stream:
         reply: the reply.
     """
 
-    def __init__(self, module: ModuleType, reply: EncodedReply) -> None:
+    def __init__(self, module: ModuleType, reply: RawReply) -> None:
         self._module = module
         self._reply = reply
 

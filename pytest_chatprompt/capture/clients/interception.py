@@ -1,7 +1,7 @@
 """Interception: give the requests of every HTTP client of this process to an interceptor, for a while.
 
 An `Interceptor` comes in, and is called for each request of each client, in all threads and event loops. `eval_api` and
-`pass_through` call it. Not seen: requests that an in-memory transport or a mock answers above these seams, and what
+`live_capture` call it. Not seen: requests that an in-memory transport or a mock answers above these seams, and what
 sends through no HTTP library of the `table`.
 """
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.http1 import own_error, parse_request, reply_file
 from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
 from pytest_chatprompt.capture.clients.patching import Patch
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.clients.request import build_request, join_url
 
 
@@ -95,7 +95,7 @@ class _CollectingSocket:
             file: io.IOBase = real.makefile(*arguments, **options)
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
-        reply = EncodedReply(response, request.method)
+        reply = RawReply(response, request.method)
         reply.close_connection()
         return reply_file(reply)
 

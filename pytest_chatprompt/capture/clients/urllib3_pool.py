@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.http1 import read_reply
 from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
 from pytest_chatprompt.capture.clients.patching import Patch, is_mock
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.clients.request import build_request, join_url, parse_url
 
 # The other parameters of `urlopen`, in their order.
@@ -63,7 +63,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
                 # urllib3 sends through `http.client`, whose seam must not ask again.
                 with let_pass():
                     return original(self, method, url, body, headers, **options)
-            return call.follow(EncodedReply(response, method))
+            return call.follow(RawReply(response, method))
 
         return urlopen
 
@@ -127,7 +127,7 @@ class _Call:
             headers.append(length if is_whole else (b"Transfer-Encoding", b"chunked"))
         return build_request("urllib3", self.method, url, headers, content)
 
-    def follow(self, reply: EncodedReply) -> Any:
+    def follow(self, reply: RawReply) -> Any:
         """Redirect or retry, if the reply and the policy ask for it; else return urllib3's response."""
         retries = self.retries
         response = self._response(reply, retries)
@@ -180,7 +180,7 @@ class _Call:
         }
         return replace(call, headers=kept)
 
-    def _response(self, reply: EncodedReply, retries: Any) -> Any:
+    def _response(self, reply: RawReply, retries: Any) -> Any:
         received = read_reply(reply, self.method)
         response_class: Callable[..., Any] = sys.modules[f"{self._package}.response"].HTTPResponse
         return response_class(

@@ -2,7 +2,7 @@
 
 An httpx request comes in; a response comes out, its stream not read yet. The request keeps its URL, headers and body,
 and time limits that its client passed on. TLS settings and proxies of that client are not known here: proxies and
-certificates are those of the environment. `eval_api` and `pass_through` send by it where replies are recorded.
+certificates are those of the environment. `eval_api` and `live_capture` send by it where replies are recorded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Replaying: answer a request from the recording of its test, or send it on and record the reply while it is read.
 
 A request, an `OpenRecording` and what sends come in; a response comes out. A streamed reply goes on to the client as it
-comes; the recording has it once it is read. `eval_api` and `pass_through` call it; `recorder` and `live` hand it to the
-built-in providers' HTTP client.
+comes; the recording has it once it is read. `eval_api` and `live_capture` call it; `provider_capture` and `live` hand
+it to the built-in providers' HTTP client.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Two ways out of them. A secret comes in, and the forms that hide every character of it come out: base64, hexadecimal. A
 text comes in, and comes out without escapes and line breaks; what was cut out of it there is cut out of the text as it
-was written. Pure functions; `redaction`, `spellings` and `variants` call them.
+was written. Pure functions; `redaction`, `secret_forms` and `variants` call them.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms
 from pytest_chatprompt.capture.secrets.fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secrets.secret_forms import SecretForms
 from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
-from pytest_chatprompt.capture.secrets.spellings import SecretForms
 from pytest_chatprompt.capture.secrets.token_shapes import find_tokens
 from pytest_chatprompt.capture.secrets.variants import Variant, variants
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import h11
 import httpx
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.server.error_reply import error_reply
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
@@ -97,7 +97,7 @@ class ServerConnection:
             return False
         response = self._answer(request)
         try:
-            self._write(EncodedReply(response, request.method))
+            self._write(RawReply(response, request.method))
         except _HungUpError:
             return False
         except Exception as error:
@@ -161,7 +161,7 @@ class ServerConnection:
 
     # --- writing
 
-    def _write(self, reply: EncodedReply) -> None:
+    def _write(self, reply: RawReply) -> None:
         headers = [(name, value) for name, value in reply.headers if name.lower() not in HOP_BY_HOP]
         if reply.closes_connection:
             headers.append((b"Connection", b"close"))
@@ -183,7 +183,7 @@ class ServerConnection:
         """Answer a request that was not read to its end, and close the connection."""
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
-            reply = EncodedReply(error_reply(status, text), "")
+            reply = RawReply(error_reply(status, text), "")
             reply.close_connection()
             self._write(reply)
         self._client.shutdown(socket.SHUT_WR)

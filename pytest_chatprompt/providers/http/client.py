@@ -19,7 +19,7 @@ from pytest_chatprompt.errors import APIConnectionError, UnreadableReplyError
 from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import Handler, current_context
 from pytest_chatprompt.providers.http import reply_body
-from pytest_chatprompt.providers.http.request_limits import RequestLimits
+from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 from pytest_chatprompt.providers.http.retry import RateLimiter
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
@@ -61,7 +61,7 @@ class HTTPClient:
         self._vendor = vendor
         self._auth = _Credentials(authorize)
         self._redact = redact
-        self._limits = RequestLimits()
+        self._limits = RequestDeadline()
         # A client for the network.
         self._network_client: httpx.Client | None = None
         # A client for the handler that answers in place of the network, and that handler.

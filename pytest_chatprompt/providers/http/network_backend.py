@@ -16,7 +16,7 @@ from typing import Any, Final
 import httpcore
 import httpx
 
-from pytest_chatprompt.providers.http.request_limits import RequestLimits
+from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 # One `send` takes this much as a whole once there is room, so the deadline is looked at between any two.
 _WRITE_BYTES: Final = 16 * 1024
@@ -30,7 +30,7 @@ class LimitedStream(httpcore.NetworkStream):
         limits: what limits the request of the calling thread.
     """
 
-    def __init__(self, stream: httpcore.NetworkStream, limits: RequestLimits) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, limits: RequestDeadline) -> None:
         self._stream = stream
         self._limits = limits
         self._socket: socket.socket = stream.get_extra_info("socket")
@@ -71,14 +71,14 @@ class LimitedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-class LimitedBackend(httpcore.SyncBackend):
+class DeadlineBackend(httpcore.SyncBackend):
     """Opens connections, each within the deadline of the request that needs it.
 
     Args:
         limits: what limits the request of the calling thread.
     """
 
-    def __init__(self, limits: RequestLimits) -> None:
+    def __init__(self, limits: RequestDeadline) -> None:
         self._limits = limits
 
     def connect_tcp(
@@ -113,8 +113,8 @@ def _addresses(host: str, port: int) -> list[str]:
     return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
-def limit_connections(client: httpx.Client, limits: RequestLimits) -> None:
-    """Let a new client open its connections through a `LimitedBackend`, also those to proxies.
+def limit_connections(client: httpx.Client, limits: RequestDeadline) -> None:
+    """Let a new client open its connections through a `DeadlineBackend`, also those to proxies.
 
     Args:
         client: has sent nothing yet.
@@ -123,4 +123,4 @@ def limit_connections(client: httpx.Client, limits: RequestLimits) -> None:
     # httpx has no argument for the backend of httpcore, and a transport of our own would not know the proxies.
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
-            transport._pool._network_backend = LimitedBackend(limits)
+            transport._pool._network_backend = DeadlineBackend(limits)

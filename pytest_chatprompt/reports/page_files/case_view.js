@@ -20,6 +20,7 @@
  * @property {number} retries
  * @property {boolean} is_replayed
  */
+/** @typedef {{rate: string, attempts: {number: number, outcome: string, problem: string, response: Answer | null, checks: Check[]}[]}} Repeats */
 /** @typedef {{verdict: string, text: string, reason: string, place: string}} Check */
 /**
  * @typedef {object} CaseBody
@@ -27,6 +28,7 @@
  * @property {string[]} [adjustments]
  * @property {Answer} [response]
  * @property {Check[]} [checks]
+ * @property {Repeats} [repeats]
  * @property {{message: string, path: string, line: number}} [error]
  * @property {string} [snapshot]
  * @property {Side} [stored]
@@ -359,6 +361,36 @@ function answersView(opened) {
 /** @param {{entry: Entry, body: CaseBody}} opened */
 function answerView({ entry, body }) {
   const answer = /** @type {Answer} */ (body.response);
+  const parts = body.repeats ? repeatsView(body.repeats, body.checks) : answerParts(answer, body.checks);
+  return make(
+    "article",
+    { class: "answer" },
+    make("h4", {}, isolated(entry.provider || "answer"), " ", badge(entry.outcome)),
+    ...parts,
+    body.error && entry.state !== "different" && make("p", { class: "problem" }, isolated(body.error.message))
+  );
+}
+
+/**
+ * All answers of a repeated case; those that do not pass are open.
+ * @param {Repeats} repeats
+ * @param {Check[] | undefined} checks of what is sent
+ */
+function repeatsView(repeats, checks) {
+  const attempts = repeats.attempts.map((attempt) => {
+    const parts = attempt.response ? answerParts(attempt.response, attempt.checks) : [longText(attempt.problem)];
+    const summary = make("summary", {}, `Answer ${attempt.number} `, badge(attempt.outcome));
+    return make("details", { class: "attempt", open: attempt.outcome !== "passed" }, summary, ...parts);
+  });
+  return [make("p", {}, repeats.rate), ...attempts, checksView(checks)];
+}
+
+/**
+ * An answer, what its checks said, and what it took.
+ * @param {Answer} answer
+ * @param {Check[] | undefined} checks
+ */
+function answerParts(answer, checks) {
   const facts = make("dl", { class: "usage" });
   /** @type {[string, number | string | null, string][]} */
   const rows = [
@@ -380,16 +412,7 @@ function answerView({ entry, body }) {
     const text = typeof called.arguments === "string" ? called.arguments : JSON.stringify(called.arguments ?? {});
     return partView({ kind: "call", name: String(called.name ?? ""), id: String(call?.id ?? ""), text });
   });
-  return make(
-    "article",
-    { class: "answer" },
-    make("h4", {}, isolated(entry.provider || "answer"), " ", badge(entry.outcome)),
-    answer.text ? longText(answer.text) : !calls.length && make("p", { class: "calm" }, "no text"),
-    ...calls,
-    checksView(body.checks),
-    facts,
-    body.error && entry.state !== "different" && make("p", { class: "problem" }, isolated(body.error.message))
-  );
+  return [answer.text ? longText(answer.text) : !calls.length && make("p", { class: "calm" }, "no text"), ...calls, checksView(checks), facts];
 }
 
 /** What the checks said, those that do not pass first. @param {Check[] | undefined} checks */

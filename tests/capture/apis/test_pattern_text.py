@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.apis.pattern_text import PatternText
+from pytest_chatprompt.capture.apis.pattern_text import PatternTextGenerator
 from pytest_chatprompt.capture.apis.schema_strings import find_match
 
 
@@ -49,18 +49,18 @@ from pytest_chatprompt.capture.apis.schema_strings import find_match
     ],
 )
 def test_the_least_text(pattern: str, text: str) -> None:
-    assert PatternText(pattern).least() == text
+    assert PatternTextGenerator(pattern).least() == text
     assert find_match(pattern, text) or pattern in ("[", "(?=x)y(?!z)*")
 
 
 @given(st.integers(0, 1000), st.sampled_from([r"^[A-Z]{2}\d{2,4}(-(x|y)+)?$", "^(a|bc)*[^a-c]$", r"^(\w)\1?\.$"]))
 def test_samples_match_too(seed: int, pattern: str) -> None:
-    assert re.search(pattern, PatternText(pattern).sample(random.Random(seed), 3))
+    assert re.search(pattern, PatternTextGenerator(pattern).sample(random.Random(seed), 3))
 
 
 @given(st.text(alphabet="ab01()[]{}|*+?^$\\.,-:<>=!dDwsSpPkxu", max_size=12))
 def test_any_pattern_has_a_text(pattern: str) -> None:
-    text = PatternText(pattern)
+    text = PatternTextGenerator(pattern)
     assert isinstance(text.least(), str)
     assert isinstance(text.sample(random.Random(0), 2), str)
     find_match(pattern, text.least())

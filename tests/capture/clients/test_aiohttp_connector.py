@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 
 from pytest_chatprompt.capture.clients.aiohttp_connector import _read_request, _ReplyTransport
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 
@@ -169,7 +169,7 @@ def test_what_comes_after_the_end_of_a_connection_is_dropped() -> None:
 
     async def close_early() -> tuple[bytes, int]:
         protocol = Protocol()
-        reply = EncodedReply(httpx.Response(200, text="Hi"), "GET")
+        reply = RawReply(httpx.Response(200, text="Hi"), "GET")
         transport = _ReplyTransport(aiohttp, protocol, reply, expects=None)
         transport.writelines([b"GET /", b" HTTP/1.1"])
         transport.start_reply()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
 from pytest_chatprompt.capture.clients.http1 import ParsedRequest, own_error, parse_request, read_reply, reply_file
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from tests.capture.clients.client import Parts
 
 
@@ -31,7 +31,7 @@ def test_a_request_is_parsed(data: bytes, parsed: ParsedRequest) -> None:
 
 def test_a_file_gives_the_whole_reply_and_closes_it() -> None:
     parts = Parts([b"Hello"])
-    file = reply_file(EncodedReply(httpx.Response(200, stream=parts), "GET"))
+    file = reply_file(RawReply(httpx.Response(200, stream=parts), "GET"))
     assert file.read() == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHello\r\n0\r\n\r\n"
     file.close()
     file.raw.close()
@@ -39,7 +39,7 @@ def test_a_file_gives_the_whole_reply_and_closes_it() -> None:
 
 
 def test_a_response_of_http_client() -> None:
-    response = read_reply(EncodedReply(httpx.Response(404, headers={"X-One": "1"}, text="Hi"), "GET"), "GET")
+    response = read_reply(RawReply(httpx.Response(404, headers={"X-One": "1"}, text="Hi"), "GET"), "GET")
     assert (response.status, response.reason, response.getheader("x-one")) == (404, "Not Found", "1")
     assert response.read() == b"Hi"
 

@@ -10,7 +10,7 @@ import threading
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
@@ -199,7 +199,7 @@ def test_an_api_that_cannot_be_reached_is_an_error_that_says_so(
 def test_a_live_capture_of_this_process_does_not_take_what_is_forwarded(
     live_server: CaptureServer, server: Server
 ) -> None:
-    with PassThroughRouter(Redactor({})).capture() as entries:
+    with LiveCaptureRouter(Redactor({})).capture() as entries:
         post(live_server, "/openai/v1/x")
     assert [str(entry.request.url) for entry in entries] == [f"{live_server.url}/openai/v1/x"]
     assert len(server.requests) == 1

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from pytest_chatprompt import CodexProvider, EvalAPI, ProviderRequest
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.network_guard import guard_network
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
-from pytest_chatprompt.capture.recorder import capture_live, capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
@@ -75,7 +75,7 @@ def test_live_codex_reaches_the_api_through_the_server(
     monkeypatch.setenv("OPENAI_BASE_URL", api.environ["OPENAI_BASE_URL"])
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-0123456789")
     try:
-        exchange = capture_live(codex, REQUEST, PassThroughRouter(Redactor({})))
+        exchange = capture_live(codex, REQUEST, LiveCaptureRouter(Redactor({})))
     finally:
         api.close()
     assert exchange.response.text == "hello"

@@ -57,14 +57,14 @@ def test_a_provider_that_nobody_closes_leaves_no_connection_open(
     server.reply_with(ANSWER)
     provider = OpenAIProvider(base_url=server.url, api_key="")
     opened: list[socket.socket] = []
-    connect = network_backend.LimitedBackend.connect_tcp
+    connect = network_backend.DeadlineBackend.connect_tcp
 
     def keep_socket(*args: Any, **kwargs: Any) -> Any:
         stream = connect(*args, **kwargs)
         opened.append(stream.get_extra_info("socket"))
         return stream
 
-    monkeypatch.setattr(network_backend.LimitedBackend, "connect_tcp", keep_socket)
+    monkeypatch.setattr(network_backend.DeadlineBackend, "connect_tcp", keep_socket)
     provider.send(HI)
     del provider
     gc.collect()

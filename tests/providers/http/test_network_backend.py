@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.http.network_backend import LimitedBackend, LimitedStream, limit_connections
-from pytest_chatprompt.providers.http.request_limits import RequestLimits
+from pytest_chatprompt.providers.http.network_backend import DeadlineBackend, LimitedStream, limit_connections
+from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 CONTEXT = ssl.create_default_context()
 
@@ -44,7 +44,7 @@ def connection() -> Iterator[socket.socket]:
 
 
 def test_an_encrypted_connection_is_limited_too(connection: socket.socket) -> None:
-    limits = RequestLimits()
+    limits = RequestDeadline()
     stream = Stream(connection)
     with limits.apply(60, Cancellation()):
         encrypted = LimitedStream(stream, limits).start_tls(CONTEXT, "api.example", 5)
@@ -57,17 +57,17 @@ def test_tls_within_tls_is_left_to_httpcore() -> None:
     ours, theirs = socket.socketpair()
     with theirs, CONTEXT.wrap_socket(ours, server_hostname="proxy.example", do_handshake_on_connect=False) as wrapped:
         stream = Stream(cast(socket.socket, wrapped))
-        assert isinstance(LimitedStream(stream, RequestLimits()).start_tls(CONTEXT, "api.example"), LimitedStream)
+        assert isinstance(LimitedStream(stream, RequestDeadline()).start_tls(CONTEXT, "api.example"), LimitedStream)
     # No request of this thread has a limit.
     assert stream.timeouts == [None]
 
 
 def test_a_transport_without_connections_stays_as_it_is() -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200))
-    limits = RequestLimits()
+    limits = RequestDeadline()
     with httpx.Client(transport=transport, mounts={"https://": httpx.HTTPTransport()}) as client:
         limit_connections(client, limits)
         (mounted,) = client._mounts.values()
         assert isinstance(mounted, httpx.HTTPTransport)
-        assert isinstance(mounted._pool._network_backend, LimitedBackend)
+        assert isinstance(mounted._pool._network_backend, DeadlineBackend)
         assert client.get("http://api.example/").status_code == 200

@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.http.request_limits import RequestLimits
+from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 
 def test_only_a_connection_that_is_used_within_a_limit_is_cancelled() -> None:
-    limits, cancellation = RequestLimits(), Cancellation()
+    limits, cancellation = RequestDeadline(), Cancellation()
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.settimeout(60)

@@ -1,8 +1,8 @@
 """Pass-through capture: see the requests of a live run while they go on to the network.
 
-A thread that lets a provider send opens `PassThroughRouter.capture()` and gets the requests that were sent meanwhile:
+A thread that lets a provider send opens `LiveCaptureRouter.capture()` and gets the requests that were sent meanwhile:
 its own only, also if other threads send too. Replies that the test has queued are given, and their requests go
-nowhere. The run's session makes the router; `recorder` calls it.
+nowhere. The run's session makes the router; `provider_capture` calls it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Capture:
 _current: Final[ContextVar[_Capture | None]] = ContextVar("_current", default=None)
 
 
-class PassThroughRouter:
+class LiveCaptureRouter:
     """Notes which thread of a live run sends which request, and lets it go to the network.
 
     Args:

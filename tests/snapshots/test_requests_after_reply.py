@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.snapshots.late_requests import settle_late_requests
+from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from pytest_chatprompt.snapshots.late_requests import settle_late_requests
     ],
 )
 def test_late_requests_are_as_the_snapshot_shows_them(requests: str, late: str, stored: str, settled: str) -> None:
-    assert settle_late_requests(requests, [flag == "1" for flag in late], stored) == list(settled)
+    assert settle_requests_after_reply(requests, [flag == "1" for flag in late], stored) == list(settled)

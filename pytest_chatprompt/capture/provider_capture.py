@@ -1,4 +1,4 @@
-"""The recorder: let a provider send a request, and capture what it really sends.
+"""Provider capture: let a provider send a request, and capture what it really sends.
 
 A provider and a request come in: offline with the stand-in of the APIs, in a live run with the pass-through router. An
 `Exchange` comes out, with the response and the requests that were sent. Every later room may call it.
@@ -15,10 +15,10 @@ from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.refusals import unanswered_message
@@ -98,7 +98,7 @@ def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: Eva
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
     provider: Provider | SendFunction,
     request: ProviderRequest,
-    router: PassThroughRouter,
+    router: LiveCaptureRouter,
     replies: Sequence[Reply] = (),
     *,
     api: EvalAPI | None = None,

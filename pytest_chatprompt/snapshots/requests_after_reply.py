@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def settle_late_requests(requests: Sequence[Any], is_late: Sequence[bool], stored: Sequence[Any]) -> list[Any]:
+def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool], stored: Sequence[Any]) -> list[Any]:
     """Replace late requests by what the snapshot shows in their place.
 
     Args:

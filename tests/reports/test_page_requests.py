@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.sent_requests import sent_requests
+from pytest_chatprompt.reports.page_requests import page_requests
 
 
 def turns_of(endpoint: str, body: Any) -> Any:
-    (request,) = sent_requests({"endpoint": endpoint, "request": body})
+    (request,) = page_requests({"endpoint": endpoint, "request": body})
     return request["turns"]
 
 
@@ -77,7 +77,7 @@ def test_settings_are_the_scalars_of_a_request() -> None:
         "user": "u" * 100,
         "generationConfig": {"temperature": 0.5},
     }
-    (request,) = sent_requests({"endpoint": "POST /v1/messages", "request": body})
+    (request,) = page_requests({"endpoint": "POST /v1/messages", "request": body})
     assert request["settings"] == [
         ["model", "m"],
         ["stream", "true"],
@@ -98,36 +98,36 @@ def test_settings_are_the_scalars_of_a_request() -> None:
     ],
 )
 def test_tools_are_told_by_name(body: Any, names: list[str] | None) -> None:
-    (request,) = sent_requests({"endpoint": "POST /v1/messages", "request": body})
+    (request,) = page_requests({"endpoint": "POST /v1/messages", "request": body})
     assert request.get("tools") == names
 
 
 def test_a_request_of_no_known_api_shows_its_question() -> None:
     data = {"endpoint": "POST /ask", "request": {"q": "Hi"}}
-    assert sent_requests({**data, "question": "Hi"}) == [
+    assert page_requests({**data, "question": "Hi"}) == [
         {"endpoint": "POST /ask", "settings": [["q", "Hi"]], "turns": [{"role": "question", "parts": ["Hi"]}]}
     ]
-    assert sent_requests(data) == [{"endpoint": "POST /ask", "settings": [["q", "Hi"]], "turns": []}]
+    assert page_requests(data) == [{"endpoint": "POST /ask", "settings": [["q", "Hi"]], "turns": []}]
 
 
 def test_the_requests_of_a_test_or_an_agent_are_all_there() -> None:
     request = {"endpoint": "POST /v1/messages", "request": {"messages": [{"role": "user", "content": "Hi"}]}}
     agent = {"argv": ["codex"], "prompt": "Do it.", "requests": [request, "odd", {"request": 1}]}
     shown = {"endpoint": "POST /v1/messages", "turns": [USER]}
-    assert sent_requests({"requests": [request, request]}) == [shown, shown]
-    assert sent_requests(agent) == [
+    assert page_requests({"requests": [request, request]}) == [shown, shown]
+    assert page_requests(agent) == [
         {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": ["Do it."]}]},
         shown,
     ]
 
 
 def test_the_chat_prompt_of_a_provider_that_sent_nothing_is_a_conversation() -> None:
-    assert sent_requests({"messages": [{"role": "user", "content": "Hi"}]}) == [{"turns": [USER]}]
+    assert page_requests({"messages": [{"role": "user", "content": "Hi"}]}) == [{"turns": [USER]}]
 
 
 @pytest.mark.parametrize("data", [None, "text", [1], {}, {"requests": "odd"}, {"prompt": "no agent"}])
 def test_other_data_shows_no_request(data: Any) -> None:
-    assert sent_requests(data) == []
+    assert page_requests(data) == []
 
 
 def test_the_requests_to_a_judge_come_last_and_say_so() -> None:
@@ -143,10 +143,10 @@ def test_the_requests_to_a_judge_come_last_and_say_so() -> None:
             "of another shape",
         ],
     }
-    assert sent_requests(data) == [
+    assert page_requests(data) == [
         {"endpoint": "POST /chat/completions", "turns": [USER]},
         {"endpoint": "to the judge: POST /v1/messages", "turns": [USER]},
         {"endpoint": "to the judge", "turns": [USER]},
         {"endpoint": "to the judge: prompt of the agent", "turns": [USER]},
     ]
-    assert len(sent_requests({**data, "judge": "of another shape"})) == 1
+    assert len(page_requests({**data, "judge": "of another shape"})) == 1

@@ -1,4 +1,4 @@
-"""`RequestLimits`: what limits the request that a thread sends at the moment.
+"""`RequestDeadline`: what limits the request that a thread sends at the moment.
 
 `HTTPClient` applies the time limit and the cancellation of a request here, and the streams of `network_backend`, which
 httpcore calls in the same thread, read them.
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pytest_chatprompt.providers.cancellation import Cancellation
 
 
-class RequestLimits(threading.local):
+class RequestDeadline(threading.local):
     """What limits the request that the calling thread sends.
 
     Attributes:

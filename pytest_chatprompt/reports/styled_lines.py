@@ -14,7 +14,7 @@ from typing import Final, Literal
 from pytest_chatprompt.results.changed_words import Piece, changed_words, excerpt, shared_part
 
 Style = Literal["", "removed", "added", "moved", "place"]
-MarkedLine = tuple[tuple[str, Style], ...]
+StyledLine = tuple[tuple[str, Style], ...]
 
 _LONG_LINE: Final = 100
 _AROUND_CHANGES: Final = 60
@@ -23,7 +23,7 @@ _LEAST_SHARED: Final = 0.5
 _STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
 
 
-def marked_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[MarkedLine]:
+def style_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[StyledLine]:
     """Mark the lines of a hunk.
 
     Args:
@@ -43,7 +43,7 @@ def marked_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[Marke
         number += 1
 
 
-def _plain(line: str, whole: bool) -> MarkedLine:
+def _plain(line: str, whole: bool) -> StyledLine:
     sign = line[:1]
     if sign == " " and not whole and len(line) > _LONG_LINE:
         # Around a change the beginning of a line is enough.
@@ -51,7 +51,7 @@ def _plain(line: str, whole: bool) -> MarkedLine:
     return ((line, _STYLES.get(sign, "")),)
 
 
-def _pairs(removed: Sequence[str], added: Sequence[str], whole: bool) -> Iterator[MarkedLine]:
+def _pairs(removed: Sequence[str], added: Sequence[str], whole: bool) -> Iterator[StyledLine]:
     """Lines of which each was replaced by another one."""
     pairs = [(old, new, _common_pieces(old[2:], new[2:])) for old, new in zip(removed, added, strict=True)]
     if not any(pieces for _, _, pieces in pairs):

@@ -12,8 +12,8 @@ from typing import Final
 
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange
-from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
+from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.changed_words import Piece, changed_words, excerpt, shared_part
 from pytest_chatprompt.results.run_results import RunResults
@@ -31,7 +31,7 @@ ShownLine = tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChange:
+class PageChange:
     """A distinct change, as the HTML page shows it.
 
     Args:
@@ -56,7 +56,7 @@ class ShownChange:
     has_others: bool
 
 
-def shown_changes(run: RunResults, review: Review, most: int) -> list[ShownChange]:
+def page_changes(run: RunResults, review: Review, most: int) -> list[PageChange]:
     """The distinct changes of a run, the most frequent ones first.
 
     Args:
@@ -67,11 +67,11 @@ def shown_changes(run: RunResults, review: Review, most: int) -> list[ShownChang
     return [_shown(number, run, review, distinct) for number, distinct in enumerate(review.changes[:most], start=1)]
 
 
-def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> ShownChange:
+def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> PageChange:
     change, results = distinct.change, distinct.results
     is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count
     lines = max(len(change.removed), len(change.added), len(change.moved))
-    return ShownChange(
+    return PageChange(
         number=number,
         distinct=distinct,
         rows=tuple(_rows(change.removed[:_MOST_LINES], change.added[:_MOST_LINES])),

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.pass_through import PassThroughRouter
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
@@ -23,13 +23,13 @@ def post(server: Server, path: str) -> int:
     return httpx.post(f"{server.url}{path}", headers=headers, json={}).status_code
 
 
-def new_router() -> PassThroughRouter:
-    return PassThroughRouter(Redactor({}))
+def new_router() -> LiveCaptureRouter:
+    return LiveCaptureRouter(Redactor({}))
 
 
 def test_a_request_is_captured_and_reaches_the_network(server: Server) -> None:
     redactor = Redactor({})
-    with PassThroughRouter(redactor).capture() as entries:
+    with LiveCaptureRouter(redactor).capture() as entries:
         assert post(server, "/v1/a") == 200
     assert [(entry.request.url.path, entry.answered_by) for entry in entries] == [("/v1/a", "network")]
     assert redactor.redact("it is sk-0123456789") == "it is [secret]"

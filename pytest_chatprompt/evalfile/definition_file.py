@@ -41,7 +41,7 @@ def check_data_path(path: str, otherwise: str) -> str:
     return path
 
 
-def parse_data_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
+def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
     """Parse and check the value of a key that is in a file of its own.
 
     Args:

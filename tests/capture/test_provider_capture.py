@@ -1,4 +1,4 @@
-"""The recorder: what a provider sends, and what a snapshot shows of it."""
+"""Provider capture: what a provider sends, and what a snapshot shows of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
-from pytest_chatprompt.capture.recorder import capture_offline
+from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from tests.replies import plain_reply

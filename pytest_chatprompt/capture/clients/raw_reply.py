@@ -17,7 +17,7 @@ _NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
-class EncodedReply:
+class RawReply:
     """An HTTP response as the bytes that a server would send.
 
     Args:

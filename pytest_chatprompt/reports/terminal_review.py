@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import Content, DistinctChange, distinct_changes, renamed_cases
-from pytest_chatprompt.reports.marked_lines import MarkedLine, marked_lines
+from pytest_chatprompt.reports.styled_lines import StyledLine, style_lines
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.changes import Change
@@ -72,7 +72,7 @@ class Review:
         known = _listed("change", self._numbers_of(set(changes) - set(new))) if len(new) < len(changes) else ""
         return " and ".join(filter(None, (summary_line(new), known)))
 
-    def case_lines(self, result: CaseResult) -> list[MarkedLine] | str:
+    def case_lines(self, result: CaseResult) -> list[StyledLine] | str:
         """What to show in place of the diff of a case; a text if one line says it all, empty if there is no diff.
 
         The cases have to be asked for in the order in which they are shown.
@@ -88,7 +88,7 @@ class Review:
             shown = list(dict.fromkeys(first.values()))
             where = f"with {shown[0]}" if len(shown) == 1 else "above"
             return f"nothing but {numbers}, shown {where} and at the end"
-        lines: list[MarkedLine] = []
+        lines: list[StyledLine] = []
         for hunk in result.difference.hunks:
             of_hunk = [changes[number] for number in hunk.changes]
             if all(first[change.content] != result.node_id for change in of_hunk):
@@ -96,7 +96,7 @@ class Review:
                 lines.append(((f"@@ {hunk.place} @@ {numbers}, shown above", "place"),))
             else:
                 lines.append(((f"@@ {hunk.place} @@", "place"),))
-                lines += marked_lines(hunk.lines, whole=self.lists_all)
+                lines += style_lines(hunk.lines, whole=self.lists_all)
         return lines
 
     def _numbers_of(self, changes: Iterable[Change]) -> list[int]:
@@ -116,7 +116,7 @@ class Review:
             nouns.append(_count(len(self.new), "new snapshot"))
         return ", ".join(nouns)
 
-    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[MarkedLine]:
+    def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
         """All that changed, each change once.
 
         Args:
@@ -142,7 +142,7 @@ class Review:
         if accept_all:
             yield ((f"To accept all: {accept_all}", ""),)
 
-    def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[MarkedLine]:
+    def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[StyledLine]:
         counts = _count(len(distinct.results), "snapshot")
         for nouns, names in (("provider", distinct.providers), ("file", distinct.files)):
             counts += f", {_count(len(names), nouns)}" if len(names) > 1 else ""
@@ -160,13 +160,13 @@ class Review:
             f"+ {visible_line(line)}" for line in change.added
         ]
         lines += [f"> {visible_line(line)}" for line in change.moved]
-        marked = list(marked_lines(lines, whole=self.lists_all))
+        marked = list(style_lines(lines, whole=self.lists_all))
         for line in self._first(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
         if not self.lists_all_changes and len(marked) > _SHOWN_LINES:
             yield ((f"   ... and {len(marked) - _SHOWN_LINES} more lines (-v shows them)", ""),)
 
-    def _new_lines(self) -> Iterator[MarkedLine]:
+    def _new_lines(self) -> Iterator[StyledLine]:
         for result in self._some(self.new):
             old = None if result.snapshot is None else result.snapshot.renamed_from
             yield ((f"new: {result.node_id}{f', renamed from {old!r}' if old else ''}", ""),)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _reader_key: Final[pytest.StashKey[FileReader]] = pytest.StashKey()
 
 
-def run_reader(config: pytest.Config) -> FileReader:
+def shared_file_reader(config: pytest.Config) -> FileReader:
     """The reader of attached files; it reads each file once in a run."""
     reader = config.stash.get(_reader_key, None)
     if reader is None:

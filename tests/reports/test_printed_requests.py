@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.shown_requests import shown_lines
+from pytest_chatprompt.reports.printed_requests import shown_lines
 from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
 
 CHAT = {"endpoint": "POST /v1/chat/completions", "request": {"messages": [{"role": "user", "content": "hi"}]}}

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms, without_line_breaks
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.spellings import SecretForms
+from pytest_chatprompt.capture.secrets.secret_forms import SecretForms
 
 FORM = "sk-live-0123456789"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.reports.marked_lines import marked_lines
+from pytest_chatprompt.reports.styled_lines import style_lines
 
 BEFORE = " ".join(f"before{number}" for number in range(20))
 AFTER = " ".join(f"after{number}" for number in range(20))
 
 
 def texts(*lines: str, whole: bool = False) -> list[str]:
-    return ["".join(text for text, _ in line) for line in marked_lines(lines, whole=whole)]
+    return ["".join(text for text, _ in line) for line in style_lines(lines, whole=whole)]
 
 
 def test_short_lines_stay_as_they_are() -> None:
     lines = ["  one", "- in 14 days", "+ in 30 days", "> [1] moved to [0]: x", "  two"]
     assert texts(*lines) == lines
-    assert [line[0][1] for line in marked_lines(lines)] == ["", "removed", "added", "moved", ""]
+    assert [line[0][1] for line in style_lines(lines)] == ["", "removed", "added", "moved", ""]
 
 
 def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> None:
@@ -31,7 +31,7 @@ def test_the_changed_words_of_a_long_line_stand_within_what_is_around_them() -> 
 
 
 def test_removed_and_added_words_have_styles() -> None:
-    (line,) = marked_lines([f"- {BEFORE} one", f"+ {BEFORE} two"])
+    (line,) = style_lines([f"- {BEFORE} one", f"+ {BEFORE} two"])
     assert [style for _, style in line] == ["", "", "removed", "added"]
 
 

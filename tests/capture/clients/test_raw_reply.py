@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.encoded_reply import EncodedReply
+from pytest_chatprompt.capture.clients.raw_reply import RawReply
 
 
 class SyncParts(httpx.SyncByteStream):
@@ -72,7 +72,7 @@ async def collect(parts: AsyncIterator[bytes]) -> list[bytes]:
     ],
 )
 def test_a_reply_as_http1(response: httpx.Response, method: str, expected: list[bytes]) -> None:
-    reply = EncodedReply(response, method)
+    reply = RawReply(response, method)
     assert list(reply.framed()) == expected
     if reply.body is None:
         assert asyncio.run(collect(reply.async_framed())) == expected
@@ -80,14 +80,14 @@ def test_a_reply_as_http1(response: httpx.Response, method: str, expected: list[
 
 def test_a_sync_stream_is_given_to_async_clients_too() -> None:
     stream = SyncParts()
-    reply = EncodedReply(httpx.Response(200, stream=stream), "GET")
+    reply = RawReply(httpx.Response(200, stream=stream), "GET")
     assert asyncio.run(collect(reply.async_chunks())) == [b"Hello", b"", b" there"]
     asyncio.run(reply.aclose())
     assert stream.is_closed
 
 
 def test_an_async_stream_is_not_given_to_sync_clients() -> None:
-    reply = EncodedReply(httpx.Response(200, stream=AsyncParts()), "GET")
+    reply = RawReply(httpx.Response(200, stream=AsyncParts()), "GET")
     with pytest.raises(TypeError, match="cannot be answered with an async stream"):
         list(reply.chunks())
     reply.close()

@@ -20,7 +20,7 @@ _TEXTS: Final = frozenset({"system", "instructions", "input", "prompt", "message
 _LONGEST_SETTING: Final = 80
 
 
-def sent_requests(data: Any) -> list[dict[str, Any]]:
+def page_requests(data: Any) -> list[dict[str, Any]]:
     """The requests that a snapshot shows, as JSON data.
 
     Args:
