@@ -2,7 +2,7 @@
 
 Two sent requests come in; the place where the second one parts from the first comes out. Vendors keep what they have
 computed for the beginning of a prompt, and bill less for it, up to that place. Pure; `items.change_costs` and the
-fixture `eval_extends` call it.
+fixture `eval_cache_prefix` call it.
 """
 
 from __future__ import annotations
