@@ -282,7 +282,7 @@ def eval_masks() -> Mapping[str, str | Callable[[re.Match[str]], str]]:
 
 @pytest.fixture(scope="session")
 def eval_cache_prefix() -> Callable[[Sequence[SentRequest]], None]:
-    """Asserts that each request of a conversation begins with all of the one before: `eval_cache_prefix(eval_api.sent)`."""
+    """Asserts that each request begins with all of the one before: `eval_cache_prefix(eval_api.sent)`."""
     from pytest_chatprompt.capture.prompt_prefix import assert_conversation  # noqa: PLC0415
 
     return assert_conversation

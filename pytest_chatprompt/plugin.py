@@ -179,7 +179,7 @@ def _register_review(config: pytest.Config) -> None:
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     reports = [] if reporter is None else [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
     if any(hasattr(report, "chatprompt_result") for report in reports):
-        from pytest_chatprompt.reports.terminal import register_review  # noqa: PLC0415
+        from pytest_chatprompt.reports.terminal_hooks import register_review  # noqa: PLC0415
 
         register_review(config, reporter)
 

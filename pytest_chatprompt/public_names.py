@@ -81,7 +81,7 @@ from pytest_chatprompt.grading.check import (
     Verdict as Verdict,
 )
 from pytest_chatprompt.grading.sent_data import SentData as SentData
-from pytest_chatprompt.prompt.attachments import (
+from pytest_chatprompt.prompt.attached_files import (
     Attachment as Attachment,
 )
 from pytest_chatprompt.prompt.chat_prompt import (
@@ -179,7 +179,7 @@ from pytest_chatprompt.providers.preflight.rule import (
 from pytest_chatprompt.providers.prices.billing import (
     Billing as Billing,
 )
-from pytest_chatprompt.providers.prices.token_price import (
+from pytest_chatprompt.providers.prices.own_price import (
     TokenPrice as TokenPrice,
 )
 from pytest_chatprompt.providers.response import (

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.reports.markdown_text import count
 from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.reports.report_reader import ReportError, read_report
@@ -22,6 +21,7 @@ from pytest_chatprompt.results.run_comparison import compare_runs
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
 from pytest_chatprompt.snapshots.revision import RevisionError
+from pytest_chatprompt.wording import count
 
 OK: Final = 0
 WORSE: Final = 1

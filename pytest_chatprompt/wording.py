@@ -56,6 +56,11 @@ def message_numbers(numbers: Sequence[int]) -> str:
     return f"messages {', '.join(first)} and {last}" if first else f"message {last}"
 
 
+def count(number: int, noun: str) -> str:
+    """A number with its noun: `1 case`, `2 cases`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def dollars(amount: float) -> str:
     """An amount of US dollars: `$5.00`; below ten cents with two digits that count: `$0.0012`.
 

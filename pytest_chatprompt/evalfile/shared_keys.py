@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from pytest_chatprompt.evalfile.definition_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
-from pytest_chatprompt.evalfile.repeats import PassRate, Repeat
+from pytest_chatprompt.evalfile.repeat_keys import PassRate, Repeat
 from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
 from pytest_chatprompt.evalfile.rows import RowData
 from pytest_chatprompt.evalfile.schema_annotations import (

@@ -14,7 +14,6 @@ from typing import Final
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.check_description import NEGATION
 from pytest_chatprompt.grading.is_json import IsJson
-from pytest_chatprompt.grading.limits import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens
 from pytest_chatprompt.grading.llm_rubric import LlmRubric
 from pytest_chatprompt.grading.python_check import Python
 from pytest_chatprompt.grading.regex import Regex
@@ -29,6 +28,7 @@ from pytest_chatprompt.grading.text_checks import (
     StartsWith,
 )
 from pytest_chatprompt.grading.tool_called import ToolCalled
+from pytest_chatprompt.grading.usage_limits import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens
 from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"

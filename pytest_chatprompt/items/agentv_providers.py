@@ -162,8 +162,8 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
     from pytest_chatprompt.evalfile.agentv_targets import resolve_references  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.target_variant import agent_variant  # noqa: PLC0415
+    from pytest_chatprompt.providers.chat.agentv_variant import chat_variant  # noqa: PLC0415
     from pytest_chatprompt.providers.chat.base import ChatProvider  # noqa: PLC0415
-    from pytest_chatprompt.providers.chat.target_variant import chat_variant  # noqa: PLC0415
 
     def resolve(text: str | None) -> str | None:
         """The text with the variables that it refers to; `None` offline, where none is needed."""

@@ -21,7 +21,7 @@ from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
 from pytest_chatprompt.items.own_code import unused_replies_message
-from pytest_chatprompt.items.repeats import first_response_key, repeat_of
+from pytest_chatprompt.items.repeat_count import first_response_key, repeat_of
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot

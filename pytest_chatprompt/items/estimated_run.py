@@ -19,7 +19,7 @@ from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.items.failures import ENDED_EARLY, first_line
 from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
 from pytest_chatprompt.items.recordings import recording_place
-from pytest_chatprompt.items.repeats import repeat_of
+from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context

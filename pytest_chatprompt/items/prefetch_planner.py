@@ -20,7 +20,7 @@ from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_not_to_send
-from pytest_chatprompt.items.repeats import repeat_of
+from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.grading.pass_rate import wilson_interval
-from pytest_chatprompt.items.repeats import RATE_PROPERTY
-from pytest_chatprompt.results.repeats import describe_rate
+from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
+from pytest_chatprompt.results.repeats_text import describe_rate
 
 _MOST_CASES: Final = 10
 

@@ -77,7 +77,7 @@ class SnapshotRenames:
             unused: they still exist.
             reporter: has the results of the run.
         """
-        from pytest_chatprompt.reports.terminal import failed_results  # noqa: PLC0415
+        from pytest_chatprompt.reports.terminal_hooks import failed_results  # noqa: PLC0415
 
         snapshots = [(result.node_id, result.snapshot) for _, result in failed_results(reporter)]
         sent = {

@@ -19,7 +19,7 @@ from pytest_chatprompt.results.case_result import SnapshotResult
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.snapshots.stored_data import read_data
 from pytest_chatprompt.wording import shown_path
 
 

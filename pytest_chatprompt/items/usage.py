@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.items.repeats import RATE_PROPERTY
+from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
 

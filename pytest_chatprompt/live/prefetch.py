@@ -36,7 +36,7 @@ from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
-from pytest_chatprompt.snapshots.stored_text import file_shows
+from pytest_chatprompt.snapshots.stored_data import file_shows
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge_prompt import JudgePrompt

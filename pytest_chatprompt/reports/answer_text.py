@@ -13,7 +13,7 @@ from typing import Any, Final
 from pytest_chatprompt.reports.markdown_text import cut
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.repeats import describe_rate
+from pytest_chatprompt.results.repeats_text import describe_rate
 from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24

@@ -1,7 +1,7 @@
 """Cost lines: what the changes of some cases cost, in one short line.
 
 The results of cases come in; `+12 characters (about +3 tokens); the cached prefix ends at request.system` comes out.
-Pure; `terminal_review`, `terminal`, `markdown` and `page_changes` show it.
+Pure; `review_lines`, `terminal_hooks`, `markdown` and `page_changes` show it.
 """
 
 from __future__ import annotations

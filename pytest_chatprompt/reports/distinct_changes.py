@@ -1,17 +1,18 @@
 """Distinct changes: equal changes of many cases, shown as one.
 
 The results of a run come in; its `DistinctChange`s come out, largest first. Pure, and linear in the number of changes;
-`terminal_review` and `markdown` show them.
+`review_lines` and `markdown` show them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.wording import count
 
 Content = tuple[tuple[str, ...], ...]
 
@@ -89,6 +90,12 @@ def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
         if result.snapshot is not None and result.snapshot.stored_sha256 is not None
     }
     return dict(_senders(differing, holders))
+
+
+def describe_changes(changes: Sequence[DistinctChange]) -> str:
+    """Say how many changes there are: `1 distinct change in 37 snapshots`."""
+    cases = {result.node_id for change in changes for result in change.results}
+    return f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}"
 
 
 def _senders(results: list[CaseResult], holders: dict[str | None, str]) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,14 @@ from typing import Final
 
 from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.distinct_changes import DistinctChange, distinct_changes, renamed_cases
+from pytest_chatprompt.reports.distinct_changes import (
+    DistinctChange,
+    describe_changes,
+    distinct_changes,
+    renamed_cases,
+)
 from pytest_chatprompt.reports.markdown_answers import markdown_answers
-from pytest_chatprompt.reports.markdown_text import LONGEST_NAME, code, count, cut, longest_run, shortened, table
+from pytest_chatprompt.reports.markdown_text import LONGEST_NAME, code, cut, longest_run, shortened, table
 from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.case_result import CaseResult, Outcome
@@ -23,6 +28,7 @@ from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.results.summary_line import describe_change
 from pytest_chatprompt.snapshots.changes import Change
 from pytest_chatprompt.snapshots.serializer import visible_line
+from pytest_chatprompt.wording import count
 
 # The longest comment that GitHub takes, in characters; the summary of a job may be longer.
 LIMIT: Final = 65_536
@@ -64,13 +70,8 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
 
 
 def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
-    cases = {result.node_id for change in changes for result in change.results}
     against = f" against {code(run.against)}" if run.against is not None else ""
-    title = (
-        f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}{against}"
-        if changes
-        else f"No snapshot differs{against}"
-    )
+    title = f"{describe_changes(changes) if changes else 'No snapshot differs'}{against}"
     outcomes = Counter(result.outcome for result in run.results)
     counts = ", ".join(f"{outcomes[outcome]} {noun}" for outcome, noun in _OUTCOMES.items() if outcomes[outcome])
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"

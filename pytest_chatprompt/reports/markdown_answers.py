@@ -12,10 +12,11 @@ from typing import Final
 
 from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools
 from pytest_chatprompt.reports.answers_by_case import AnsweredCase, answers_by_case
-from pytest_chatprompt.reports.markdown_text import count, html_code
+from pytest_chatprompt.reports.markdown_text import html_code
 from pytest_chatprompt.results.case_result import AttemptResult, CaseResult, ResponseResult
-from pytest_chatprompt.results.repeats import describe_rate
+from pytest_chatprompt.results.repeats_text import describe_passes
 from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.wording import count
 
 _MOST_LINES: Final = 20
 _LONGEST_LINE: Final = 400
@@ -95,8 +96,7 @@ def _facts(result: CaseResult, response: ResponseResult) -> str:
         if not check.passed
     ][:_MOST_CHECKS]
     if result.repeats is not None:
-        rate = describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)
-        lines.insert(1, f"{result.repeats.passed}/{result.repeats.answers} answers passed: {rate}")
+        lines.insert(1, describe_passes(result.repeats))
     return "<br>".join(line for line in lines if line)
 
 

@@ -67,8 +67,3 @@ def cut(text: str, longest: int) -> str:
 def longest_run(text: str) -> int:
     """How many backticks stand together at most."""
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 case`, `2 cases`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

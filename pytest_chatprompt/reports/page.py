@@ -23,10 +23,11 @@ from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.page_changes import page_changes
 from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.provider_totals import provider_totals
+from pytest_chatprompt.reports.review_lines import Review
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.wording import count
 
 _FILES: Final = files("pytest_chatprompt.reports") / "page_files"
 # More are found through their cases: a page of thousands would not open at once.
@@ -87,7 +88,7 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_in_html
     )
-    environment.filters["count"] = _count
+    environment.filters["count"] = count
     environment.filters["link"] = _link
     return environment.from_string(_read("page.html"))
 
@@ -97,10 +98,6 @@ def _in_html(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _NOT_IN_HTML.sub(lambda match: f"\\u{ord(match[0]):04X}", value)
     return value
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _link(node_id: str) -> str:

@@ -12,8 +12,8 @@ from typing import Final
 
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.distinct_changes import DistinctChange
+from pytest_chatprompt.reports.review_lines import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.changed_words import Piece, changed_words, excerpt, shared_part
 from pytest_chatprompt.results.run_results import RunResults

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from pytest_chatprompt.reports.page_requests import page_requests
 from pytest_chatprompt.reports.page_texts import PageTexts
+from pytest_chatprompt.reports.review_lines import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult, RepeatsResult
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.repeats import describe_rate
+from pytest_chatprompt.results.repeats_text import describe_passes
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.snapshots.serializer import dump
 
@@ -124,9 +124,8 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
 
 
 def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
-    rate = describe_rate(repeats.passed, repeats.answers, repeats.interval)
     return {
-        "rate": f"{repeats.passed}/{repeats.answers} answers passed: {rate}",
+        "rate": describe_passes(repeats),
         "attempts": [
             {
                 "number": attempt.number,

@@ -11,11 +11,11 @@ from typing import Final
 
 from pytest_chatprompt.reports.answer_text import called_tools, check_line, printable
 from pytest_chatprompt.reports.comparison_table import table_rows
-from pytest_chatprompt.reports.markdown_text import count
 from pytest_chatprompt.reports.provider_totals import run_total
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.run_comparison import CaseComparison, Kind, RunComparison, rate_of
+from pytest_chatprompt.wording import count
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
 _LONGEST_ANSWER: Final = 240

@@ -1,8 +1,8 @@
 """Marked lines: the lines of a diff as a terminal shows them, with their changed words marked.
 
 The hunks of a case come in; lines of pieces, each with its style, come out. In a long line that changed in part,
-`[-removed-]` and `{+added+}` stand within as much of the line as is needed to find the place. Pure; `terminal` writes
-them.
+`[-removed-]` and `{+added+}` stand within as much of the line as is needed to find the place. Pure; `terminal_hooks`
+writes them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.line_places import Line, lines_of
 from pytest_chatprompt.snapshots.reordering import Move, in_sent_order
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.snapshots.stored_data import read_data
 
 _CONTEXT_LINES: Final = 1
 # A shorter diff is not worth comparing a second time with all blocks escaped.

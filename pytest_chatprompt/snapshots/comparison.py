@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.snapshots.stored_data import read_data
 
 
 class Comparison:

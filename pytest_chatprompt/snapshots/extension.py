@@ -19,7 +19,7 @@ from syrupy.types import SnapshotIndex
 from pytest_chatprompt.snapshots.files import atomic_write, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.names import escaped_name
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_text import shows_the_same
+from pytest_chatprompt.snapshots.stored_data import shows_the_same
 from pytest_chatprompt.snapshots.syrupy_filters import Filters
 
 if TYPE_CHECKING:

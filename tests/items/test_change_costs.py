@@ -8,7 +8,7 @@ import pytest
 
 from pytest_chatprompt.items.change_costs import change_cost
 from pytest_chatprompt.results.change_cost import ChangeCost
-from pytest_chatprompt.snapshots.stored_text import read_data
+from pytest_chatprompt.snapshots.stored_data import read_data
 from tests.items.conftest import HELLO, Run
 
 

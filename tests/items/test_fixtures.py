@@ -589,7 +589,7 @@ def test_it(request, eval_api):
     assert route.call_count == 1
 
 def test_it_does_not_slow_down_later_requests(eval_provider, eval_request, eval_api):
-    assert eval_provider._http.rate_limiter._paused_until == 0
+    assert eval_provider._http.shared_pause._paused_until == 0
 """
         }
     )

@@ -19,7 +19,7 @@ from pytest_chatprompt.providers.chat.gemini import GeminiProvider
 from pytest_chatprompt.providers.chat.openai import OpenAIProvider
 from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.prices.token_price import TokenPrice
+from pytest_chatprompt.providers.prices.own_price import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse
 
 REQUEST = ProviderRequest(

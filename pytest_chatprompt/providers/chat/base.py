@@ -41,7 +41,7 @@ from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.client import HTTPClient
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
-from pytest_chatprompt.providers.http.rate_limits import RateLimits
+from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.models import ModelLimits
@@ -86,7 +86,7 @@ class ChatProvider(VendorAPI):
         self.extra_body = dict(settings.get("extra_body") or {})
         self.model_limits = settings.get("model_limits") or ModelLimits()
         self.price = settings.get("price")
-        self._rate_limits = RateLimits(settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
+        self._minute_limits = MinuteLimits(settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._base_url = base_url
         self._api_key = settings.get("api_key")
         self._http = HTTPClient(self.vendor, self.authorize, self._redact, type(self))
@@ -204,7 +204,7 @@ class ChatProvider(VendorAPI):
             return min(self.timeout_seconds, max(deadline - time.monotonic(), 0.0))
 
         def send_once() -> ProviderResponse:
-            metered = MeteredTry(prepared, self._rate_limits, cancellation, seconds_left, deadline)
+            metered = MeteredTry(prepared, self._minute_limits, cancellation, seconds_left, deadline)
             try:
                 reply = self._http.post(prepared.url, prepared.content, seconds_left(), cancellation, metered.begin)
                 response = read_http_reply(reply, self.read_reply, error_context, self._redact)
@@ -215,7 +215,7 @@ class ChatProvider(VendorAPI):
 
         response, retries = send_with_retries(
             send_once,
-            self._http.rate_limiter,
+            self._http.shared_pause,
             cancellation,
             max_retries=self.max_retries,
             total_timeout_seconds=self.total_timeout_seconds,

@@ -17,7 +17,7 @@ from pytest_chatprompt.errors import APIStatusError, MissingSettingError, Provid
 from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.context import Reservation, current_context
-from pytest_chatprompt.providers.http.rate_limits import RateLimits, StartedRequest
+from pytest_chatprompt.providers.http.minute_limits import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
@@ -42,7 +42,7 @@ class MeteredTry:
     def __init__(
         self,
         prepared: PreparedRequest,
-        limits: RateLimits,
+        limits: MinuteLimits,
         cancellation: Cancellation,
         seconds_left: Callable[[], float],
         deadline: float,

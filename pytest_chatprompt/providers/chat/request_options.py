@@ -2,7 +2,7 @@
 
 A provider and a request come in. A copy of the provider with the request's settings comes out, and a payload with its
 tools and format in the shape of the API. What the API lacks is a `PayloadError`. `ChatProvider` calls it, and
-`target_variant` for the settings of a target.
+`agentv_variant` for the settings of a target.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import Handler, current_context
 from pytest_chatprompt.providers.http import reply_body
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
-from pytest_chatprompt.providers.http.retry import RateLimiter
+from pytest_chatprompt.providers.http.retry import SharedPause
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 _HEADERS: Final = {"content-type": "application/json", "accept-encoding": reply_body.ACCEPT_ENCODING}
@@ -46,7 +46,7 @@ class HTTPClient:
         provider: the class of the provider; `eval_api` answers its requests as that class says.
 
     Attributes:
-        rate_limiter: delays requests when the API asks for it.
+        shared_pause: delays requests when the API asks for it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class HTTPClient:
         provider: type | None = None,
     ) -> None:
         self._provider = provider
-        self.rate_limiter = RateLimiter()
+        self.shared_pause = SharedPause()
         self._vendor = vendor
         self._auth = _Credentials(authorize)
         self._redact = redact

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 @dataclass(eq=False)
-class RateLimiter:
+class SharedPause:
     """Holds back all requests of a provider while the API asks one of them to wait; sets no rate of its own.
 
     Safe between threads.
@@ -83,7 +83,7 @@ class RateLimiter:
 
 def send_with_retries(
     send_once: Callable[[], T],
-    rate_limiter: RateLimiter,
+    shared_pause: SharedPause,
     cancellation: Cancellation,
     *,
     max_retries: int,
@@ -93,7 +93,7 @@ def send_with_retries(
 
     Args:
         send_once: sends the request; raises a `ProviderError`.
-        rate_limiter: the provider's.
+        shared_pause: the provider's.
         cancellation: ends the request, and the waits between its tries.
         max_retries: how many times it may be sent again; 0 for never.
         total_timeout_seconds: how long all tries and the waits between them may take; `None` for no limit.
@@ -110,7 +110,7 @@ def send_with_retries(
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def attempt() -> T:
-        rate_limiter.wait(cancellation, deadline)
+        shared_pause.wait(cancellation, deadline)
         try:
             return send_once()
         except ProviderError as error:
@@ -125,7 +125,7 @@ def send_with_retries(
         backoff = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_MAX_BACKOFF_SECONDS)
         seconds = backoff(state) if retry_after is None else retry_after
         if isinstance(error, RateLimitError):
-            rate_limiter.pause_for(seconds)
+            shared_pause.pause_for(seconds)
         return seconds
 
     stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(max_retries + 1)

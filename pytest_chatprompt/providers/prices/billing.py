@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_chatprompt.providers.prices.own_price import TokenPrice
 from pytest_chatprompt.providers.prices.price_list import has_price_list, list_cost_usd
-from pytest_chatprompt.providers.prices.token_price import TokenPrice
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.wording import INSTALL_PRICES
 

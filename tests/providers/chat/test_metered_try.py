@@ -28,7 +28,7 @@ from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.azure import AzureProvider
 from pytest_chatprompt.providers.chat.openai import OpenAIProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.prices.token_price import TokenPrice
+from pytest_chatprompt.providers.prices.own_price import TokenPrice
 from tests.server import CHAT_REPLY, Reply, Server
 
 # What the reply of the test server costs with it: 10 tokens in, 3 out.
@@ -239,18 +239,18 @@ def test_requests_wait_for_their_limit_and_end_when_they_are_cancelled(server: S
 def test_tokens_are_estimated_before_and_counted_after(server: Server) -> None:
     provider = openai(server, tokens_per_minute=10_000)
     provider.send(request("a b " * 8_000))
-    (started,) = provider._rate_limits._started
+    (started,) = provider._minute_limits._started
     # The reply says 10 and 3.
     assert started.tokens == 13
     server.reply_with({"choices": [{"message": {"content": "x"}}]})
     provider.send(request("a b " * 8_000))
-    assert 8_000 <= provider._rate_limits._started[-1].tokens < 8_100
+    assert 8_000 <= provider._minute_limits._started[-1].tokens < 8_100
 
 
 def test_a_wait_does_not_count_as_latency(server: Server) -> None:
     provider = openai(server, requests_per_minute=1)
     provider.send(request())
-    started = provider._rate_limits._started[0]
+    started = provider._minute_limits._started[0]
     at = time.monotonic()
     # It fits in half a second.
     started.started_at -= 59.5

@@ -1,4 +1,4 @@
-"""`RateLimits`: how many requests, and how many tokens, a provider may send in any minute.
+"""`MinuteLimits`: how many requests, and how many tokens, a provider may send in any minute.
 
 The limits that the user has set come in. A request waits here until it fits, in the order of arrival; its tokens are an
 estimate at first, and what the reply says later. `chat.metered_try` calls it before each try. Waits that the API asks
@@ -38,7 +38,7 @@ class StartedRequest:
 
 
 @dataclass(eq=False)
-class RateLimits:
+class MinuteLimits:
     """Limits the requests of a provider, and their tokens, in any minute.
 
     Args:

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_chatprompt import AnthropicProvider, AzureProvider, GeminiProvider, OpenAIProvider
 from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.chat.agentv_variant import chat_variant
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.chat.target_variant import chat_variant
 
 NOTHING: dict[str, Any] = {"api_key": None, "endpoint": None, "api_version": None}
 HELLO = ProviderRequest(question="hello")

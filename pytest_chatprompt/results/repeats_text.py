@@ -47,6 +47,12 @@ def describe_rate(passed: int, answers: int, interval: tuple[float, float]) -> s
     return f"{passed / answers * 100:.0f} % (95 % interval {low} to {high})"
 
 
+def describe_passes(result: RepeatsResult) -> str:
+    """Say how many answers of a case pass: `4/5 answers passed: 80 % (95 % interval 38 % to 96 %)`."""
+    rate = describe_rate(result.passed, result.answers, result.interval)
+    return f"{result.passed}/{result.answers} answers passed: {rate}"
+
+
 def describe_repeats(result: RepeatsResult) -> str:
     """Say how many answers of a case pass, and why the others do not; the first line is a summary.
 
@@ -54,8 +60,7 @@ def describe_repeats(result: RepeatsResult) -> str:
         result: of the case; not all of its answers pass.
     """
     errors = len(result.attempts) - result.answers
-    rate = describe_rate(result.passed, result.answers, result.interval)
-    counts = [f"{result.passed}/{result.answers} answers passed: {rate}"] if result.answers else []
+    counts = [describe_passes(result)] if result.answers else []
     counts += [f"{errors} could not be obtained or graded"] if errors else []
     not_sent = result.planned - len(result.attempts)
     counts += [f"{not_sent} not sent"] if not_sent else []

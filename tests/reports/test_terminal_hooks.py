@@ -10,7 +10,7 @@ import pytest
 from _pytest._io import TerminalWriter
 
 from pytest_chatprompt.reports.styled_lines import StyledLine
-from pytest_chatprompt.reports.terminal import _shown
+from pytest_chatprompt.reports.terminal_hooks import _shown
 from tests.reports.test_distinct_changes import differs
 
 PATH = "__snapshots__/x.yaml"

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_text import file_shows, read_data, shows_the_same
+from pytest_chatprompt.snapshots.stored_data import file_shows, read_data, shows_the_same
 
 DATA: dict[str, Any] = {
     "provider": "openai",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.repeat_summary import repeat_lines
 from pytest_chatprompt.results.case_result import AttemptResult
-from pytest_chatprompt.results.repeats import describe_rate, describe_repeats, repeats_result
+from pytest_chatprompt.results.repeats_text import describe_rate, describe_repeats, repeats_result
 
 
 def attempt(number: int, outcome: AttemptOutcome, problem: str = "") -> AttemptResult:

@@ -1,7 +1,7 @@
 """The review of a run: which changes there are, and which of them a reader has seen already.
 
 The results of the cases that failed come in; lines for a terminal come out: for each case what is new in it, and for
-the end of the run all distinct changes. Pure; `terminal` writes the lines; the page shows the same changes.
+the end of the run all distinct changes. Pure; `terminal_hooks` writes the lines; the page shows the same changes.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.distinct_changes import Content, DistinctChange, distinct_changes, renamed_cases
+from pytest_chatprompt.reports.distinct_changes import (
+    Content,
+    DistinctChange,
+    describe_changes,
+    distinct_changes,
+    renamed_cases,
+)
 from pytest_chatprompt.reports.styled_lines import StyledLine, style_lines
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
 from pytest_chatprompt.snapshots.changes import Change
 from pytest_chatprompt.snapshots.serializer import visible_line
+from pytest_chatprompt.wording import count
 
 _SHOWN_CASES: Final = 3
 _SHOWN_PLACES: Final = 4
@@ -108,12 +115,11 @@ class Review:
         """What changed, in numbers."""
         nouns = []
         if self.changes:
-            cases = {result.node_id for change in self.changes for result in change.results}
-            nouns.append(f"{_count(len(self.changes), 'distinct change')} in {_count(len(cases), 'snapshot')}")
+            nouns.append(describe_changes(self.changes))
         if self.renamed:
             nouns.append(f"{len(self.renamed)} renamed")
         if self.new:
-            nouns.append(_count(len(self.new), "new snapshot"))
+            nouns.append(count(len(self.new), "new snapshot"))
         return ", ".join(nouns)
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
@@ -143,14 +149,14 @@ class Review:
             yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[StyledLine]:
-        counts = _count(len(distinct.results), "snapshot")
+        counts = count(len(distinct.results), "snapshot")
         for nouns, names in (("provider", distinct.providers), ("file", distinct.files)):
-            counts += f", {_count(len(names), nouns)}" if len(names) > 1 else ""
+            counts += f", {count(len(names), nouns)}" if len(names) > 1 else ""
         yield ((f"{number}. {counts}: {self._shown_cases(distinct.results)}", "place"),)
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
-        more = f" and {_count(hidden, 'more place')}" if hidden else ""
+        more = f" and {count(hidden, 'more place')}" if hidden else ""
         yield ((f"   {shown}{more}", ""),)
         cost = cost_line(distinct.results)
         if cost:
@@ -191,10 +197,6 @@ class Review:
     def _has_others(result: CaseResult) -> bool:
         first, *others = result.difference.changes
         return any(change.content != first.content for change in others)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _listed(noun: str, numbers: list[int]) -> str:

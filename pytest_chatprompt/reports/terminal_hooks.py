@@ -19,9 +19,9 @@ import pytest
 
 from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.report_files import run_results
+from pytest_chatprompt.reports.review_lines import Review
 from pytest_chatprompt.reports.run_commands import accept, accept_all
 from pytest_chatprompt.reports.styled_lines import Style, StyledLine
-from pytest_chatprompt.reports.terminal_review import Review
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_chatprompt.errors import APIConnectionError, RequestCancelledError
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.http.rate_limits import RateLimits
+from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
 
 
 class Clock:
@@ -39,19 +39,19 @@ class Clock:
 
 
 def test_no_limit_holds_nothing_back() -> None:
-    limits = RateLimits()
+    limits = MinuteLimits()
     assert limits.is_unlimited
     assert all(limits.try_start(10**9) for _ in range(1000))
 
 
 def test_each_limit_is_one() -> None:
-    assert not RateLimits(requests_per_minute=1).is_unlimited
-    assert not RateLimits(tokens_per_minute=1).is_unlimited
+    assert not MinuteLimits(requests_per_minute=1).is_unlimited
+    assert not MinuteLimits(tokens_per_minute=1).is_unlimited
 
 
 def test_so_many_requests_start_in_any_minute() -> None:
     clock = Clock()
-    limits = RateLimits(requests_per_minute=3, clock=clock)
+    limits = MinuteLimits(requests_per_minute=3, clock=clock)
     started = []
     for _ in range(8):
         started.append(limits.wait_to_start(0, clock.cancellation()).started_at - 1000)
@@ -62,7 +62,7 @@ def test_so_many_requests_start_in_any_minute() -> None:
 
 def test_so_many_tokens_start_in_any_minute() -> None:
     clock = Clock()
-    limits = RateLimits(tokens_per_minute=100, clock=clock)
+    limits = MinuteLimits(tokens_per_minute=100, clock=clock)
     assert limits.try_start(60) is not None
     assert limits.try_start(60) is None
     assert limits.try_start(40) is not None
@@ -72,7 +72,7 @@ def test_so_many_tokens_start_in_any_minute() -> None:
 
 def test_both_limits_hold() -> None:
     clock = Clock()
-    limits = RateLimits(requests_per_minute=2, tokens_per_minute=100, clock=clock)
+    limits = MinuteLimits(requests_per_minute=2, tokens_per_minute=100, clock=clock)
     assert limits.try_start(10) is not None
     clock.now += 30
     assert limits.try_start(80) is not None
@@ -82,7 +82,7 @@ def test_both_limits_hold() -> None:
 
 def test_the_reply_corrects_the_estimate() -> None:
     clock = Clock()
-    limits = RateLimits(tokens_per_minute=100, clock=clock)
+    limits = MinuteLimits(tokens_per_minute=100, clock=clock)
     started = limits.try_start(90)
     assert started is not None
     assert limits.try_start(20) is None
@@ -92,14 +92,14 @@ def test_the_reply_corrects_the_estimate() -> None:
 
 def test_a_request_that_is_too_large_goes_alone() -> None:
     clock = Clock()
-    limits = RateLimits(tokens_per_minute=100, clock=clock)
+    limits = MinuteLimits(tokens_per_minute=100, clock=clock)
     assert limits.try_start(500) is not None
     assert limits.wait_to_start(500, clock.cancellation()).started_at == pytest.approx(1060, abs=0.05)
 
 
 def test_a_request_counts_from_when_it_is_sent() -> None:
     clock = Clock()
-    limits = RateLimits(requests_per_minute=1, clock=clock)
+    limits = MinuteLimits(requests_per_minute=1, clock=clock)
     started = limits.try_start(0)
     assert started is not None
     clock.now += 50
@@ -114,7 +114,7 @@ def test_a_request_counts_from_when_it_is_sent() -> None:
 
 
 def test_nobody_overtakes_those_that_wait() -> None:
-    limits = RateLimits(tokens_per_minute=100, clock=(clock := Clock()))
+    limits = MinuteLimits(tokens_per_minute=100, clock=(clock := Clock()))
     first = limits.try_start(90)
     assert first is not None
     large, small = Cancellation(), Cancellation()
@@ -139,7 +139,7 @@ def test_nobody_overtakes_those_that_wait() -> None:
 
 
 def test_cancelling_ends_a_wait_at_once() -> None:
-    limits = RateLimits(requests_per_minute=1)
+    limits = MinuteLimits(requests_per_minute=1)
     assert limits.try_start(0) is not None
     cancellation = Cancellation()
     errors: list[BaseException] = []
@@ -162,7 +162,7 @@ def test_cancelling_ends_a_wait_at_once() -> None:
 
 def test_a_wait_beyond_the_deadline_is_an_error() -> None:
     clock = Clock()
-    limits = RateLimits(requests_per_minute=1, clock=clock)
+    limits = MinuteLimits(requests_per_minute=1, clock=clock)
     assert limits.try_start(0) is not None
     with pytest.raises(APIConnectionError) as raised:
         limits.wait_to_start(0, clock.cancellation(), deadline=1030)
