@@ -131,7 +131,7 @@ class RepeatedCase:
                 return
             result = response_result(response, answer.live.is_replayed)
             error, checks = self._grade(answer.number, answer.live)
-        elif answer.error is not None:
+        if answer.error is not None:
             self._errors.append(answer.error)
         outcome: AttemptOutcome = "passed"
         problem = ""

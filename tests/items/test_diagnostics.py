@@ -161,7 +161,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": HELLO, "conftest.py": conftest("openai_provider()", "return AzureProvider(temprature=1)")},
             [],
             "errors",
-            "E       TypeError: AzureProvider has no setting 'temprature' (did you mean 'temperature'?); its settings are api_key, api_version, deployment, endpoint, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model_limits, reasoning_effort, seed, stop, temperature, timeout_seconds, top_p, total_timeout_seconds",
+            "E       TypeError: AzureProvider has no setting 'temprature' (did you mean 'temperature'?); its settings are api_key, api_version, deployment, endpoint, extra_body, max_output_tokens, max_retries, max_tokens_parameter, model_limits, price, reasoning_effort, requests_per_minute, seed, stop, temperature, timeout_seconds, tokens_per_minute, top_p, total_timeout_seconds",
             id="a misspelled setting",
         ),
         pytest.param(

@@ -334,6 +334,7 @@ def test_cases_before_the_first_with_a_judge_do_not_keep_the_later_ones_from_bei
     assert ahead.is_set()
 
 
+@pytest.mark.measures_processes
 def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_project: Run, server: Server) -> None:
     judged_project.write({"a.eval.yaml": many(3)})
     judged_project.update()
@@ -364,6 +365,24 @@ def test_a_judge_that_is_slow_is_ended_with_the_run(judged_project: Run, server:
     # All fail by the second rubric; -x ends the run while others are judged.
     result = judged_project("--chatprompt-live", "-x")
     result.assert_outcomes(failed=1)
+
+
+def test_a_case_whose_provider_is_made_early_waits_for_its_judge(judged_project: Run, server: Server) -> None:
+    override = """
+@pytest.fixture
+def eval_provider(eval_case, eval_provider):
+    return eval_provider
+"""
+    greeting = "evalcases:\n  - {id: plain, input_messages: [{role: user, content: plain}]}\n"
+    judged_project.append("conftest.py", override)
+    judged_project.write({"a.eval.yaml": greeting, "b.eval.yaml": many(4)})
+    judged_project.update()
+    server.script = lambda _, body: verdict(True) if is_judge(body) else chat("Hello.")
+    result = judged_project("--chatprompt-live")
+    result.assert_outcomes(passed=1, failed=4)
+    # The plain case, and each of the others once, with two rubrics.
+    assert len(server.requests) == 1 + 4 * 3
+    assert "one by one" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("scope", ["session", "function"])

@@ -285,6 +285,37 @@ def test_nothing_is_sent_where_the_snapshot_differs(repeated: MakeRun, server: S
     assert len(server.requests) in (4, 5)
 
 
+def test_what_was_sent_ahead_is_given_up_if_the_case_sends_something_else(repeated: MakeRun, server: Server) -> None:
+    changing = """
+import itertools
+
+class StampedProvider(OpenAIProvider):
+    stamps = itertools.count()
+
+    def prepare(self, request):
+        prepared = super().prepare(request)
+        stamp = b', "user": "stamp-%d"}' % next(self.stamps)
+        return prepared._replace(content=prepared.content.removesuffix(b"}") + stamp)
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    provider = StampedProvider(base_url="URL", api_key="k", max_retries=0)
+    yield provider
+    provider.close()
+
+@pytest.fixture(scope="session")
+def eval_masks():
+    return {r"stamp-\\d+": "<stamp>"}
+"""
+    file = FILE + "  - id: c1\n    input_messages: [{role: user, content: c1}]\n"
+    run = repeated(file, changing.replace("URL", server.url))
+    run(LIVE, "--chatprompt-concurrency=2").assert_outcomes(passed=2)
+    stamps = [body["user"] for _, _, body in server.requests if body["messages"][-1]["content"] == "c1"]
+    assert len(set(stamps)) == 2
+    # All answers that count are answers to one request.
+    assert len(set(stamps[-4:])) == 1
+
+
 def test_checks_of_the_request_are_graded_once_and_told_beside_the_answers(repeated: MakeRun, server: Server) -> None:
     run = repeated()
     run.write(

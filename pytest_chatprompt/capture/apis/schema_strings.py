@@ -154,7 +154,8 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
     for candidate in (re.sub(r"\(\?<(?![=!])", "(?P<", pattern), pattern):
         try:
             return re.compile(candidate)
-        except (re.error, RecursionError, OverflowError):
+        except (re.error, RecursionError, OverflowError, FutureWarning):
+            # Where a project makes errors of warnings, `[[` is one.
             continue
     return None
 

@@ -64,3 +64,7 @@ def test_any_pattern_has_a_text(pattern: str) -> None:
     assert isinstance(text.least(), str)
     assert isinstance(text.sample(random.Random(0), 2), str)
     find_match(pattern, text.least())
+
+
+def test_a_pattern_that_python_warns_about_is_no_error() -> None:
+    assert find_match("[[", "a")
