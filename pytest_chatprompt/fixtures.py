@@ -266,7 +266,7 @@ def eval_response(
     from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
 
     if isinstance(request.node, EvalItem):
-        from pytest_chatprompt.items.case_runner import get_response  # noqa: PLC0415
+        from pytest_chatprompt.items.case_response import get_response  # noqa: PLC0415
 
         return get_response(request.node, eval_provider, eval_api)
     from pytest_chatprompt.items.code_case import response_in_test  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The options: command line and ini values, declared and resolved in one place.
+"""The options: command line and ini values, declared and resolved in one place; `option_values` checks the values.
 
 `plugin` declares them and resolves them once for a run; everything else reads the frozen `Options` from the config's
 stash.
@@ -6,7 +6,6 @@ stash.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +14,21 @@ from typing import Final
 
 import pytest
 
+from pytest_chatprompt.option_values import (
+    DEFAULT_CONCURRENCY,
+    REPORT_SUFFIXES,
+    parse_allowed_host,
+    parse_allowed_secret,
+    resolve_budget_usd,
+    resolve_concurrency,
+    resolve_repeat,
+    resolve_report_path,
+)
+
 DEFAULT_PROVIDER: Final = "openai"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
-DEFAULT_CONCURRENCY: Final = 8
 # Beside this module.
 SCHEMA_NAME: Final = "eval.schema.json"
-# The formats of reports; `reports.run_report` writes them.
-REPORT_SUFFIXES: Final = (".html", ".md", ".json")
 # What a run does only on the word of the snapshots on disk.
 _SENDING_OR_WRITING: Final = {
     "--snapshot-update": "update_snapshots",
@@ -240,20 +247,20 @@ def resolve_options(config: pytest.Config) -> Options:
         judge=config.getini("chatprompt_judge") or default_provider,
         judge_template=config.getini("chatprompt_judge_template") or None,
         live=live and not estimates,
-        concurrency=_concurrency(config),
-        budget_usd=_budget_usd(config) if live else None,
+        concurrency=resolve_concurrency(config),
+        budget_usd=resolve_budget_usd(config) if live else None,
         estimates=estimates,
-        repeat=_repeat(config),
+        repeat=resolve_repeat(config),
         record=record,
         replay=replay,
         against=against,
         show=config.getoption("chatprompt_show"),
-        reports=tuple(_report(config, path) for path in config.getoption("chatprompt_reports")),
+        reports=tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports")),
         file_patterns=tuple(config.getini("chatprompt_files")),
         guideline_patterns=tuple(patterns) if patterns else None,
         system_prompt=config.getini("chatprompt_system_prompt"),
-        allowed_secrets=tuple(map(_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
-        allowed_hosts=tuple(map(_allowed_host, config.getini("chatprompt_allowed_hosts"))),
+        allowed_secrets=tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
+        allowed_hosts=tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts"))),
     )
 
 
@@ -268,80 +275,6 @@ def _check_alone(config: pytest.Config, text: str, others: Mapping[str, str]) ->
     for option, name in others.items():
         if config.getoption(name, False):
             raise pytest.UsageError(f"{text}: remove {option}")
-
-
-def _report(config: pytest.Config, text: str) -> Path:
-    """The file of a report, relative to where pytest was started, as that of `--junitxml`."""
-    path = config.invocation_params.dir / Path(text).expanduser()
-    if path.suffix not in REPORT_SUFFIXES:
-        *others, last = REPORT_SUFFIXES
-        raise pytest.UsageError(
-            f"--chatprompt-report: {text!r} has an unknown suffix; end it with {', '.join(others)} or {last}"
-        )
-    if path.is_dir():
-        raise pytest.UsageError(f"--chatprompt-report: {text!r} is a folder; name a file")
-    return path
-
-
-def _allowed_secret(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise pytest.UsageError(
-            f"chatprompt_allowed_secrets: {pattern!r} is not a valid regular expression ({error}); "
-            "write one for each line, with a backslash before characters such as ( and +"
-        ) from None
-
-
-def _allowed_host(host: str) -> str:
-    if re.search(r"[/:@\s]", host.removeprefix("[").removesuffix("]")) and not re.fullmatch(r"[\da-fA-F:]+", host):
-        raise pytest.UsageError(
-            f"chatprompt_allowed_hosts: {host!r} is not a host; "
-            "write names or addresses without scheme, port and path, such as files.example"
-        )
-    return host.lower()
-
-
-def _concurrency(config: pytest.Config) -> int:
-    option = config.getoption("chatprompt_concurrency")
-    name = "--chatprompt-concurrency" if option is not None else "chatprompt_concurrency"
-    value = option if option is not None else config.getini("chatprompt_concurrency") or DEFAULT_CONCURRENCY
-    return _whole_number(name, value)
-
-
-def _repeat(config: pytest.Config) -> int | None:
-    value = config.getoption("chatprompt_repeat")
-    return None if value is None else _whole_number("--chatprompt-repeat", value)
-
-
-def _whole_number(name: str, value: str | int) -> int:
-    try:
-        number = int(value)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise pytest.UsageError(f"{name} must be a whole number from 1, but is {value!r}")
-    return number
-
-
-def _budget_usd(config: pytest.Config) -> float | None:
-    option = config.getoption("chatprompt_budget_usd")
-    name = "--chatprompt-budget-usd" if option is not None else "chatprompt_budget_usd"
-    value = option if option is not None else config.getini("chatprompt_budget_usd")
-    if not value:
-        return None
-    try:
-        budget = float(value)
-    except ValueError:
-        budget = math.nan
-    if not (math.isfinite(budget) and budget > 0):
-        raise pytest.UsageError(f"{name} must be a number above 0, in US dollars, but is {value!r}")
-    if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
-        raise pytest.UsageError(
-            f"{name} cannot be kept under -n, since each worker sends on its own; remove -n (-n0 if your settings add "
-            "it): without it a live run sends many requests at once too"
-        )
-    return budget
 
 
 def snapshot_dirname(config: pytest.Config) -> str:

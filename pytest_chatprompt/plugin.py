@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options, and copy syrupy's list of ignored file extensions, which `pytest_sessionfinish` extends."""
     options = config.stash[options_key] = resolve_options(config)
     if options.live or options.replay:
-        from pytest_chatprompt.items.usage import UsageSummary  # noqa: PLC0415
+        from pytest_chatprompt.items.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
         _register_answers(config)

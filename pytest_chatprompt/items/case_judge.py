@@ -23,7 +23,7 @@ from pytest_chatprompt.grading.llm_rubric import judge_questions
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import JUDGE_FIXTURE
 from pytest_chatprompt.items.judge_template import project_prompt
-from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
+from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once
 from pytest_chatprompt.live.judging import Judging, judge_answer, preview_judging
 from pytest_chatprompt.live.prefetch import LiveResponse
@@ -74,7 +74,7 @@ def show_judging(
 
 def _no_requests_in_flight(config: pytest.Config, judge: Provider) -> AbstractContextManager[None]:
     """Pause the requests of a live run while a judge sends offline, in order to show what it sends."""
-    live: LiveRun | None = config.pluginmanager.get_plugin(LIVE_RUN)
+    live = find_live_run(config)
     return nullcontext() if live is None or can_preview(judge) else live.executor.pause()
 
 
@@ -92,7 +92,7 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
     """
     if live.judging is not None and judging.asks_the_same(live.judging):
         return live
-    live_run: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+    live_run = find_live_run(item.config)
     if live_run is not None:
         return live_run.judge(judging, live, place)
 

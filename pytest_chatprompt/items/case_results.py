@@ -1,8 +1,8 @@
 """Case results: the record of what a test did, put into its report.
 
-`case_runner` notes what happens while a case runs; `pytest_report_hooks` asks for the record when the test has failed,
-or when a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of pytest's report, which
-comes from the workers of pytest-xdist with it.
+`case_runner` and `case_response` note what happens while a case runs; `pytest_report_hooks` asks for the record when
+the test has failed, or when a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of
+pytest's report, which comes from the workers of pytest-xdist with it.
 """
 
 from __future__ import annotations

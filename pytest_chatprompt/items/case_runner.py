@@ -1,7 +1,7 @@
 """The case runner: send one case, compare what was sent with its snapshot, and get the response.
 
 `case_function.run_case` hands over the fixtures of an eval item. Errors of this package come out, which `item` reports
-at the case's position. The fixture `eval_response` calls `get_response`.
+at the case's position. `case_response` gets the response.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.provider_capture import capture_offline
-from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError, RequestCancelledError, SnapshotError
+from pytest_chatprompt.errors import CaptureError, SnapshotError
+from pytest_chatprompt.items.case_response import compared_key, get_votes, masks_key
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
-from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun
+from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
-from pytest_chatprompt.items.repeat_count import first_response_key, repeat_of
+from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -35,17 +36,10 @@ if TYPE_CHECKING:
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
-    from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.prefetch import LiveResponse
+    from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.comparison import Comparison
-
-# What an item sends, once it was compared with its snapshot.
-_compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
-_masks_key: Final[pytest.StashKey[Masks]] = pytest.StashKey()
-# The answer that it got.
-_live_key: Final[pytest.StashKey[LiveResponse]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,7 @@ class CaseRunner:
         )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
-        item.stash[_masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
+        item.stash[masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
         self._compare(exchange, judging)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
@@ -104,7 +98,7 @@ class CaseRunner:
         with nullcontext() if checks is None else checks.reported_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
-                item.stash[_compared_key] = exchange
+                item.stash[compared_key] = exchange
                 self._check_answer(item, checks, judging)
 
     def _checks(self) -> CaseChecks | None:
@@ -140,10 +134,10 @@ class CaseRunner:
         from pytest_chatprompt.items.repeated_answers import LiveAnswers, RecordedAnswers  # noqa: PLC0415
         from pytest_chatprompt.items.repeated_case import RepeatedCase  # noqa: PLC0415
 
-        compared = item.stash[_compared_key]
+        compared = item.stash[compared_key]
         note_exchange(item, compared)
-        place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
-        live: LiveRun | None = item.config.pluginmanager.get_plugin(LIVE_RUN)
+        place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[masks_key])
+        live = find_live_run(item.config)
         source = (
             RecordedAnswers(self.provider, compared, place, self.api, repeat)
             if live is None
@@ -154,14 +148,14 @@ class CaseRunner:
 
     def _no_requests_in_flight(self) -> AbstractContextManager[None]:
         """Pause the requests of a live run while a provider sends offline: the stand-in would take them all."""
-        live: LiveRun | None = self.request.config.pluginmanager.get_plugin(LIVE_RUN)
+        live = find_live_run(self.request.config)
         return nullcontext() if live is None or can_preview(self.provider) else live.executor.pause()
 
     def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
         judge = () if judging is None else judging.previews
-        data = item.stash[_masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath, judge))
+        data = item.stash[masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath, judge))
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
@@ -206,101 +200,6 @@ class CaseRunner:
         renamed_from = find_old_name(item, comparison) if stored is None else None
         note_comparison(item, comparison, exchange, renamed_from)
         raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
-
-
-def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:
-    """The response to what a case sends: from the API or, in a replayed run, from the recording.
-
-    Args:
-        item: the case's item.
-        provider: its provider.
-        api: its stand-in of the APIs.
-
-    Raises:
-        SnapshotError: the case was not compared with its snapshot yet, or sent something other than was compared.
-        ProviderError: there is no response, or an empty one.
-        ReplayError: nothing is recorded for this very request.
-    """
-    __tracebackhide__ = True
-    # Offline runs, which most are, need none of it.
-    from pytest_chatprompt.items.case_results import note_exchange, note_response  # noqa: PLC0415
-    from pytest_chatprompt.items.recordings import (  # noqa: PLC0415
-        raise_if_unusable,
-        record_answer,
-        recording_place,
-        replay_answer,
-    )
-    from pytest_chatprompt.items.usage import add_replayed, add_usage  # noqa: PLC0415
-
-    config = item.config
-    first = item.stash.get(first_response_key, None)
-    if first is not None:
-        return first
-    compared = item.stash.get(_compared_key, None)
-    if compared is None:
-        raise SnapshotError(
-            "eval_response is not available yet (offline it never is); use the hook pytest_chatprompt_response, "
-            "or an autouse fixture that takes eval_response"
-        )
-    note_exchange(item, compared)
-    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
-    try:
-        if config.stash[options_key].live:
-            live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-            live = live_run.get_response(item, provider, compared, place, api)
-        else:
-            live = replay_answer(place, provider, compared, api)
-    except (BudgetError, RequestCancelledError):
-        # This run broke off the request, or did not send it: that says nothing about the API.
-        raise
-    except ProviderError as error:
-        add_usage(item, item.provider_name, error)
-        raise
-    item.stash[_live_key] = live
-    note_response(item, live.response, is_replayed=live.is_replayed)
-    if not live.is_replayed:
-        add_usage(item, item.provider_name, live.response)
-    if live.recording is not None:
-        add_replayed(item, live.recording, unused=len(live.recording.others))
-    if not live.response.is_awaited:
-        return live.response
-    raise_if_unusable(live.response)
-    record_answer(place, live, api.redactor)
-    return live.response
-
-
-def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api: EvalAPI) -> Votes:
-    """The votes of the judge on the response of a case: those that came with it, or else new ones.
-
-    Args:
-        item: the case's item.
-        judging: what to ask the judge.
-        response: the fixture `eval_response`, which a project may override.
-        api: its stand-in of the APIs.
-
-    Raises:
-        RequestCancelledError: the run was stopped.
-    """
-    __tracebackhide__ = True
-    from pytest_chatprompt.items.case_judge import ask_judge  # noqa: PLC0415
-    from pytest_chatprompt.items.case_results import note_votes  # noqa: PLC0415
-    from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
-    from pytest_chatprompt.items.usage import add_judge_usage, add_replayed  # noqa: PLC0415
-    from pytest_chatprompt.live.prefetch import LiveResponse  # noqa: PLC0415
-
-    place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[_masks_key])
-    live = item.stash.get(_live_key, None)
-    if live is None or live.response is not response:
-        # The project overrides eval_response: what the judge said before is about another answer.
-        recording = None if live is None else live.recording
-        live = LiveResponse(item.stash[_compared_key], response, recording)
-    judged = ask_judge(item, judging, live, place)
-    if judged is not live and live.recording is not None:
-        place.save(live.recording, api.redactor, keeps_others=False)
-        add_replayed(item, live.recording, unused=len(live.recording.others))
-    note_votes(item, judged.votes)
-    add_judge_usage(item, judged.votes)
-    return judged.votes
 
 
 def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:

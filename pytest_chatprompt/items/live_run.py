@@ -1,7 +1,7 @@
 """The live run: pytest's side of sending many requests at once.
 
 `session` registers a `LiveRun` as a plugin. It waits for responses, shows progress, and ends the requests of a test, or
-of all tests, as soon as no test waits for them. `case_runner` asks it for the response of each case.
+of all tests, as soon as no test waits for them. `case_response` asks it for the response of each case.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
-from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher, SnapshotMatcher
+from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
+from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge_prompt import JudgePrompt
     from pytest_chatprompt.live.judging import Judging
 
-LIVE_RUN: Final = "chatprompt-live"
 PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_chatprompt.capture.network_guard import POOL_THREADS, ConnectionAttempts
 from pytest_chatprompt.errors import CaptureWarning
+from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
@@ -37,10 +38,8 @@ _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 def _budget(config: pytest.Config) -> Budget | None:
     """The budget of a live run; `None` for no limit."""
-    from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
-
-    live_run: LiveRun = config.pluginmanager.getplugin(LIVE_RUN)
-    return live_run.budget
+    live_run = find_live_run(config)
+    return None if live_run is None else live_run.budget
 
 
 class OwnCodeCapture:

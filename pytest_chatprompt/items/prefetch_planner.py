@@ -22,7 +22,8 @@ from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_not_to_send
 from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.upcoming import UpcomingItems
-from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
+from pytest_chatprompt.live.prefetch import Prefetcher
+from pytest_chatprompt.live.snapshot_matcher import UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider

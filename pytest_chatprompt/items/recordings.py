@@ -1,7 +1,7 @@
 """Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
 
-A test and the run's options come in; a `RecordingPlace` comes out. `case_runner`, `prefetch_planner`, `live_run` and
-`fixtures` call it.
+A test and the run's options come in; a `RecordingPlace` comes out. `case_response`, `case_runner`, `prefetch_planner`,
+`live_run` and `fixtures` call it.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.live_run import LiveRun, result_of
 from pytest_chatprompt.items.recordings import replay_answer
 from pytest_chatprompt.live.judging import Judging
-from pytest_chatprompt.live.prefetch import LiveResponse, MatchedCase
+from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
+from pytest_chatprompt.live.snapshot_matcher import MatchedCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace

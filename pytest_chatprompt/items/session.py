@@ -19,6 +19,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
+from pytest_chatprompt.items.live_plugin import LIVE_RUN
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
@@ -77,7 +78,7 @@ class EvalSession:
 
                 config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
             if options.live:
-                from pytest_chatprompt.items.live_run import LIVE_RUN, LiveRun  # noqa: PLC0415
+                from pytest_chatprompt.items.live_run import LiveRun  # noqa: PLC0415
 
                 live = LiveRun(
                     config, options, reader=session.reader(), redactor=session.redactor, router=session.router()

@@ -1,17 +1,14 @@
-"""The usage of a live run: tokens, retries and latency of each provider, and what made the run slow.
+"""Usage: what a test used, put into its report: tokens, retries, latency, costs, replies that were replayed.
 
-The numbers of a case go into its report as user properties, so that JUnit's XML and the controller of pytest-xdist get
-them, and so does the reason why it was not sent ahead. `plugin` registers a `UsageSummary` in live runs: it adds them
-up and shows a table at the end.
+The numbers of a test are user properties of its report, so that JUnit's XML and the controller of pytest-xdist get
+them, and so is the reason why it was not sent ahead. `case_response`, `own_code` and `live_run` note them;
+`usage_summary` adds them up.
 """
 
 from __future__ import annotations
 
-import itertools
 import statistics
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -20,27 +17,20 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
 
-_PREFIX: Final = "chatprompt_"
-_UNKNOWN: Final = "unknown"
-_RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
-_SHOWN_TESTS: Final = 3
-_JUDGE: Final = "judge_"
-# What the judges of all cases used, in a row of its own.
-_JUDGE_ROW: Final = "(judge)"
+PREFIX: Final = "chatprompt_"
+UNKNOWN: Final = "unknown"
 # Why an item was sent only when it ran.
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
-_budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
-_early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
+budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
+early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _COST: Final = "cost_usd"
 _NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
-_HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
 
 def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse | ProviderError) -> None:
@@ -57,7 +47,7 @@ def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse
     if len(numbers) == 1:
         properties |= numbers[0]
     else:
-        properties |= {key: [each.get(key, _UNKNOWN) for each in numbers] for key in _NUMBERS}
+        properties |= {key: [each.get(key, UNKNOWN) for each in numbers] for key in _NUMBERS}
         costs = [each[_COST] for each in numbers if _COST in each]
         if costs:
             properties[_COST] = sum(costs)
@@ -73,7 +63,7 @@ def _numbers(outcome: ProviderResponse | ProviderError) -> dict[str, Any]:
         return {}
     usage, latency = outcome.usage, outcome.latency_seconds
     known = (usage.input_tokens, usage.output_tokens, None if latency is None else round(latency, 3))
-    numbers = {key: _UNKNOWN if number is None else number for key, number in zip(_NUMBERS, known, strict=True)}
+    numbers = {key: UNKNOWN if number is None else number for key, number in zip(_NUMBERS, known, strict=True)}
     return numbers if outcome.cost_usd is None else {**numbers, _COST: outcome.cost_usd}
 
 
@@ -86,11 +76,11 @@ def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
     properties: dict[str, Any] = {
         "judge_requests": len(sent),
         "judge_retries": sum(response.retries for response in sent),
-        "judge_latency_seconds": round(statistics.median(latencies), 3) if latencies else _UNKNOWN,
+        "judge_latency_seconds": round(statistics.median(latencies), 3) if latencies else UNKNOWN,
     }
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(response.usage, name) for response in sent]
-        properties[f"judge_{name}"] = _UNKNOWN if None in counts else sum(counts)
+        properties[f"judge_{name}"] = UNKNOWN if None in counts else sum(counts)
     set_properties(item, properties)
 
 
@@ -129,7 +119,7 @@ def note_late_difference(item: pytest.Item) -> None:
 
 def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
-    named = {f"{_PREFIX}{name}": value for name, value in properties.items()}
+    named = {f"{PREFIX}{name}": value for name, value in properties.items()}
     item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
 
 
@@ -140,165 +130,9 @@ def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:
 
 def note_early_answers(config: pytest.Config, count: int) -> None:
     """Note how many answers were recorded for cases that did not run."""
-    config.stash[_early_answers_key] = count
+    config.stash[early_answers_key] = count
 
 
 def note_budget(config: pytest.Config, spent_usd: float, limit_usd: float) -> None:
     """Note how much of the budget of the run was spent, in US dollars."""
-    config.stash[_budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."
-
-
-@dataclass(eq=False)
-class UsageSummary:
-    """Adds up the usage of all tests of a run.
-
-    Args:
-        is_live: whether the run sends.
-        replays: whether it replays.
-    """
-
-    is_live: bool
-    replays: bool
-    _cases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    _recorded: list[Mapping[str, Any]] = field(default_factory=list)
-    _repeated: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Read the usage of a case from its report."""
-        if report.when != "teardown":
-            return
-        usage = {
-            name.removeprefix(_PREFIX): value for name, value in report.user_properties if name.startswith(_PREFIX)
-        }
-        usage["nodeid"] = report.nodeid
-        if "provider" in usage:
-            self._cases[str(usage["provider"])].append(usage)
-        if "judge_requests" in usage:
-            judge = {name.removeprefix(_JUDGE): value for name, value in usage.items() if name.startswith(_JUDGE)}
-            self._cases[_JUDGE_ROW].append({"nodeid": report.nodeid, **judge})
-        if "replayed" in usage or "late_difference" in usage:
-            self._recorded.append(usage)
-        if RATE_PROPERTY in usage:
-            self._repeated[report.nodeid] = usage
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Add the totals to JUnit's XML, which pytest writes when the session finishes."""
-        # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
-        plugins = session.config.pluginmanager.get_plugins()
-        xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
-        for row in self._rows() if xml is not None else ():
-            for name, value in zip(_HEAD[1:], row[1:], strict=True):
-                xml.add_global_property(f"{_PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show a row for each provider."""
-        rows = list(self._rows())
-        notes = list(self._notes(terminalreporter.config))
-        if not rows and not notes:
-            return
-        terminalreporter.write_sep("-", "usage of the live run" if self.is_live else "recorded replies")
-        table = (_HEAD, *rows) if rows else ()
-        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD) if rows else 0)]
-        for row in table:
-            name, *numbers = (
-                cell.ljust(width) if column == 0 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            terminalreporter.write_line("  ".join((name, *numbers)).rstrip())
-        for note in notes:
-            terminalreporter.write_line(note)
-
-    def _notes(self, config: pytest.Config) -> Iterator[str]:
-        """What to know about the run beside the numbers, a line each."""
-        if _budget_key in config.stash:
-            yield config.stash[_budget_key]
-        if self._cases and config.pluginmanager.hasplugin("dsession"):
-            yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
-        reasons: dict[str, set[str]] = defaultdict(set)
-        for case in itertools.chain.from_iterable(self._cases.values()):
-            if "not_sent_ahead" in case:
-                reasons[case["not_sent_ahead"]].add(case["nodeid"])
-        for reason, node_ids in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
-            # One case alone does not make a run slow.
-            if len(node_ids) > 1:
-                yield f"{len(node_ids)} cases were sent one by one: {reason}"
-        if self._repeated:
-            # Most runs have none.
-            from pytest_chatprompt.items.repeat_summary import repeat_lines  # noqa: PLC0415
-
-            yield from repeat_lines(self._repeated)
-        yield from self._notes_of_recordings()
-        count = config.stash.get(_early_answers_key, 0)
-        if count:
-            nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
-            yield f"Recorded {count} more {nouns} did not run."
-
-    def _notes_of_recordings(self) -> Iterator[str]:
-        """How much was replayed, what that saved, and which recorded replies no request asked for."""
-        totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
-        if totals["replayed"] or (totals["sent"] and self.replays):
-            saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
-            sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
-            yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
-        if totals["unused_recorded"]:
-            nouns = _count(totals["unused_recorded"], "recorded reply", "recorded replies")
-            tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
-            yield (
-                f"{nouns} that no request asked for, in {_some(tests)}; "
-                "a run with --chatprompt-live --chatprompt-record leaves them out."
-            )
-        unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
-        if unanswered:
-            nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
-        late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
-        if late:
-            yield (
-                f"After the first real reply, {_count(len(late), 'test', 'tests')} sent something other than the "
-                f"snapshot shows, which may hold that reply: {_some(late)}."
-            )
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for provider, cases in sorted(self._cases.items()):
-            latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
-            yield (
-                provider,
-                # A case that ran twice is one case, but its tokens count twice.
-                str(len({case["nodeid"] for case in cases})),
-                _sum(_values(cases, "input_tokens")),
-                _sum(_values(cases, "output_tokens")),
-                str(sum(case["retries"] for case in cases)),
-                f"{statistics.median(latencies):.2f} s" if latencies else _UNKNOWN,
-                f"{max(latencies):.2f} s" if latencies else _UNKNOWN,
-            )
-
-
-def _values(cases: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
-    """The numbers of all answers; a case that was sent several times has a list of them."""
-    values = (case.get(key) for case in cases)
-    return list(itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
-
-
-def _count(number: int, noun: str, nouns: str) -> str:
-    return f"{number} {noun if number == 1 else nouns}"
-
-
-def _some(node_ids: list[str]) -> str:
-    """The first few of a list."""
-    shown = ", ".join(node_ids[:_SHOWN_TESTS])
-    return shown if len(node_ids) <= _SHOWN_TESTS else f"{shown} and {len(node_ids) - _SHOWN_TESTS} more"
-
-
-def _sum(counts: list[Any]) -> str:
-    """A sum, and how many cases did not report a number: `1234`, `1234 + 2 unknown`, `unknown`."""
-    known = [count for count in counts if _is_number(count)]
-    unknown = len(counts) - len(known)
-    if not known:
-        return _UNKNOWN
-    return f"{sum(known)} + {unknown} {_UNKNOWN}" if unknown else str(sum(known))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
+    config.stash[budget_key] = f"Spent {dollars(spent_usd)} of the budget of {dollars(limit_usd)}."

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_chatprompt import OpenAIProvider, Redactor
 from pytest_chatprompt.live.executor import RequestExecutor
-from pytest_chatprompt.live.prefetch import Prefetcher, UpcomingCase
+from pytest_chatprompt.live.prefetch import Prefetcher
+from pytest_chatprompt.live.snapshot_matcher import UpcomingCase
 from pytest_chatprompt.providers.context import current_context
 
 

@@ -1,0 +1,123 @@
+"""The snapshot matcher: whether an upcoming case may be sent before it runs.
+
+An `UpcomingCase` comes in; what it sends comes out if that equals its snapshot and causes no warning. Nothing is sent
+here. `prefetch` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.stored_data import file_shows
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.judging import Judging
+
+
+@dataclass(frozen=True, slots=True)
+class UpcomingCase:
+    """A case that pytest runs later.
+
+    Args:
+        node_id: its node id.
+        order: its place in the run; requests of lower numbers are sent first.
+        provider_name: the name by which its provider was asked for.
+        place: where its recording is, beside its snapshot.
+        load: gives the case, or raises `EvalFileError`.
+        request: what a fixture made of the case; `None` if none did.
+        repeat: gives how often the case is sent, at least 1.
+        judge: the provider that judges its answer; `None` if it is not known, or cannot show what it sends.
+    """
+
+    node_id: str
+    order: int
+    provider_name: str
+    place: RecordingPlace
+    load: Callable[[], EvalCase]
+    request: ProviderRequest | None = None
+    repeat: Callable[[EvalCase], int] = lambda _: 1
+    judge: ChatProvider | None = None
+
+    @property
+    def snapshot_path(self) -> Path:
+        """The file of its snapshot; need not exist."""
+        return self.place.folder / f"{self.place.stem}.yaml"
+
+
+class MatchedCase(NamedTuple):
+    """An upcoming case that equals its snapshot.
+
+    Args:
+        exchange: what it sends.
+        judging: what a judge will be asked about its answer; `None` for nothing.
+    """
+
+    exchange: Exchange
+    judging: Judging | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotMatcher:
+    """Decides whether an upcoming case may be sent: it has to equal its snapshot, and cause no warning.
+
+    Args:
+        root: pytest's root folder.
+        reader: the run's reader of attached files.
+        redactor: the secrets of the run.
+        system_prompt: the project's default system prompt; `None` for none.
+        judge_prompt: gives the project's prompt of the judge; `None` if it has none.
+    """
+
+    root: Path
+    reader: FileReader
+    redactor: Redactor
+    system_prompt: str | None
+    judge_prompt: Callable[[], JudgePrompt | None] = lambda: None
+
+    def match(self, case: UpcomingCase, capture: Callable[[ProviderRequest], Exchange]) -> MatchedCase | None:
+        """What a case sends, if it equals its snapshot and neither preflight nor the redactor objects; else `None`.
+
+        Args:
+            case: the case.
+            capture: shows what its provider sends for a request.
+        """
+        try:
+            loaded = case.load()
+            request = case.request or build_request(
+                loaded,
+                self.reader,
+                project_system_prompt=self.system_prompt,
+                provider_name=case.provider_name,
+            )
+            exchange = capture(request)
+            judging = None
+            if loaded.checks:
+                # Most files have none.
+                from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
+                from pytest_chatprompt.live.judging import judging_ahead  # noqa: PLC0415
+
+                checks = (check.check for check in parse_checks(loaded, self.reader))
+                judging = judging_ahead(case.judge, checks, loaded, request, self.judge_prompt)
+            judge = () if judging is None else judging.previews
+            data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
+            is_equal = file_shows(case.snapshot_path, dump(data))
+        except Exception:
+            # Errors of the case are reported when it runs.
+            return None
+        findings = any(each.response.findings for each in (exchange, *judge))
+        if not is_equal or findings or self.redactor.find(data) is not None:
+            return None
+        return MatchedCase(exchange, judging)
