@@ -134,7 +134,7 @@ class MissingSettingError(ProviderError):
 
 
 class BudgetError(ProviderError):
-    """The budget of the run does not allow to send a request: it is spent, or the price is not known."""
+    """The budget of the run does not allow a request: it is spent, or the price is not known."""
 
 
 class APIConnectionError(ProviderError):

@@ -91,7 +91,7 @@ def resolve_budget_usd(config: pytest.Config) -> float | None:
         raise pytest.UsageError(f"{name} must be a number above 0, in US dollars, but is {value!r}")
     if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
         raise pytest.UsageError(
-            f"{name} cannot be kept under -n, since each worker sends on its own; remove -n (-n0 if your settings add "
-            "it): without it a live run sends many requests at once too"
+            f"{name} does not work with -n, because the workers share no budget; remove -n, or pass -n0 if your "
+            "settings add it: a live run sends many requests at once without it too"
         )
     return budget

@@ -81,7 +81,7 @@ from pytest_chatprompt.grading.check import (
     Verdict as Verdict,
 )
 from pytest_chatprompt.grading.sent_data import SentData as SentData
-from pytest_chatprompt.prompt.attached_files import (
+from pytest_chatprompt.prompt.attachment_reading import (
     Attachment as Attachment,
 )
 from pytest_chatprompt.prompt.chat_prompt import (

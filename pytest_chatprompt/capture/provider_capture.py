@@ -116,7 +116,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 
     Raises:
         ProviderError: the provider is not one, returned something other than a response, or raised it itself.
-        BudgetError: the budget of the run does not allow to send it; the cost of an agent is not known.
+        BudgetError: the budget of the run does not allow it; the cost of an agent is not known.
         CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True

@@ -114,7 +114,7 @@ def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int,
 
 
 def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
-    """The position of an entry of `vars`, of its key if that is what is wrong; or of one of a case's `metadata`."""
+    """The position of an entry of `vars` (of its key if that is invalid), or of `metadata` if `is_name` is `None`."""
     if is_name is None:
         return mapping.find(("metadata", key)).position
     return mapping.key_position(key) if is_name else mapping.find((key,)).position

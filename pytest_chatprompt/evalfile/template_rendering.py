@@ -2,7 +2,7 @@
 
 In: a case and a row. Out: the case as if its author had written the rendered texts, or `EvalFileError` with the place
 of each problem: that of the template, and that of the row. `case_template` calls it when the case runs;
-`prompt.attached_files` renders the texts in files of their own.
+`prompt.attachment_reading` renders the texts in files of their own.
 
 Which texts are templates stands in `_RENDERERS`, by key of the case. A new one has its function and its line there; a
 part that names its text otherwise than `value` or `file` belongs into `_part`.

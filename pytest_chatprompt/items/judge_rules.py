@@ -75,7 +75,7 @@ class JudgeRules:
         return decision.is_asked and decision.judge is None
 
     def has_new_fixtures(self) -> bool:
-        """Whether a judge, for which some items had to wait, is known since the last call."""
+        """Whether a judge that items were waiting for has become known since the last call."""
         if all(definition.cached_result is None for definition in self._awaited):
             return False
         self._awaited.clear()

@@ -105,7 +105,7 @@ class PrefetchRules:
         return bool(any(settings) or item.get_closest_marker("timeout") or self._config.getini("timeout"))
 
     def has_new_fixtures(self) -> bool:
-        """Whether a fixture with session scope, for which some cases had to wait, has run since the last call."""
+        """Whether a session-scoped fixture that cases were waiting for has run since the last call."""
         if all(definition.cached_result is None for definition in self._awaited):
             return False
         self._awaited.clear()

@@ -1,12 +1,13 @@
 """The usage of a repeated case: what its answers took, and how many of them pass, as properties of its report.
 
 The answers of a case come in; user properties go into its report, so that JUnit's XML and the controller of
-pytest-xdist get them. `repeated_case` calls it; `repeat_summary` reads the rates.
+pytest-xdist get them, and is read from there for the summary of a run. `repeated_case` and `usage_summary` call it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.items.item import EvalItem
@@ -42,3 +43,13 @@ def add_usage_of_repeats(
     low, high = result.interval
     rate = f"{result.passed}/{result.answers}"
     set_properties(item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})
+
+
+def rate_of(properties: Mapping[str, Any]) -> tuple[int, int]:
+    """How many answers of a repeated case passed, and of how many.
+
+    Args:
+        properties: its user properties, without their prefix.
+    """
+    passed, answers = properties[RATE_PROPERTY].split("/")
+    return int(passed), int(answers)

@@ -235,7 +235,7 @@ class RepeatedCase:
             self.item.add_report_section("call", "answers", self._text())
 
     def _set_up_fixtures(self, first: ProviderResponse) -> None:
-        """Set up the project's fixtures that use the response, which are told the first answer."""
+        """Set up the project's fixtures that use `eval_response`; they get the first answer."""
         __tracebackhide__ = True
         self.item.stash[first_response_key] = first
         if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:

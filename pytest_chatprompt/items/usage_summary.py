@@ -97,9 +97,10 @@ class UsageSummary:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
         if self._repeated:
             # Most runs have none.
-            from pytest_chatprompt.items.repeat_summary import repeat_lines  # noqa: PLC0415
+            from pytest_chatprompt.items.repeat_usage import rate_of  # noqa: PLC0415
+            from pytest_chatprompt.results.repeats_text import summary_of_rates  # noqa: PLC0415
 
-            yield from repeat_lines(self._repeated)
+            yield from summary_of_rates({node_id: rate_of(case) for node_id, case in self._repeated.items()})
         yield from self._notes_of_recordings()
         count = config.stash.get(early_answers_key, 0)
         if count:

@@ -253,7 +253,7 @@ class RequestExecutor:
 
 
 class _SharedJob(Generic[T]):
-    """A job that the first thread runs which comes to it."""
+    """A job that several threads may pick up; the first one to do so runs it."""
 
     def __init__(self, job: Callable[[], T], context: SendContext) -> None:
         self._job = job

@@ -61,7 +61,7 @@ class RepeatedSends(Generic[T]):
             self.send_next()
 
     def send_next(self) -> bool:
-        """Send for one answer more; gives whether there is one that nobody has sent for."""
+        """Request one more answer; `False` if all of them have been requested already."""
         if not self._left:
             return False
         number = self._left.popleft()

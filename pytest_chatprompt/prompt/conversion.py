@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_chatprompt.evalfile.message import EvalMessage
-from pytest_chatprompt.prompt.attached_files import Attachment
+from pytest_chatprompt.prompt.attachment_reading import Attachment
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.content import ContentPart, content_parts, join_parts
 from pytest_chatprompt.prompt.guidelines import guideline_block

@@ -1,7 +1,7 @@
 """The file reader: finds and reads the files that cases name, inside the root folder only (rules A4 and F).
 
 In: a path as an author wrote it, and the folder of the eval file. Out: where the file is, and its text or bytes.
-One reader serves a whole run and reads each file once. The session of a run makes it; `attached_files`,
+One reader serves a whole run and reads each file once. The session of a run makes it; `attachment_reading`,
 `request_options` and `grading.parsing` read with it.
 """
 

@@ -1,7 +1,7 @@
 """Guideline patterns: the globs that decide which files are guidelines (rule B1).
 
 In: the paths of a file and the patterns of a case. Out: the pattern that matches. Pure functions over strings, matched
-with wcmatch; `attached_files` asks about each file that a case names.
+with wcmatch; `attachment_reading` asks about each file that a case names.
 """
 
 from __future__ import annotations

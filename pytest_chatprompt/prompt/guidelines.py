@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from pytest_chatprompt.prompt.attached_files import Attachment
+from pytest_chatprompt.prompt.attachment_reading import Attachment
 from pytest_chatprompt.prompt.part_rendering import file_section, is_blank
 
 GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"

@@ -1,7 +1,7 @@
 """Media: an image, a document or an audio file in a message, with its bytes or its URL.
 
 In: a part as the author wrote it, and its file if it names one. Out: a `Media`, which goes unchanged to the module of
-the API. `attached_files` makes them, users may make their own; chat providers put them into the shape of their API.
+the API. `attachment_reading` makes them, users may make their own; chat providers put them into the shape of their API.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
-from pytest_chatprompt.prompt.attached_files import Attachment
+from pytest_chatprompt.prompt.attachment_reading import Attachment
 from pytest_chatprompt.prompt.content import Content, ContentPart, join_parts
 from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.prompt.part_rendering import Attachments, is_blank, render_part

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.evalfile.message import AudioPart, DocumentPart, FilePart, ImagePart, MediaPart, Part, TextPart
-from pytest_chatprompt.prompt.attached_files import Attachment
+from pytest_chatprompt.prompt.attachment_reading import Attachment
 from pytest_chatprompt.prompt.content import ContentPart
 from pytest_chatprompt.prompt.media import Media, media_of_url
 

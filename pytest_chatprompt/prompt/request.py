@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.response_format import read_response_format
 from pytest_chatprompt.evalfile.settings import read_request_settings
 from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
-from pytest_chatprompt.prompt.attached_files import read_attachments
+from pytest_chatprompt.prompt.attachment_reading import read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert
 from pytest_chatprompt.prompt.file_reader import FileReader

@@ -35,14 +35,14 @@ class Budget(Protocol):
     """What requests may cost together."""
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
-        """Reserve what a request costs about, as soon as it is sure whether that is left.
+        """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget.
 
         Args:
             billing: who bills the request; `None` if that is not known.
             cancellation: ends the wait; a request without one does not wait.
 
         Raises:
-            BudgetError: it is not left, or the price is not known.
+            BudgetError: the budget does not suffice, or the price is not known.
             RequestCancelledError: the request was cancelled.
         """
         ...

@@ -1,6 +1,6 @@
 """The answer of a case as text: in one line, and with all that is known of it.
 
-A `CaseResult` with an answer comes in; text comes out. Pure; `answer_lines` shows the line, `items` puts the whole into
+A `CaseResult` with an answer comes in; text comes out. Pure; `answer_hooks` shows the line, `items` puts the whole into
 the report of the test.
 """
 

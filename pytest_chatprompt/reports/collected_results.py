@@ -42,5 +42,5 @@ class CollectedResults:
         self._results[result.node_id] = self._keep(result)
 
     def all(self) -> Iterable[CaseResult]:
-        """All of them."""
+        """The collected results."""
         return self._results.values()

@@ -50,7 +50,7 @@ def _signed(number: int) -> str:
 
 
 def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]) -> str:
-    """The most frequent places, each with its number of cases unless it is that of all."""
+    """The most frequent places, each with its number of cases unless all cases have it."""
     shown = [
         quote(place) if count == cases else f"{quote(place)} ({count})"
         for place, count in places.most_common(_SHOWN_PLACES)

@@ -85,7 +85,7 @@ def _table(run: RunResults) -> Iterator[str]:
 
 
 def _failures(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The tests that failed for something else than their snapshot."""
+    """The tests that failed for a reason other than their snapshot."""
     failed = [(result.node_id, result.error) for result in results if not _differs(result)]
     lines = [f"{code(node_id)}: {code(error.message)}" for node_id, error in failed if error is not None]
     yield from _listed_cases("Failed otherwise", lines)

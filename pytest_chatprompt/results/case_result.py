@@ -117,7 +117,7 @@ class RepeatsResult(_Record):
 
     @property
     def answers(self) -> int:
-        """How many answers were had and graded."""
+        """How many answers arrived and were graded."""
         return sum(attempt.outcome != "error" for attempt in self.attempts)
 
 

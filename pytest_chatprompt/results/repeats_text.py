@@ -1,15 +1,18 @@
 """What is said of a case that was sent several times: its rate, with its interval, and what did not pass.
 
-The attempts of a case come in; a `RepeatsResult` comes out, and texts of it. Pure; `items.repeated_case` raises and
-records them, the summary of a run shows the rate.
+The attempts of a case come in; a `RepeatsResult` comes out, and texts of it; of all cases of a run, the lines of its
+summary. Pure; `items.repeated_case` raises and records the texts, `items.usage_summary` shows the lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from pytest_chatprompt.grading.pass_rate import RequiredPasses, wilson_interval
 from pytest_chatprompt.results.case_result import AttemptResult, RepeatsResult
+
+_MOST_CASES: Final = 10
 
 
 def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) -> RepeatsResult:
@@ -51,6 +54,24 @@ def describe_passes(result: RepeatsResult) -> str:
     """Say how many answers of a case pass: `4/5 answers passed: 80 % (95 % interval 38 % to 96 %)`."""
     rate = describe_rate(result.passed, result.answers, result.interval)
     return f"{result.passed}/{result.answers} answers passed: {rate}"
+
+
+def summary_of_rates(rates: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """The lines of a run's summary about its repeated cases, the lowest rates first.
+
+    Args:
+        rates: how many answers of each case passed, and of how many, by node id; at least one case.
+    """
+    passed, answers = (sum(counts) for counts in zip(*rates.values(), strict=True))
+    nouns = "1 case was" if len(rates) == 1 else f"{len(rates)} cases were"
+    mixed = [(counts, node_id) for node_id, counts in rates.items() if counts[0] < counts[1]]
+    mixed.sort(key=lambda case: case[0][0] / case[0][1])
+    end = "; not all of these:" if mixed else "."
+    yield f"{nouns} sent more than once, and {passed}/{answers} answers passed{end}"
+    for (passed, answers), node_id in mixed[:_MOST_CASES]:
+        yield f"  {passed}/{answers}  {describe_rate(passed, answers, wilson_interval(passed, answers))}  {node_id}"
+    if len(mixed) > _MOST_CASES:
+        yield f"  and {len(mixed) - _MOST_CASES} more"
 
 
 def describe_repeats(result: RepeatsResult) -> str:

@@ -83,7 +83,7 @@ class _Side:
 
 
 class _Unit(NamedTuple):
-    """The changed lines of one value: of both sides, each as it is written and what it says."""
+    """The changed lines of one value: of both sides, each as it is written and as it is read."""
 
     place: str
     sides: tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]

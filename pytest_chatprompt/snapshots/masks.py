@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.snapshots.media import elide_media
+from pytest_chatprompt.snapshots.media_elision import elide_media
 
 Replacement = str | Callable[[re.Match[str]], str]
 

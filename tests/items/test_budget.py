@@ -259,8 +259,8 @@ def test_a_budget_is_refused_under_xdist(live_project: MakeLiveProject, server: 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [
-            "ERROR: chatprompt_budget_usd cannot be kept under -n, since each worker sends on its own; remove -n (-n0 if "
-            "your settings add it): without it a live run sends many requests at once too"
+            "ERROR: chatprompt_budget_usd does not work with -n, because the workers share no budget; remove -n, or pass "
+            "-n0 if your settings add it: a live run sends many requests at once without it too"
         ]
     )
     assert server.requests == []

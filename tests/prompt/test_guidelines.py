@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.prompt.attached_files import Attachment
+from pytest_chatprompt.prompt.attachment_reading import Attachment
 from pytest_chatprompt.prompt.guidelines import guideline_block
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
-from pytest_chatprompt.items.repeat_summary import repeat_lines
 from pytest_chatprompt.results.case_result import AttemptResult
-from pytest_chatprompt.results.repeats_text import describe_rate, describe_repeats, repeats_result
+from pytest_chatprompt.results.repeats_text import (
+    describe_rate,
+    describe_repeats,
+    repeats_result,
+    summary_of_rates,
+)
 
 
 def attempt(number: int, outcome: AttemptOutcome, problem: str = "") -> AttemptResult:
@@ -36,11 +40,9 @@ def test_without_answers_no_rate_is_known() -> None:
 
 
 def test_the_summary_lists_the_lowest_rates_first_and_ten_at_most() -> None:
-    cases = {f"c{number}": {"passed_answers": f"{number % 4}/5"} for number in range(12)}
-    head, *lines, last = repeat_lines({**cases, "good": {"passed_answers": "5/5"}})
+    cases = {f"c{number}": (number % 4, 5) for number in range(12)}
+    head, *lines, last = summary_of_rates({**cases, "good": (5, 5)})
     assert head == "13 cases were sent more than once, and 23/65 answers passed; not all of these:"
     assert [line.split()[0] for line in lines] == ["0/5"] * 3 + ["1/5"] * 3 + ["2/5"] * 3 + ["3/5"]
     assert last == "  and 2 more"
-    assert list(repeat_lines({"good": {"passed_answers": "5/5"}})) == [
-        "1 case was sent more than once, and 5/5 answers passed."
-    ]
+    assert list(summary_of_rates({"good": (5, 5)})) == ["1 case was sent more than once, and 5/5 answers passed."]

@@ -77,7 +77,7 @@ class MeteredRequest:
         request: its body has been read.
 
     Raises:
-        BudgetError: the budget does not allow to send it.
+        BudgetError: the budget does not allow it.
     """
 
     def __init__(self, budget: Budget | None, request: httpx.Request) -> None:

@@ -64,7 +64,7 @@ class PendingReply:
             request: its body has been read.
 
         Raises:
-            BudgetError: the budget does not allow to send it.
+            BudgetError: the budget does not allow it.
         """
         self._metered = MeteredRequest(budget, request)
 

@@ -36,7 +36,7 @@ def replay_or_send(
 
     Raises:
         ReplayError: nothing is recorded for it, and nothing may be sent.
-        BudgetError: the budget of the run does not allow to send it.
+        BudgetError: the budget of the run does not allow it.
     """
     sent = recording.read_request(request)
     reply = recording.take(sent)

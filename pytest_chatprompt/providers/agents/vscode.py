@@ -60,7 +60,7 @@ class VSCodeProvider(AgentProvider):
         if self.capture:
             raise ValueError(
                 "VSCodeProvider: capture must be False: the agent runs in a window that may be open already, "
-                "so it cannot be led to a server"
+                "so its requests cannot be redirected to a server"
             )
         self.mode = mode
         self.profile = profile

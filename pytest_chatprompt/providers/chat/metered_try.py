@@ -63,7 +63,7 @@ class MeteredTry:
             How many seconds it may take now.
 
         Raises:
-            BudgetError: the budget does not allow to send it.
+            BudgetError: the budget does not allow it.
             RequestCancelledError: it was cancelled.
             APIConnectionError: its limits hold it back beyond the deadline.
         """

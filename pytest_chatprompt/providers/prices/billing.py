@@ -56,7 +56,7 @@ class Billing:
         return None
 
     def why_unknown(self) -> str:
-        """Why nobody can say beforehand what a request costs; `""` if somebody can."""
+        """Why the price of a request is not known in advance; `""` if it is known."""
         if self.cost_usd(_ONE_OF_EACH) is not None:
             return ""
         if not has_price_list():

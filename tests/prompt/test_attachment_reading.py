@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.prompt.attached_files import Attachment, read_attachments
+from pytest_chatprompt.prompt.attachment_reading import Attachment, read_attachments
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.media import Media
 from tests.conftest import Project

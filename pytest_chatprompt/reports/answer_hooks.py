@@ -1,7 +1,7 @@
 """Answer lines: with `-v`, one line below each passing case of a live or replayed run, with the answer that it got.
 
 The reports of pytest come in, those of the workers of pytest-xdist too; lines of the terminal come out. `plugin`
-registers an `AnswerLines` in these runs.
+registers an `AnswerHooks` in these runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_chatprompt.results.case_result import CaseResult
 _INDENT: Final = "    "
 
 
-class AnswerLines:
+class AnswerHooks:
     """Shows the answers of passing cases while the run goes on.
 
     Args:
