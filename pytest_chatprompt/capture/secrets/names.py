@@ -33,7 +33,7 @@ def _set(words: str) -> frozenset[str]:
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PHRASES: Final = _set(
-    "pass password passwords passwd passphrase pwd secret secrets token tokens credential credentials creds"
+    "pass passcode password passwords passwd passphrase pw pwd secret secrets token tokens credential credentials creds"
 )
 # Written in one word with what it belongs to: PGPASSWORD, SSHPASS, authtoken.
 _PHRASE_ENDING: Final = re.compile(
@@ -116,6 +116,33 @@ def kind_of_variable(name: str) -> SecretKind | None:
     if is_pair or last in _KEYS or any(_KEY_ENDING.fullmatch(word) for word in words):
         return SecretKind.KEY
     return SecretKind.UNCERTAIN if last in ("key", "keys") else None
+
+
+def has_key_inside(name: str) -> bool:
+    """Whether the name of a variable has the word `key` before its end: `OPENAI_KEY_EU`, `KEY_OPENAI`.
+
+    What stands behind it may say anything, so only the value tells whether that is secret.
+
+    Args:
+        name: in any case and style.
+    """
+    if is_about_secret(name):
+        return False
+    words = _words(name)
+    return any(
+        word in ("key", "keys") and (index == 0 or words[index - 1] not in _HARMLESS_KEYS)
+        for index, word in enumerate(words)
+    )
+
+
+def is_about_secret(name: str) -> bool:
+    """Whether a name says that its value is about a secret, and is none: `key_id`, `TOKEN_URL`.
+
+    Args:
+        name: in any case and style.
+    """
+    words = _words(name)
+    return bool(words) and words[-1] in _ABOUT_SECRETS
 
 
 @lru_cache(maxsize=4096)

@@ -13,8 +13,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
-from pytest_chatprompt.capture.secrets.names import SecretKind, is_secret_parameter, kind_of_variable
-from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_secret
+from pytest_chatprompt.capture.secrets.names import (
+    SecretKind,
+    has_key_inside,
+    is_about_secret,
+    is_secret_parameter,
+    kind_of_variable,
+)
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_random, looks_secret
 
 _MIN_PART_LENGTH: Final = 16
 # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
@@ -22,8 +28,14 @@ _LINE_BREAK: Final = re.compile(r"\n|\\n")
 _LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
 # Up to the last `@`: many write a password into a URL as it is.
 _USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/?]+))?@")
-_ASSIGNMENT: Final = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^;&\s]+)")
-_NAME_OF_CONNECTION: Final = re.compile(r"URL|URI|DSN|CONN|ENDPOINT|STRING", re.IGNORECASE)
+# `name=value`, as in a connection string and in options, and `name: value`, as in headers and in YAML. A scheme may
+# stand in front of the value; headers of OTLP are percent-encoded.
+_ASSIGNMENT: Final = re.compile(
+    r"(?<![\w.-])-{0,2}([A-Za-z][\w.-]*)(?:\s*=\s*|:\s+)(?i:(?:Bearer|Basic|Token)(?:\s|%20)+)?"
+    r"(\"[^\"]*\"|'[^']*'|[^;&\s]+)"
+)
+# pytest sets it to the name of the test that runs, with its parameters.
+_NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
 
 
 def secrets_of_variable(name: str, value: str) -> Iterator[str]:
@@ -34,20 +46,22 @@ def secrets_of_variable(name: str, value: str) -> Iterator[str]:
         value: its value; white space around it does not count.
     """
     value = value.strip()
-    if len(value) < MIN_SECRET_LENGTH:
+    if len(value) < MIN_SECRET_LENGTH or name == _NAME_OF_TEST:
         return
     kind = kind_of_variable(name)
-    if kind is not None:
+    if kind is None:
+        if has_key_inside(name) and looks_random(value):
+            yield value
+    else:
         if looks_secret(value, kind):
             yield value
         yield from _parts(value)
     if "://" in value:
         yield from secrets_of_url(value)
-    if kind is not None or _NAME_OF_CONNECTION.search(name):
-        yield from _assigned(value)
-    if value.startswith("{"):
+    yield from _assigned(value)
+    if value.startswith(("{", "[")):
         try:
-            yield from _secrets_of_json(json.loads(value))
+            yield from _secrets_of_json(json.loads(value), is_inside_secret=kind is not None)
         except (ValueError, RecursionError):
             return
 
@@ -100,28 +114,45 @@ def secrets_of_url(url: str) -> Iterator[str]:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """The lines of a PEM, and the keys of a list of keys."""
+    """The lines of a PEM, and the keys of a list of keys, which may have names: `prod=...,dev=...`."""
     parts = [part.strip() for part in _LINE_BREAK.split(value)]
     if len(parts) == 1:
         parts = re.split(r"[,;\s]+", value)
-    if len(parts) > 1:
-        for part in parts:
-            if len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) and looks_secret(part, SecretKind.UNCERTAIN):
-                yield part
+    for part in parts:
+        named = re.split("[=:]", part, maxsplit=1)[-1]
+        if _looks_like_part(named):
+            yield named
+        elif len(parts) > 1 and _looks_like_part(part):
+            yield part
+
+
+def _looks_like_part(part: str) -> bool:
+    return (
+        len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) is not None and looks_secret(part, SecretKind.UNCERTAIN)
+    )
 
 
 def _assigned(value: str) -> Iterator[str]:
-    """The values of secret names in a connection string: `Server=db;Password=...`."""
+    """The values of secret names in a connection string, in options or headers: `Server=db;Password=...`."""
     for name, quoted in _ASSIGNMENT.findall(value):
         kind, content = kind_of_variable(name), quoted.strip("\"'")
-        if kind is not None and looks_secret(content, kind):
-            yield content
+        if kind is not None:
+            # A comma belongs to a password, or ends a header.
+            yield from (part for part in {content, content.partition(",")[0]} if looks_secret(part, kind))
 
 
-def _secrets_of_json(data: Any) -> Iterator[str]:
-    """The values of secret names in a JSON document, such as the key file of a service account."""
+def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
+    """The values of secret names in a JSON document, such as the key file of a service account.
+
+    Args:
+        data: the document, or a part of it.
+        is_inside_secret: whether the name of a secret stands around it: `{"api_keys": {"prod": ...}}`.
+    """
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
-        if isinstance(value, str):
-            yield from secrets_of_variable(str(name), value)
-        else:
-            yield from _secrets_of_json(value)
+        if not isinstance(value, str):
+            is_secret = is_inside_secret or kind_of_variable(str(name)) is not None
+            yield from _secrets_of_json(value, is_inside_secret=is_secret)
+            continue
+        if is_inside_secret and looks_random(value) and not is_about_secret(str(name)):
+            yield value
+        yield from secrets_of_variable(str(name), value)

@@ -10,6 +10,10 @@ import pytest
 from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
 
 KEY = "k3y-0123456789"
+LONG_KEY = "q7Rk2ZpX9vLmT4wNc8Yb"
+PAIR = {f"{LONG_KEY}a", f"{LONG_KEY}b"}
+# The whole of a value.
+ALL = "*"
 LINE_1 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
 LINE_2 = "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu"
 PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE KEY-----"
@@ -21,14 +25,17 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE 
         pytest.param("API_KEY", KEY, {KEY}, id="a key"),
         pytest.param("API_KEY", f" {KEY}\n", {KEY}, id="white space around it"),
         pytest.param("API_KEY", "", set(), id="empty"),
-        pytest.param("API_KEYS", f"{KEY}-1234567, {KEY}-7654321", None, id="a list"),
+        pytest.param(
+            "API_KEYS", f"{KEY}-1234567, {KEY}-7654321", {ALL, f"{KEY}-1234567", f"{KEY}-7654321"}, id="a list"
+        ),
+        pytest.param(
+            "SIGNING_KEYS", f"{'q7Rk2ZpX9vLmT4wN='} words-and-12", {"q7Rk2ZpX9vLmT4wN=", ALL}, id="base64 in a list"
+        ),
         pytest.param("HOME", f"/home/{KEY}", set(), id="a variable without secrets"),
         pytest.param("PARTITION_KEY", "messages", set(), id="a key of data"),
         pytest.param("SIGNING_KEY", "messages", set(), id="a word"),
         pytest.param("PRIVATE_KEY", PEM, {PEM, LINE_1, LINE_2}, id="a PEM"),
-        pytest.param(
-            "PRIVATE_KEY", PEM.replace("\n", "\\n"), {PEM.replace("\n", "\\n"), LINE_1, LINE_2}, id="a PEM in one line"
-        ),
+        pytest.param("PRIVATE_KEY", PEM.replace("\n", "\\n"), {ALL, LINE_1, LINE_2}, id="a PEM in one line"),
         pytest.param("DATABASE_URL", "postgres://me:s3cr3t%2Fpw@db/x", {"s3cr3t/pw"}, id="a password in a URL"),
         pytest.param("DATABASE_URL", "postgres://me:postgres@db/x", set(), id="a word as password"),
         pytest.param("DATABASE_URL", "postgres://db:5432/x", set(), id="a URL without user"),
@@ -43,13 +50,44 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE 
         pytest.param(
             "MY_CONFIG", json.dumps({"a": [{"private_key": PEM, "id": KEY}]}), {PEM, LINE_1, LINE_2}, id="JSON"
         ),
+        pytest.param("API_KEYS", json.dumps([f"{LONG_KEY}a", f"{LONG_KEY}b"]), {ALL, *PAIR}, id="a list in JSON"),
+        pytest.param("API_KEYS", f"{LONG_KEY}a;{LONG_KEY}b", {ALL, *PAIR}, id="a list with semicolons"),
+        pytest.param("API_KEYS", f"prod={LONG_KEY}a,dev={LONG_KEY}b", {ALL, *PAIR}, id="a list with names"),
+        pytest.param("API_KEYS", f"prod:{LONG_KEY}a dev:{LONG_KEY}b", {ALL, *PAIR}, id="a list with names and colons"),
+        pytest.param(
+            "API_KEYS",
+            json.dumps(
+                {"prod": {"east": f"{LONG_KEY}a"}, "dev": f"{LONG_KEY}b", "key_id": LONG_KEY, "region": "eu-west-1"}
+            ),
+            {ALL, *PAIR},
+            id="keys by name in JSON",
+        ),
+        pytest.param("DB_LOGIN_AUTH", f"me:{LONG_KEY}", {ALL, LONG_KEY}, id="a user and a password"),
+        pytest.param("ODBC", f"Server=db;Uid=me;Pwd={KEY};", {KEY}, id="a connection string in any variable"),
+        pytest.param("ODBC", f"Server=db;Pwd={KEY},x;", {KEY, f"{KEY},x"}, id="a comma in a password, or behind it"),
+        pytest.param("JAVA_OPTS", f"-Xmx1g -Ddb.password={KEY} --api-key={KEY}x", {KEY, f"{KEY}x"}, id="options"),
+        pytest.param(
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            f"Authorization=Basic%20{KEY},tenant=my-tenant-1",
+            {KEY, f"{KEY},tenant=my-tenant-1"},
+            id="headers of OTLP",
+        ),
+        pytest.param("CUSTOM_HEADERS", f"X-Api-Key: {KEY}\nX-Tenant: my-tenant-1", {KEY}, id="headers in lines"),
+        pytest.param("CURL_HEADER", f"Authorization: Bearer {KEY}", {KEY}, id="a header"),
+        pytest.param("SETTINGS", f"tenant: my-tenant-1\ntoken: '{KEY}'", {KEY}, id="YAML"),
+        pytest.param("KEY_OPENAI", LONG_KEY, {LONG_KEY}, id="a key with its owner behind it"),
+        pytest.param("OPENAI_KEY_EU", LONG_KEY, {LONG_KEY}, id="a key with its place behind it"),
+        pytest.param("OPENAI_KEY_EU", KEY, set(), id="a short value, which the name makes no secret"),
+        pytest.param("KEY_VAULT_NAME", LONG_KEY, set(), id="a name about keys"),
+        pytest.param("KEYBOARD_LAYOUT", LONG_KEY, set(), id="no key at all"),
+        pytest.param("PARTITION_KEY_EU", LONG_KEY, set(), id="a key of data with its place behind it"),
+        pytest.param("PYTEST_CURRENT_TEST", f"test_a.py::test[token={KEY}] (call)", set(), id="the name of a test"),
         pytest.param("MY_CONFIG", "{" * 100_000, set(), id="no JSON"),
         pytest.param("MY_CONFIG", '{"a":' * 100_000 + "1" + "}" * 100_000, set(), id="JSON that is too deep"),
     ],
 )
-def test_the_secrets_of_a_variable(name: str, value: str, secrets: set[str] | None) -> None:
-    expected = {value, f"{KEY}-1234567", f"{KEY}-7654321"} if secrets is None else secrets
-    assert set(secrets_of_variable(name, value)) == expected
+def test_the_secrets_of_a_variable(name: str, value: str, secrets: set[str]) -> None:
+    assert set(secrets_of_variable(name, value)) == {value if secret == ALL else secret for secret in secrets}
 
 
 def basic(credentials: str) -> str:
