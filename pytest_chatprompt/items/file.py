@@ -6,7 +6,6 @@ that they use. So fixtures, marks, selection, reruns, xdist and reports work as 
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.case_template import written_cases
@@ -36,8 +35,8 @@ from pytest_chatprompt.items.item_templates import (
 )
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import options_key, snapshot_dirname
+from pytest_chatprompt.snapshots.files import refuse_folder_outside_root
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
-from pytest_chatprompt.wording import shown_path
 
 
 class EvalFile(pytest.Module):
@@ -120,12 +119,10 @@ class EvalFile(pytest.Module):
 
     def _refuse_folder_outside_root(self) -> None:
         """Refuse a snapshot folder that a link leads out of the root: nothing is written or deleted there."""
-        root, folder = self.config.rootpath, self.snapshot_folder
-        if folder.is_relative_to(root) and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
-            raise self.CollectError(
-                f"{self.nodeid}: its snapshots are in {shown_path(folder, root)}, which a link leads out of the root "
-                "folder; replace the link by a folder"
-            )
+        try:
+            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
+        except SnapshotError as error:
+            raise self.CollectError(f"{self.nodeid}: {error}") from error
 
     def _files_of_same_stem(self) -> list[Path]:
         """The files of this folder with the same name and another extension; each folder is listed once."""

@@ -14,12 +14,24 @@ from typing import Final
 import pytest
 
 from pytest_chatprompt.options import snapshot_dirname
+from pytest_chatprompt.snapshots.files import refuse_folder_outside_root
 from pytest_chatprompt.snapshots.names import normalized_name, snapshot_stem_of_test
 
 
 def snapshot_folder(item: pytest.Item) -> Path:
     """The folder of the snapshots of an ordinary test; need not exist."""
     return item.path.parent / snapshot_dirname(item.config) / item.path.stem
+
+
+def checked_snapshot_folder(item: pytest.Item) -> Path:
+    """The folder of the snapshots of an ordinary test, in which files may be written.
+
+    Raises:
+        SnapshotError: a link leads it out of the root folder.
+    """
+    folder = snapshot_folder(item)
+    refuse_folder_outside_root(folder, item.config.rootpath)
+    return folder
 
 
 class SnapshotStems:

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.snapshots.files import leads_out_of_root
 from pytest_chatprompt.snapshots.unused import unused_test_snapshots
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class OwnSnapshotUses:
             if path not in folders:
                 folder = snapshot_folder(item)
                 is_whole = selected[path] == self._collected[path] and path not in named
-                folders[path] = str(folder) if is_whole and folder.is_dir() else ""
+                is_inside = folder.is_dir() and not leads_out_of_root(folder, session.config.rootpath)
+                folders[path] = str(folder) if is_whole and is_inside else ""
             if folders[path] and not isinstance(item, EvalItem):
                 self.modules.setdefault(folders[path], {})[item.nodeid] = SnapshotStems.of(session).find(item)
 

@@ -19,7 +19,7 @@ from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_comparison import keep_assertion
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.items.usage import note_late_difference
 from pytest_chatprompt.options import options_key
@@ -38,6 +38,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
 
     Raises:
         MaskError: the masks are invalid.
+        SnapshotError: a link leads the folder of its snapshots out of the root folder.
     """
     root = item.config.rootpath
     revision = revision_of(item.config)
@@ -50,7 +51,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
         )
     # The names that the extension asks the item of an assertion for.
     names: Any = item
-    names.snapshot_folder = snapshot_folder(item)
+    names.snapshot_folder = checked_snapshot_folder(item)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,

@@ -19,7 +19,7 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.sending import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
@@ -54,9 +54,10 @@ def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
 
     Raises:
         MaskError: they are invalid.
+        SnapshotError: a link leads the folder of its snapshots out of the root folder.
     """
     stem = SnapshotStems.of(item.session).find(item)
-    return recording_place(item, snapshot_folder(item), stem, Masks.from_mapping(masks))
+    return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
 
 
 def raise_if_unusable(response: ProviderResponse) -> None:

@@ -77,8 +77,8 @@ class UnusedSnapshots:
         incomplete = (self.is_incomplete, not ended_normally, runs_nothing, stopped, compares_nothing, has_no_syrupy)
         self.is_incomplete = any(incomplete)
         if self._is_set("update_snapshots"):
-            for file in self._files.values():
-                remove_temporary_files(file.snapshot_folder)
+            for folder in {file.snapshot_folder for file in self._files.values()} | {*map(Path, self.own_uses.modules)}:
+                remove_temporary_files(folder)
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
         is_disabled = self._is_disabled_by_user or self.is_incomplete
         self.config.option.disable_unused_snapshots = is_disabled

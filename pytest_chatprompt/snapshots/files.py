@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
 from pytest_chatprompt.wording import shown_path
 
@@ -76,6 +77,33 @@ def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
     """
     shown = shown_path(path, root)
     return shown if revision is None else f"{revision}:{shown}"
+
+
+def refuse_folder_outside_root(folder: Path, root: Path) -> None:
+    """Refuse a folder of snapshots that a link leads out of the root folder: nothing is written or deleted there.
+
+    Args:
+        folder: the folder, which need not exist; one that is outside without a link is allowed.
+        root: pytest's root folder.
+
+    Raises:
+        SnapshotError: a link leads out.
+    """
+    if leads_out_of_root(folder, root):
+        raise SnapshotError(
+            f"its snapshots are in {shown_path(folder, root)}, which a link leads out of the root folder; replace the "
+            "link by a folder"
+        )
+
+
+def leads_out_of_root(folder: Path, root: Path) -> bool:
+    """Whether a link leads a folder out of the root folder.
+
+    Args:
+        folder: the folder, which need not exist.
+        root: pytest's root folder.
+    """
+    return folder.is_relative_to(root) and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
 
 
 def atomic_write(path: Path, text: str) -> None:

@@ -201,6 +201,65 @@ def test_ours(eval_api, eval_snapshot):
 """
 
 
+ASKS = """
+import app
+
+def test_it(eval_api, eval_snapshot):
+    app.ask("hello")
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize("linked", ["__snapshots__", "__snapshots__/test_it"])
+def test_snapshots_that_are_linked_out_of_the_root_are_neither_written_nor_deleted(
+    own: Run, linked: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "test_it").mkdir()
+    header = "requests:\n- endpoint: POST /v1/x\n"
+    precious = {outside / "test_it/other.yaml": header, outside / "other.yaml": header}
+    precious |= {outside / ".999999999-other.yaml": "", outside / "test_it/.999999999-other.yaml": ""}
+    for path, text in precious.items():
+        path.write_text(text)
+    link = own.path / linked
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    own.write({"test_it.py": ASKS})
+    result = own("--snapshot-update")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "its snapshots are in __snapshots__/test_it, which a link leads out of the root folder; "
+            "replace the link by a folder"
+        ]
+    )
+    assert {path: path.read_text() for path in outside.rglob("*.yaml")} == precious
+
+
+def test_no_recording_is_written_where_a_link_leads_out_of_the_root(
+    own: Run, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (own.path / "__snapshots__").symlink_to(outside)
+    url = f"{server.url}/v1/chat/completions"
+    own.write({"test_it.py": f"import app\ndef test_it(eval_api):\n    app.ask('hello', {url!r})\n"})
+    result = own("--chatprompt-live", "--chatprompt-record")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*its snapshots are in __snapshots__/test_it, which a link leads out of the root*"])
+    assert (list(outside.iterdir()), server.requests) == ([], [])
+
+
+def test_an_update_deletes_the_temporary_files_of_killed_runs(own: Run) -> None:
+    own.write({"test_it.py": ASKS})
+    own.update()
+    stale = own.path / "__snapshots__/test_it/.999999999-test_it.yaml"
+    stale.touch()
+    own().assert_outcomes(passed=1)
+    assert stale.exists()
+    own.update()
+    assert not stale.exists()
+
+
 def test_snapshots_of_syrupy_in_the_same_folder_are_untouched(own: Run) -> None:
     own.write({"test_it.py": SHARED})
     own.update().assert_outcomes(passed=3)
