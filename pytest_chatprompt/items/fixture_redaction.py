@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.redacted_errors import redact_error
+from pytest_chatprompt.items.report_redactor import TextRedactor
 
 
 @dataclass(eq=False)
@@ -22,10 +22,10 @@ class FixtureRedaction:
     """The hook that redacts the errors of fixtures.
 
     Args:
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
 
-    redactor: Redactor
+    redactor: TextRedactor
 
     # The innermost wrapper: the others see the error later.
     @pytest.hookimpl(wrapper=True, trylast=True)

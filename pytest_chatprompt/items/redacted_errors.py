@@ -15,15 +15,15 @@ from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.items.report_redactor import TextRedactor
 
 
-def redact_error(error: BaseException, redactor: Redactor) -> None:
+def redact_error(error: BaseException, redactor: TextRedactor) -> None:
     """Redact the texts of an error, of those that caused it, and of those in a group.
 
     Args:
         error: changed in place, since other plugins look at this very object.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     seen: list[BaseException] = []
     pending: list[BaseException | None] = [error]
@@ -38,12 +38,12 @@ def redact_error(error: BaseException, redactor: Redactor) -> None:
         _redact_texts(each, redactor)
 
 
-def redact_value(value: Any, redactor: Redactor) -> Any:
+def redact_value(value: Any, redactor: TextRedactor) -> Any:
     """Redact the texts in a value: a new value, if it is or holds one, else the same.
 
     Args:
         value: any value; lists, tuples, sets and dicts are looked into.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     if not isinstance(value, str):
         # A search costs more than the short texts of a report that it goes through; no secret reaches across a zero.
@@ -62,7 +62,7 @@ def _texts(value: Any, around: tuple[int, ...]) -> Iterator[str]:
             yield from _texts(item, (*around, id(value)))
 
 
-def _redact_nested(value: Any, redactor: Redactor, around: tuple[int, ...]) -> Any:
+def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) -> Any:
     if isinstance(value, str):
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
@@ -76,25 +76,25 @@ def _redact_nested(value: Any, redactor: Redactor, around: tuple[int, ...]) -> A
     return dict(zip(new[::2], new[1::2], strict=True)) if type(value) is dict else type(value)(new)
 
 
-def redact_representation(representation: Any, redactor: Redactor) -> Any:
+def redact_representation(representation: Any, redactor: TextRedactor) -> Any:
     """Redact what pytest or a plugin shows of a failure.
 
     Args:
         representation: of a failure: a text, a tuple, an object of pytest, or of a plugin; `None` for none.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
 
     Returns:
         The same object without secrets; its text, if it is of a kind that cannot be changed.
     """
     if representation is None:
         return None
-    redacted = _redact_parts(representation, redactor)
+    redacted = redact_parts(representation, redactor)
     text = str(redacted)
     redacted_text = redactor.redact(text)
     return redacted if redacted_text == text or isinstance(redacted, tuple) else redacted_text
 
 
-def _redact_texts(error: BaseException, redactor: Redactor) -> None:
+def _redact_texts(error: BaseException, redactor: TextRedactor) -> None:
     """Redact the arguments of an error and its attributes: its text is made of them."""
     args = redact_value(error.args, redactor)
     if args is not error.args:
@@ -118,12 +118,17 @@ def _slots(kind: type[BaseException]) -> Iterator[str]:
                 yield name
 
 
-def _redact_parts(value: Any, redactor: Redactor) -> Any:
-    """Do as `redact_value`, and change the dataclasses that pytest's representations are made of in place."""
+def redact_parts(value: Any, redactor: TextRedactor) -> Any:
+    """Do as `redact_value`, and change dataclasses in place, such as pytest's representations.
+
+    Args:
+        value: what a report shows; objects of a test would be changed too.
+        redactor: removes the secrets of the run.
+    """
     if type(value) in (list, tuple):
-        return type(value)(_redact_parts(item, redactor) for item in value)
+        return type(value)(redact_parts(item, redactor) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            object.__setattr__(value, field.name, _redact_parts(getattr(value, field.name), redactor))
+            object.__setattr__(value, field.name, redact_parts(getattr(value, field.name), redactor))
         return value
     return redact_value(value, redactor)

@@ -13,18 +13,18 @@ from typing import Any, TextIO
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.items.report_redactor import TextRedactor
 
 
 @contextmanager
-def redacted_streams(streams: Iterable[TextIO], redactor: Redactor) -> Iterator[None]:
+def redacted_streams(streams: Iterable[TextIO], redactor: TextRedactor) -> Iterator[None]:
     """Redact what is written to streams, as long as the context lasts.
 
     The methods of the streams are replaced, rather than the streams: a log handler may hold one of them.
 
     Args:
         streams: text streams.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     with ExitStack() as stack:
         for stream in {id(stream): stream for stream in streams}.values():
@@ -33,7 +33,7 @@ def redacted_streams(streams: Iterable[TextIO], redactor: Redactor) -> Iterator[
 
 
 @contextmanager
-def _redacted_stream(stream: Any, redactor: Redactor) -> Iterator[None]:
+def _redacted_stream(stream: Any, redactor: TextRedactor) -> Iterator[None]:
     write = stream.write
 
     def redacted_write(text: str) -> int:
@@ -51,22 +51,22 @@ def _redacted_stream(stream: Any, redactor: Redactor) -> Iterator[None]:
         del stream.write, stream.writelines
 
 
-def redact_handler(handler: logging.Handler, redactor: Redactor) -> None:
+def redact_handler(handler: logging.Handler, redactor: TextRedactor) -> None:
     """Redact what a log handler writes; the records stay as they are, for `caplog`.
 
     Args:
         handler: gets a formatter around its own.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     handler.setFormatter(_RedactingFormatter(handler.formatter or logging.Formatter(), redactor))
 
 
-def redact_terminal(reporter: pytest.TerminalReporter, redactor: Redactor) -> None:
+def redact_terminal(reporter: pytest.TerminalReporter, redactor: TextRedactor) -> None:
     """Redact all that pytest writes to the terminal, such as the names of tests and the reason of an early end.
 
     Args:
         reporter: pytest's terminal reporter.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     writer: Any = reporter.config.get_terminal_writer()
     write = writer.write
@@ -80,7 +80,7 @@ def redact_terminal(reporter: pytest.TerminalReporter, redactor: Redactor) -> No
 class _RedactingFormatter(logging.Formatter):
     """Redacts the text that another formatter makes."""
 
-    def __init__(self, formatter: logging.Formatter, redactor: Redactor) -> None:
+    def __init__(self, formatter: logging.Formatter, redactor: TextRedactor) -> None:
         super().__init__()
         self._formatter = formatter
         self._redactor = redactor

@@ -20,12 +20,19 @@ from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
-from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
+from pytest_chatprompt.items.redacted_errors import redact_error, redact_parts, redact_representation, redact_value
 from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams
+from pytest_chatprompt.items.report_redactor import ReportRedactor, TextRedactor
+from pytest_chatprompt.items.stand_in_error import without_secrets
 from pytest_chatprompt.options import options_key
 
 # Handlers of pytest's logging plugin whose output people read; `caplog` has one of its own, which a test compares.
 _LOG_HANDLERS: Final = ("report_handler", "log_cli_handler", "log_file_handler")
+# Of a report: names, numbers, what `_redact_report` redacts, and what this plugin has redacted before.
+_OWN_ATTRIBUTES: Final = frozenset(
+    {"nodeid", "location", "keywords", "outcome", "when", "duration", "start", "stop", "sections", "longrepr", "result"}
+    | {"chatprompt_result"}
+)
 
 
 @dataclass(eq=False)
@@ -34,11 +41,11 @@ class RedactionHooks:
 
     Args:
         config: the run's configuration.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
 
     config: pytest.Config
-    redactor: Redactor
+    redactor: TextRedactor
 
     def install(self) -> None:
         """Redact what pytest's log handlers, its terminal and its debug file write."""
@@ -98,6 +105,12 @@ class RedactionHooks:
             # pytest puts the reason into the report later, and plugins around it see that report first.
             item.stash[xfailed_key] = replace(xfailed, reason=self.redactor.redact(xfailed.reason))
         report = yield
+        if call.excinfo is not None:
+            # pytest has replaced the error of a test of unittest by now.
+            redact_error(call.excinfo.value, self.redactor)
+            shown = without_secrets(call.excinfo.value, self.redactor)
+            if shown is not call.excinfo.value:
+                call.excinfo = pytest.ExceptionInfo.from_exception(shown)
         self._redact_report(report)
         return report
 
@@ -156,18 +169,18 @@ class RedactionHooks:
 
     def _redact_report(self, report: Any) -> None:
         _redact_report(report, self.redactor)
-        if hasattr(report, "wasxfail"):
-            report.wasxfail = self.redactor.redact(report.wasxfail)
-        if getattr(report, "user_properties", None):
-            report.user_properties = redact_value(report.user_properties, self.redactor)
+        attributes = vars(report)
+        for name in attributes.keys() - _OWN_ATTRIBUTES:
+            # Other plugins add what they report, such as parameters of subtests, output and records of logging.
+            attributes[name] = redact_parts(attributes[name], self.redactor)
 
 
-def _redact_collect_report(report: pytest.CollectReport, redactor: Redactor) -> None:
+def _redact_collect_report(report: pytest.CollectReport, redactor: TextRedactor) -> None:
     """Redact the report of a file that could not be collected, and its error.
 
     Args:
         report: changed in place.
-        redactor: the secrets of the run.
+        redactor: removes the secrets of the run.
     """
     # pytest hands the error over to `pytest_exception_interact` in this attribute.
     call: Any = getattr(report, "call", None)
@@ -183,9 +196,10 @@ def redact_early_report(report: pytest.CollectReport, config: pytest.Config) -> 
         report: changed in place.
         config: the run's configuration.
     """
-    _redact_collect_report(report, Redactor(os.environ, config.stash[options_key].allowed_secrets))
+    redactor = Redactor(os.environ, config.stash[options_key].allowed_secrets)
+    _redact_collect_report(report, ReportRedactor(redactor))
 
 
-def _redact_report(report: Any, redactor: Redactor) -> None:
+def _redact_report(report: Any, redactor: TextRedactor) -> None:
     report.sections = [(name, redactor.redact(content)) for name, content in report.sections]
     report.longrepr = redact_representation(report.longrepr, redactor)

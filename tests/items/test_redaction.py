@@ -19,6 +19,7 @@ PYTHON_TESTS = f"""
 import logging
 import sys
 import threading
+import unittest
 import warnings
 
 import pytest
@@ -99,6 +100,28 @@ def test_raises_a_group():
     raise ExceptionGroup("several", [ValueError(f"one {{KEY}}"), ExceptionGroup("x", [KeyError(KEY)])])
 
 
+def test_raises_a_group_with_a_text():
+    raise ExceptionGroup(f"several {{KEY}}", [ValueError(KEY)])
+
+
+def test_raises_bytes():
+    raise ValueError(KEY.encode())
+
+
+def test_raises_with_a_text_of_its_own():
+    raise OwnError
+
+
+class OwnError(Exception):
+    def __str__(self):
+        return f"own text {{KEY}}"
+
+
+class TestUnit(unittest.TestCase):
+    def test_compares(self):
+        self.assertEqual(KEY, "other")
+
+
 def test_raises_with_a_note():
     error = ValueError("see the note")
     error.add_note(f"a note {{KEY}}")
@@ -177,7 +200,7 @@ def fragments_in(text: str) -> list[str]:
 )
 def test_no_report_shows_a_secret(leaking: Run, arguments: list[str]) -> None:
     result = leaking(*arguments)
-    result.assert_outcomes(passed=4, failed=12, skipped=2, xfailed=1, errors=1, warnings=2)
+    result.assert_outcomes(passed=4, failed=16, skipped=2, xfailed=1, errors=1, warnings=2)
     written = everything_written(leaking, result)
     assert fragments_in(written) == []
     assert "[secret]" in written
@@ -225,7 +248,11 @@ def test_afterwards_logging_and_output_are_as_before(leaking: Run) -> None:
 def test_plugins_that_look_at_errors_and_reports_see_no_secret(leaking: Run) -> None:
     leaking.write(
         {
-            "conftest.py": """
+            "conftest.py": f"KEY = {KEY!r}"
+            + """
+import logging
+import traceback
+
 import pytest
 
 @pytest.hookimpl(hookwrapper=True)
@@ -233,14 +260,24 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
     if call.excinfo is not None:
+        error = call.excinfo.value
         with open("seen.log", "a") as file:
-            print(item.name, call.excinfo.value, report.longrepr, getattr(report, "wasxfail", ""), file=file)
+            print(item.name, error, repr(error), type(error).__name__, report.longrepr, vars(report), file=file)
+            traceback.print_exception(error, file=file)
+    report.own = {"key": [KEY], "records": [logging.makeLogRecord({"msg": KEY}).__dict__]}
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    with open("seen.log", "a") as file:
+        print(vars(report), file=file)
 """
         }
     )
     leaking()
     seen = Path(leaking.path, "seen.log").read_text()
-    assert "test_raises_from_another_error" in seen
+    assert "test_raises_from_another_error second [secret] RuntimeError('second [secret]') RuntimeError" in seen
+    assert "test_raises_with_a_text_of_its_own own text [secret] OwnError() OwnError" in seen
+    assert "'own': {'key': ['[secret]']" in seen
     assert KEY not in seen
 
 

@@ -60,3 +60,52 @@ def test_a_run_of_some_cases_keeps_all_snapshots(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO + "  - id: third\n    input_messages: [{role: user, content: x}]\n"})
     run.update("-n", "2", "-k", "hello")
     assert eval_snapshots(run) == ALL
+
+
+HALVES = """
+import pytest
+
+HALF = "half a \\ud83d character"
+
+@pytest.fixture
+def own_provider(eval_case):
+    def send(request):
+        if eval_case.id == "raises":
+            raise ValueError(HALF)
+        return HALF
+    return send
+"""
+HALVES_IN_TESTS = """
+import logging, warnings
+from conftest import HALF
+
+def test_compares():
+    assert HALF == "\\udc00"
+
+def test_logs_and_warns(record_property):
+    logging.error(HALF)
+    warnings.warn(HALF)
+    record_property("half", HALF)
+    raise ExceptionGroup(HALF, [KeyError(HALF)])
+"""
+OWN = """
+provider: own
+evalcases:
+  - {id: raises, outcome: x, input_messages: [{role: user, content: hi}]}
+  - {id: answers, outcome: x, input_messages: [{role: user, content: hi}]}
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")], ids=["one process", "a worker"])
+def test_halves_of_characters_do_not_end_the_run(run: Run, arguments: tuple[str, ...]) -> None:
+    run.write({"conftest.py": HALVES, "test_halves.py": HALVES_IN_TESTS, "a.eval.yaml": OWN})
+    result = run("--snapshot-update", "-Wdefault", "--junitxml=junit.xml", "--chatprompt-report=all.html", *arguments)
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "E*ValueError: half a \N{REPLACEMENT CHARACTER} character",
+            "*UserWarning: half a \N{REPLACEMENT CHARACTER} character",
+            "ERROR * half a \N{REPLACEMENT CHARACTER} character",
+        ]
+    )
+    assert "half a \N{REPLACEMENT CHARACTER} character" in (run.path / "junit.xml").read_text(encoding="utf-8")

@@ -1,0 +1,38 @@
+"""Report redactor: what changes the texts of reports: secrets are removed, and halves of characters replaced.
+
+A text comes in, and comes out as it may be reported. `redaction_hooks` makes the one `ReportRedactor` of a run, and the
+modules that it calls use it through `TextRedactor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.providers.reply_text import replace_surrogates
+
+
+class TextRedactor(Protocol):
+    """Whatever makes a text fit to be reported."""
+
+    def redact(self, text: str) -> str:
+        """The text, as it may be shown."""
+
+
+@dataclass(frozen=True)
+class ReportRedactor:
+    """Makes texts fit to be reported.
+
+    A file in UTF-8 cannot hold half a character (a lone surrogate), and neither can what a worker of pytest-xdist
+    sends: one such text would end the run. An error of a test or of a provider may hold one.
+
+    Args:
+        redactor: the secrets of the run.
+    """
+
+    redactor: Redactor
+
+    def redact(self, text: str) -> str:
+        """The text without secrets, and with U+FFFD for each half of a character."""
+        return replace_surrogates(self.redactor.redact(text))
