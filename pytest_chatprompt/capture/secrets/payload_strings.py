@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -140,13 +141,20 @@ class PayloadStrings:
 
     def _check_arguments(self, arguments: Sequence[Any], place: Place) -> None:
         """Look into a command line: `--api-key=VALUE`, `--api-key VALUE`, `API_KEY=VALUE`, `Authorization: VALUE`."""
-        option = ""
         for index, argument in enumerate(arguments):
-            assignment = _ASSIGNMENT.fullmatch(str(argument))
+            if isinstance(argument, str) and any(map(str.isspace, argument)):
+                # A command for a shell: `sh -c "API_KEY=... agent"`.
+                self._check_words([(word, (place, index)) for word in _shell_words(argument)])
+        self._check_words([(argument, (place, index)) for index, argument in enumerate(arguments)])
+
+    def _check_words(self, words: Sequence[tuple[Any, Place]]) -> None:
+        option = ""
+        for word, place in words:
+            assignment = _ASSIGNMENT.fullmatch(str(word))
             if assignment is not None:
-                self._check(assignment[1], assignment[2].strip("\"'"), (place, index))
-            self._check(option, argument, (place, index))
-            option = argument.lstrip("-") if isinstance(argument, str) and argument.startswith("-") else ""
+                self._check(assignment[1], assignment[2].strip("\"'"), place)
+            self._check(option, word, place)
+            option = word.lstrip("-") if isinstance(word, str) and word.startswith("-") else ""
 
 
 def place_text(place: Place) -> str:
@@ -168,6 +176,14 @@ def _is_plain(key: str) -> bool:
 
 def _is_word(key: str) -> bool:
     return len(key) <= _LONGEST_WORD and key.replace("_", "").isalpha()
+
+
+def _shell_words(command: str) -> list[str]:
+    """The words of a command as a shell reads them; as blanks separate them if a quote is not closed."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -77,6 +77,26 @@ def test_bytes_are_searched_as_text_too() -> None:
             id="Codex's configuration",
         ),
         pytest.param({"argv": ["-H", f"X-Api-Key: {KEY}"]}, ("argv[1]", "X-Api-Key", KEY), id="a header of a command"),
+        pytest.param(
+            {"argv": ["sh", "-c", f"X=1 API_KEY='{KEY}' agent --quiet"]},
+            ("argv[2]", "API_KEY", KEY),
+            id="a shell's variable",
+        ),
+        pytest.param(
+            {"argv": ["sh", "-c", f"agent\n  --api-key {KEY} -v"]},
+            ("argv[2]", "api-key", KEY),
+            id="an option in a shell",
+        ),
+        pytest.param(
+            {"argv": ["sh", "-c", f'curl -H "Authorization: Bearer {KEY}" x']},
+            ("argv[2]", "Authorization", KEY),
+            id="a header in a shell",
+        ),
+        pytest.param(
+            {"argv": ["sh", "-c", f"echo don't; agent --api-key {KEY}"]},
+            ("argv[2]", "api-key", KEY),
+            id="an open quote",
+        ),
     ],
 )
 def test_a_secret_is_found_by_its_name(data: Any, found: tuple[str, str, str]) -> None:
@@ -128,6 +148,7 @@ def test_a_long_url_is_read_at_once() -> None:
         pytest.param({"content": f"api_key={KEY}", "request": {"api": 1}}, id="an assignment in a prompt"),
         pytest.param({"endpoint": "POST /", "request": "plain text: 1 = 2"}, id="a body that is not a form"),
         pytest.param({"argv": ["x", "--key", "customer", "--token={prompt}", 5], "argv2": "x"}, id="a command"),
+        pytest.param({"argv": ["sh", "-c", "agent --token $TOKEN --key customer; cat < x"]}, id="a command in a shell"),
         pytest.param({"argv": "x", "multipart": "x", "a": {"argv": [f"--api-key={KEY}"]}}, id="other shapes"),
         pytest.param({"multipart": [{"headers": {}, "content": KEY}, 5]}, id="a part without a name"),
     ],
