@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
-from pytest_chatprompt import ChatMessage, Provider, ProviderRequest, ProviderResponse
+from pytest_chatprompt import ChatMessage, EvalCase, EvalFileError, Provider, ProviderRequest, ProviderResponse
+from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.request import build_request
 from tests.conftest import Project
+
+CODE_CASE = EvalCase.model_validate(
+    {"id": "a", "input_messages": [{"role": "user", "content": [{"type": "file", "value": "x.md"}]}]}
+)
 
 
 def test_e1_every_field_of_a_request_has_a_default() -> None:
@@ -72,3 +80,43 @@ def test_an_object_with_a_send_method_is_a_provider() -> None:
 
     assert isinstance(Echo(), Provider)
     assert Echo().send(ProviderRequest(question="hi")).text == "hi"
+
+
+def test_a_case_made_in_code_needs_no_reader_and_finds_its_files_beside_the_running_test(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("tests/x.md", "beside the test")
+    project.write("tests/test_it.py", "")
+    monkeypatch.chdir(project.root)
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/test_it.py::test_it (call)")
+    request = build_request(CODE_CASE)
+    assert request.input_files == (project.root / "tests/x.md",)
+    assert request.eval_case_id == "a"
+    assert build_request(CODE_CASE, FileReader(project.root)).input_files == request.input_files
+
+
+def test_the_folder_and_the_root_of_a_case_made_in_code_may_be_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    project.write("data/x.md", "in the folder")
+    monkeypatch.chdir(project.root)
+    assert build_request(CODE_CASE, folder=Path("data")).input_files == (project.root / "data/x.md",)
+    assert build_request(CODE_CASE, folder=Path("data"), root=Path("data")).input_files == (project.root / "data/x.md",)
+    project.write("other/empty", "")
+    with pytest.raises(EvalFileError, match=r"outside the root folder"):
+        build_request(CODE_CASE, folder=Path("data"), root=Path("other"))
+    monkeypatch.chdir(project.root / "other")
+    with pytest.raises(EvalFileError, match=r"outside the root folder"):
+        build_request(CODE_CASE, folder=Path("../data"))
+    assert build_request(CODE_CASE, folder=Path("../data"), root=project.root).input_files
+
+
+def test_a_case_of_a_file_needs_no_reader_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("evals/x.md", "beside the eval file")
+    case = project.case("input_messages: [{role: user, content: [{type: file, value: x.md}]}]")
+    monkeypatch.chdir(project.root)
+    assert build_request(case).input_files == (project.root / "evals/x.md",)
+    # A reader that the run has already is kept, with its root.
+    with pytest.raises(EvalFileError, match=r"outside the root folder"):
+        build_request(case, FileReader(project.root / "other"), root=project.root)
