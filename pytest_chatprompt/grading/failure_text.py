@@ -52,7 +52,7 @@ def _excerpt(graded: GradedCheck) -> str:
     """Some of the text that was looked at, in one line, around the place that the verdict is about."""
     text = graded.subject.text
     offset = (graded.verdict and graded.verdict.offset) or 0
-    start = max(offset - _BEFORE, 0) if offset > _MOST_OF_TEXT - _BEFORE else 0
+    start = offset - _BEFORE if offset > _MOST_OF_TEXT - _BEFORE else 0
     end = start + _MOST_OF_TEXT
     excerpt = f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
     calls = [] if isinstance(graded.subject, SentData) else [call.function for call in graded.subject.tool_calls]

@@ -102,7 +102,8 @@ def _last_object(text: str) -> dict[str, Any] | None:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        raise ValueError("a key is repeated")
+        # As for all that is no JSON.
+        raise ValueError
     return mapping
 
 

@@ -100,6 +100,8 @@ def test_the_calls_of_an_answer_are_shown(project: Project) -> None:
         ("x" * 240, repr("x" * 240)),
         ("x" * 241, f"{'x' * 240!r}… (241 characters)"),
         ("needle" + "x" * 300, f"{'needle' + 'x' * 234!r}… (306 characters)"),
+        ("x" * 180 + "needle" + "y" * 100, f"{'x' * 180 + 'needle' + 'y' * 54!r}… (286 characters)"),
+        ("x" * 181 + "needle" + "y" * 100, f"…{'x' * 60 + 'needle' + 'y' * 100!r} (287 characters)"),
         ("x" * 500 + "needle", f"…{'x' * 60 + 'needle'!r} (506 characters)"),
         ("x" * 500 + "needle" + "y" * 500, f"…{'x' * 60 + 'needle' + 'y' * 174!r}… (1006 characters)"),
     ],
@@ -110,13 +112,28 @@ def test_an_excerpt_of_a_long_text_is_that_which_the_check_is_about(project: Pro
     assert lines[-1] == f"  answer: {excerpt}"
 
 
+def test_an_excerpt_is_around_the_match_of_a_regular_expression(project: Project) -> None:
+    lines = told(project, "checks: [{type: not_regex, value: ne+dle}]", ProviderResponse(text="x" * 500 + "needle"))
+    assert lines[-1] == f"  answer: …{'x' * 60 + 'needle'!r} (506 characters)"
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(237, f"f({'x' * 237})"), (238, f"f({'x' * 238}…")], ids=["240 characters", "241 characters"]
+)
+def test_a_long_call_is_cut(project: Project, length: int, shown: str) -> None:
+    body = "checks: [{type: tool_called, value: g}]"
+    assert told(project, body, calling(("f", "x" * length)))[-1] == f"  answer: ''; calls {shown}"
+
+
 @pytest.mark.parametrize(
     ("check", "text"),
     [
         (EvalCheck("is-json"), "is-json"),
         (EvalCheck("regex", {"value": r"\d"}), r"regex '\d'"),
         (EvalCheck("equals", {"value": "it's\n"}), r'equals "it\'s\n"'.replace(r"\'", "'")),
+        (EvalCheck("equals", {"value": "it's"}), """equals "it's\""""),
         (EvalCheck("contains_any", {"of": "request", "value": ("a", "b")}), "contains_any ['a', 'b'] of='request'"),
+        (EvalCheck("equals", {"value": "x" * 78}), f"equals '{'x' * 78}'"),
         (EvalCheck("equals", {"value": "x" * 200}), f"equals '{'x' * 79}…"),
     ],
 )

@@ -14,6 +14,7 @@ from pytest_chatprompt.grading.judge_prompt import (
     PROMPT_VERSION,
     VERDICT_FORMAT,
     JudgePrompt,
+    JudgeQuestion,
     PromptFile,
     default_prompt,
     quoted,
@@ -22,6 +23,7 @@ from pytest_chatprompt.grading.llm_rubric import judge_questions
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest
+from tests.conftest import Project
 from tests.grading.conftest import case_with
 
 
@@ -29,6 +31,13 @@ def prompt(*messages: tuple[str, str]) -> JudgePrompt:
     """A prompt of messages, each its role and its template."""
     data = [{"role": role, "content": content} for role, content in messages]
     return PromptFile.model_validate({"template": data}).template
+
+
+def questions(*checks: EvalCheck, own: JudgePrompt | None = None) -> tuple[JudgeQuestion, ...]:
+    """What is asked about the answers to a case with these checks."""
+    case = case_with(*checks)
+    parsed = [check.check for check in parse_checks(case, FileReader(Path("/nowhere")))]
+    return judge_questions(parsed, case, "hi", own)
 
 
 def asked(answer: str, own: JudgePrompt | None = None, variables: Mapping[str, Any] | None = None) -> ProviderRequest:
@@ -91,3 +100,50 @@ def test_a_template_that_fails_only_with_an_answer_is_an_error() -> None:
     asked("a", own)
     with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 1, column 38: "):
         asked("x", own)
+
+
+def test_a_preview_shows_stand_ins_for_the_question_and_the_answer() -> None:
+    (question,) = questions(EvalCheck("llm_rubric", {"value": "Is polite."}))
+    chat_prompt = question.preview().chat_prompt
+    assert chat_prompt is not None
+    assert chat_prompt[1].text == "The conversation:\n| <the question>\n\nThe answer:\n| <the answer>"
+
+
+def test_a_template_that_does_not_show_the_answer_is_an_error() -> None:
+    (question,) = questions(EvalCheck("llm_rubric", {"value": "Is polite."}), own=prompt(("user", "{{ rubric }}")))
+    with pytest.raises(CheckError) as error:
+        question.preview()
+    assert str(error.value) == "the template of the judge does not show the answer; write {{ answer }} in one message"
+
+
+def test_the_answer_may_stand_in_any_message_of_a_template() -> None:
+    own = prompt(("system", "{{ rubric }}"), ("user", "{{ answer }}"))
+    (question,) = questions(EvalCheck("llm_rubric", {"value": "Is polite."}), own=own)
+    assert [message.text for message in question.preview().chat_prompt or ()] == ["Is polite.", "| <the answer>"]
+
+
+def test_the_judge_is_asked_as_often_as_each_check_says() -> None:
+    once, thrice = questions(
+        EvalCheck("llm_rubric", {"value": "Is polite."}), EvalCheck("llm_rubric", {"value": "Is short.", "votes": 3})
+    )
+    assert (once.rubric, once.votes) == ("Is polite.", 1)
+    assert (thrice.rubric, thrice.votes) == ("Is short.", 3)
+
+
+def test_without_a_value_the_outcome_of_the_case_is_the_rubric() -> None:
+    case = case_with(EvalCheck("llm_rubric"), EvalCheck("llm_rubric", {"value": "Is short.", "template": None}))
+    case = case.model_copy(update={"outcome": "Is polite."})
+    checks = [check.check for check in parse_checks(case, FileReader(Path("/nowhere")))]
+    assert [question.rubric for question in judge_questions(checks, case, "hi", None)] == ["Is polite.", "Is short."]
+
+
+def test_the_template_of_a_check_beats_that_of_the_project(project: Project) -> None:
+    project.write("evals/judge.yaml", "- {role: user, content: 'Own: {{ answer }}'}")
+    case = project.case(
+        "checks: [{type: llm_rubric, value: x, template: judge.yaml}, {type: llm_rubric, value: x}]\n"
+        "input_messages: [{role: user, content: hi}]"
+    )
+    checks = [check.check for check in parse_checks(case, FileReader(project.root))]
+    project_prompt = prompt(("user", "Project: {{ answer }}"))
+    texts = [question.request("a").question for question in judge_questions(checks, case, "hi", project_prompt)]
+    assert texts == ["Own: | a", "Project: | a"]

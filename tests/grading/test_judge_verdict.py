@@ -32,7 +32,7 @@ NO_JSON = "the judge's reply is not a verdict: it does not end with a JSON objec
 )
 def test_a_verdict_is_the_object_at_the_end_of_a_reply(text: str, passed: bool, reason: str) -> None:
     vote = read_vote(ProviderResponse(text=text), is_replayed=True)
-    assert (vote.passed, vote.reason, vote.error, vote.is_replayed) == (passed, reason, "", True)
+    assert vote == JudgeVote(passed, reason, "", ProviderResponse(text=text), is_replayed=True)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,7 @@ def test_a_verdict_is_the_object_at_the_end_of_a_reply(text: str, passed: bool, 
         ('{"pass": true}', "the judge's reply is not a verdict: 'reason' is not a text in it"),
         ("{" * 5000 + "}", NO_JSON),
         ("x" * 300, f"{NO_JSON}; it is '{'x' * 200}…'"),
+        ("x" * 200, f"{NO_JSON}; it is '{'x' * 200}'"),
         ("", "the judge's reply is empty"),
         (" \n", "the judge's reply is empty"),
     ],
@@ -62,6 +63,14 @@ def test_what_is_no_verdict_is_an_error(text: str, error: str) -> None:
     vote = read_vote(ProviderResponse(text=text))
     assert vote.passed is None
     assert vote.error.startswith(error)
+
+
+@pytest.mark.parametrize("is_replayed", [True, False])
+def test_a_vote_keeps_the_reply_that_it_was_read_from(is_replayed: bool) -> None:
+    readable, unreadable = ProviderResponse(text='{"reason": "x", "pass": true}'), ProviderResponse(text="pass")
+    assert read_vote(readable, is_replayed=is_replayed) == JudgeVote(True, "x", "", readable, is_replayed)
+    error = f"{NO_JSON}; it is 'pass'"
+    assert read_vote(unreadable, is_replayed=is_replayed) == JudgeVote(None, "", error, unreadable, is_replayed)
 
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens"])
@@ -110,6 +119,11 @@ def vote(passed: bool | None, reason: str = "") -> JudgeVote:
             [vote(False, "a"), vote(False, "b"), vote(True, "c")],
             Verdict(False, "is refused by the judge, by 2 of 3 votes: a"),
         ),
+        (
+            [vote(True, "a"), vote(True, "b"), vote(False, "c"), vote(False, "d"), vote(False, "e")],
+            Verdict(False, "is refused by the judge, by 3 of 5 votes: c"),
+        ),
+        ([vote(True, "a"), vote(True, "b")], Verdict(True, "is accepted by the judge, by 2 of 2 votes: a")),
     ],
 )
 def test_the_majority_decides_with_its_first_reason(votes: list[JudgeVote], verdict: Verdict) -> None:
@@ -152,5 +166,5 @@ def test_the_votes_grade_the_check_and_its_opposite() -> None:
     assert grade(negated, case, answer, [vote(False, "r")]).passed
     assert grade(negated, case, answer, [vote(None, "gone")]).error == "gone"
     assert grade(plain, case, answer).error == "no judge was asked"
-    with pytest.raises(CheckError, match="no judge was asked"):
+    with pytest.raises(CheckError, match="^no judge was asked$"):
         plain.check.grade(case, answer)
