@@ -86,9 +86,7 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
         case "missing":
             return f"missing key {location[-1]!r}"
         case "literal_error" if location[-1] == "role":
-            role = value.text
-            suggestion = explain_foreign_role(role) or did_you_mean(role, ROLES) or f"the roles are {', '.join(ROLES)}"
-            return f"unknown role: {describe_value(value)}; {suggestion}"
+            return f"unknown role: {describe_value(value)}; {_suggest_role(value.text, detail['ctx']['expected'])}"
         case "too_short" | "string_too_short":
             return f"{_key_path(location)} is empty"
         # Raised by the validators of our models: the message is already written for the author.
@@ -100,6 +98,15 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
             description = describe_value(value, with_hint=error_type == "string_type")
             return f"{_key_path(location)} must be {_EXPECTED[error_type]}, but is {description}"
     return f"{_key_path(location)}: {detail['msg']}"
+
+
+def _suggest_role(role: str, expected: str) -> str:
+    """What to write instead of a role, where pydantic expects `'user' or 'assistant'`; a judge's prompt has no tools."""
+    roles = [each for each in ROLES if repr(each) in expected]
+    explanation = explain_foreign_role(role)
+    if any(repr(each) in explanation for each in roles):
+        return explanation
+    return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
 
 
 def _details(error: ValidationError) -> list[ErrorDetails]:

@@ -60,3 +60,15 @@ async def be_asynchronous(_case: Any, _response: Any) -> bool:
 
 def take_too_few() -> bool:
     return True
+
+
+def refuse_with_words(_case: Any, _response: Any) -> None:
+    raise AssertionError("too polite")
+
+
+def give_100_characters(_case: Any, _response: Any) -> str:
+    return "x" * 98
+
+
+def give_101_characters(_case: Any, _response: Any) -> str:
+    return "x" * 99

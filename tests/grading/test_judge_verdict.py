@@ -166,5 +166,5 @@ def test_the_votes_grade_the_check_and_its_opposite() -> None:
     assert grade(negated, case, answer, [vote(False, "r")]).passed
     assert grade(negated, case, answer, [vote(None, "gone")]).error == "gone"
     assert grade(plain, case, answer).error == "no judge was asked"
-    with pytest.raises(CheckError, match="^no judge was asked$"):
+    with pytest.raises(CheckError, match=r"^no judge was asked$"):
         plain.check.grade(case, answer)

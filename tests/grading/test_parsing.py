@@ -194,3 +194,55 @@ def test_a_mistake_in_a_check_made_in_code_is_told_at_the_case() -> None:
 def test_an_expression_that_python_warns_of_is_wrong_where_warnings_are_errors(project: Project) -> None:
     (error,) = parse(project, "checks: [{type: regex, value: '[[a]'}]")
     assert "not a valid regular expression: Possible nested set at position 1" in error
+
+
+def test_mistakes_in_a_check_made_in_code_are_told_at_the_case_whatever_they_are_about() -> None:
+    case = case_with(EvalCheck("contains", {"valeu": "a"}), EvalCheck("contians"), EvalCheck("contains"))
+    with pytest.raises(EvalFileError) as raised:
+        parse_checks(case, FileReader(Path("/nowhere")))
+    assert str(raised.value).splitlines() == [
+        "a.eval.yaml:2:5: case 'a': missing key 'value'",
+        "a.eval.yaml:2:5: case 'a': unknown check type: 'contians'; did you mean 'contains'?",
+        "a.eval.yaml:2:5: case 'a': unknown key 'valeu'; did you mean 'value'?",
+    ]
+
+
+def test_null_is_the_same_as_no_value(project: Project) -> None:
+    body = "checks: [{type: is_json, value: null}, {type: llm_rubric, value: a, votes: 1, template: null}]"
+    assert parse(project, body) == []
+
+
+@pytest.mark.parametrize("votes", [1, 3, 5, 9])
+def test_an_odd_number_of_votes_is_fine(project: Project, votes: int) -> None:
+    assert parse(project, f"checks: [{{type: llm_rubric, value: a, votes: {votes}}}]") == []
+
+
+def test_files_that_checks_name_are_found_with_backslashes_and_not_taken_for_each_other(project: Project) -> None:
+    project.write("evals/deep/a.json", '{"type": "object"}')
+    project.write("evals/deep/b.json", '{"type": "array"}')
+    project.write("evals/deep/judge.yaml", "- {role: user, content: '{{ answer }}'}")
+    body = (
+        "checks:\n- {type: is_json, value: 'deep\\a.json'}\n- {type: is_json, value: deep/b.json}\n"
+        "- {type: llm_rubric, value: a, template: deep/judge.yaml}"
+    )
+    case = project.case(f"{body}\n{MESSAGES}")
+    first, second, judged = (check.check for check in parse_checks(case, FileReader(project.root)))
+    assert first.value == {"type": "object"}  # type: ignore[attr-defined]
+    assert second.value == {"type": "array"}  # type: ignore[attr-defined]
+    assert [message.content for message in judged.template] == ["{{ answer }}"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("role", "suggestion"),
+    [
+        ("tool", "the roles are system, user, assistant"),
+        ("function", "the roles are system, user, assistant"),
+        ("human", "write 'user'"),
+        ("usre", "did you mean 'user'?"),
+    ],
+)
+def test_a_mistake_in_the_file_of_a_template_is_told_there(project: Project, role: str, suggestion: str) -> None:
+    project.write("evals/judge.yaml", f"- {{role: {role}, content: '{{{{ answer }}}}'}}")
+    assert parse(project, "checks: [{type: llm_rubric, value: a, template: judge.yaml}]") == [
+        f"evals/judge.yaml:1:10: unknown role: '{role}'; {suggestion}"
+    ]
