@@ -212,7 +212,7 @@ class _TargetReader:
                 if entry.node.value is not None
             }
             fields = Node(self.node.mark, {name: nodes[name] for name in settings})
-            for position, text in explain_validation_error(error, fields, RequestSettings):
+            for position, text in explain_validation_error(error, fields):
                 yield self.diagnostic(position, text)
 
     def diagnostic(self, position: Position, text: str) -> Diagnostic:

@@ -32,8 +32,7 @@ def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
         line.replace(b"\r\n", b"\n").decode(errors="surrogateescape") for line in read_lines(path, root, MAX_CSV_BYTES)
     )
     records = _records(csv.reader(lines, strict=True))
-    _, header = next(records, (1, []))
-    names = _variable_names(header)
+    names = _variable_names(next((header for _, header in records), []))
     for line, values in records:
         row = dict(zip(names, values, strict=False))
         yield RawRow(Position(line, 1), row, _problem(names, values))
@@ -71,7 +70,7 @@ def _variable_names(header: list[str]) -> list[str]:
             raise TextFileError(f"has no name for column {column}; name each column in the first line")
         if name in header[: column - 1]:
             raise TextFileError(f"has two columns with the name {name!r}; rename one of them")
-    problem = find_problem(dict.fromkeys(header, ""))
+    problem = find_problem(dict.fromkeys(header))
     if problem is not None:
         separator = next((_HINTS[character] for character in _HINTS if character in problem.key), None)
         hint = f"; the columns are separated by {separator}, separate them by commas" if separator else ""

@@ -54,16 +54,15 @@ def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
     for number, line in enumerate(read_lines(path, root, MAX_JSONL_BYTES), start=1):
         if not line.strip():
             continue
-        start = Position(number, 1)
         try:
-            yield RawRow(start, _DECODER.decode(line.decode()))
+            yield RawRow(Position(number, 1), _DECODER.decode(line.decode()))
         except UnicodeDecodeError as error:
             text = f"this line is not valid UTF-8 (byte 0x{line[error.start]:02X})"
             column = len(line[: error.start].decode()) + 1
-            yield RawRow(start, None, text, Position(number, column))
+            yield RawRow(Position(number, column), None, text)
         except (ValueError, RecursionError) as error:
             column = error.colno if isinstance(error, json.JSONDecodeError) else 1
-            yield RawRow(start, None, _explain(error), Position(number, column))
+            yield RawRow(Position(number, column), None, _explain(error))
 
 
 def read_json(path: Path, root: Path) -> Iterator[RawRow]:

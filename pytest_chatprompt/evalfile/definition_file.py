@@ -17,7 +17,6 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.json_data import unexpected
 from pytest_chatprompt.evalfile.schema_annotations import path_pattern, pattern
-from pytest_chatprompt.evalfile.strict_model import StrictModel
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
 from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
@@ -75,12 +74,12 @@ def _parse_yaml(text: str) -> tuple[Any, list[YamlProblem]]:
 
 def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
     """Parse JSON by its own rules: YAML reads a number such as `1e3` as text."""
-    repeated: list[str] = []
+    repeated: list[tuple[str, Any]] = []
 
     def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
-            repeated.append("")
+            repeated.extend(pairs)
         return mapping
 
     try:
@@ -99,7 +98,7 @@ def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
         # Only JSON can be nested deeper than YAML may be here.
         return [yaml_error.problem]
     wrapper = Node(document.mark, {key: Entry(document, document)})
-    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper, StrictModel)]
+    return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]
 
 
 def _as_yaml(text: str) -> str:

@@ -101,7 +101,7 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 
 
 def _suggest_role(role: str, expected: str) -> str:
-    """What to write instead of a role, where pydantic expects `'user' or 'assistant'`; a judge's prompt has no tools."""
+    """What to write instead of a role where pydantic expects `'user' or 'assistant'`."""
     roles = [each for each in ROLES if repr(each) in expected]
     explanation = explain_foreign_role(role)
     if any(repr(each) in explanation for each in roles):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import EvalFileError
+from pytest_chatprompt.evalfile.agentv_target_fields import FieldUse, TargetField, find_field
 from pytest_chatprompt.evalfile.agentv_targets import Target, read_targets_file, resolve_references
 from tests.conftest import Project
 
@@ -33,6 +34,11 @@ def read(project: Project, fields: str) -> Target:
             "provider: azure-openai\nresourceName: mine\ndeploymentName: gpt\napiKey: ${{K}}\nmaxTokens: 5",
             {"endpoint": "mine", "api_key": "${{K}}", "settings": {"model": "gpt", "max_output_tokens": 5}},
             id="the older names",
+        ),
+        pytest.param(
+            "provider: openai\ntemperature: 0.5\nmax_tokens: 5",
+            {"settings": {"temperature": 0.5, "max_output_tokens": 5}, "name": "t"},
+            id="numbers",
         ),
         pytest.param(
             "provider: codex\nexecutable: codex-next\nmodel: gpt\nargs: [--x]\ntimeout_seconds: 9\ncwd: ${{ W }}",
@@ -192,6 +198,40 @@ def test_a_file_without_a_list_of_targets_is_an_error(project: Project, text: st
     with pytest.raises(EvalFileError) as caught:
         read_targets_file(path, project.root)
     assert str(caught.value) == f".agentv/targets.yaml:{problem}"
+
+
+def test_a_file_that_is_no_yaml_is_an_error_with_its_path(project: Project) -> None:
+    path = project.write(".agentv/targets.yaml", "targets: [\n")
+    with pytest.raises(EvalFileError) as caught:
+        read_targets_file(path, project.root)
+    assert str(caught.value) == ".agentv/targets.yaml:2:1: not valid YAML: a value is missing here"
+
+
+def test_arguments_that_come_from_the_environment_have_no_effect(project: Project) -> None:
+    target = read(project, "provider: codex\nargs: [--model, '${{ MODEL }}']")
+    assert [str(diagnostic) for diagnostic in target.ineffective] == [
+        f".agentv/targets.yaml:4:5: 'args' of the target 't' {ENVIRONMENT}: that of codex_provider counts; "
+        "write it here, or override that fixture"
+    ]
+    assert target.agent == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "provider", "field"),
+    [
+        ("model", "openai", TargetField("model", FieldUse.EFFECTIVE)),
+        ("deploymentName", "azure", TargetField("model", FieldUse.EFFECTIVE)),
+        ("max_tokens", "gemini", TargetField("max_output_tokens", FieldUse.EFFECTIVE)),
+        ("timeoutSeconds", "codex", TargetField("timeout_seconds", FieldUse.EFFECTIVE)),
+        ("timeoutSeconds", "openai", TargetField("timeout_seconds", FieldUse.SILENT)),
+        ("x-note", "openai", TargetField("x-note", FieldUse.SILENT)),
+        ("command", "openai", TargetField("command", FieldUse.NONE)),
+        ("modle", "openai", TargetField("modle", FieldUse.NONE, "did you mean 'model'?")),
+        ("workesr", "codex", TargetField("workesr", FieldUse.NONE, "did you mean 'workers'?")),
+    ],
+)
+def test_what_a_field_does_depends_on_the_provider(key: str, provider: str, field: TargetField) -> None:
+    assert find_field(key, provider) == field
 
 
 def test_entries_without_a_name_are_no_targets(project: Project) -> None:

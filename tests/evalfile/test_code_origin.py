@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError
-from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
+from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic, option_diagnostic
 from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test, find_running_test
 from tests.conftest import Project
 
@@ -48,6 +48,20 @@ def test_variables_and_rows_are_of_eval_files_only() -> None:
         f"{TEST.node_id}: case 'a': parametrize: {hint}",
         f"{TEST.node_id}: case 'a': repeat: {hint}",
     ]
+
+
+def test_checks_are_of_eval_files_only() -> None:
+    case = EvalCase.model_validate({**CASE.model_dump(), "checks": [{"type": "equals", "value": "a"}]})
+    with pytest.raises(EvalFileError) as error:
+        case_in_test(case, TEST)
+    assert str(error.value) == (
+        f"{TEST.node_id}: case 'a': checks: are not graded in a case made in code; assert on eval_response"
+    )
+
+
+def test_the_problem_of_a_setting_names_the_place_in_the_case() -> None:
+    diagnostic = option_diagnostic(case_in_test(CASE, TEST), "too large", ("settings", "stop", 0))
+    assert str(diagnostic) == f"{TEST.node_id}: case 'a': settings.stop[0]: too large"
 
 
 def test_a_case_of_a_file_keeps_its_origin(project: Project) -> None:

@@ -45,6 +45,12 @@ def problem(project: Project, name: str, content: str | bytes) -> str:
             id="JSON",
         ),
         pytest.param(
+            "d.json",
+            '\n [{"x":1},{"x":2},\n\n  {"x":3}]',
+            ["0 2:3 {'x': 1}", "1 2:11 {'x': 2}", "2 4:3 {'x': 3}"],
+            id="JSON without blanks, and with blank lines",
+        ),
+        pytest.param(
             "d.csv",
             '\ufeffid,x\na,1\n\nb,"1, ""2""\n3"\n"c",\n',
             ["a 2:1 {'id': 'a', 'x': '1'}", "b 4:1 {'id': 'b', 'x': '1, \"2\"\\n3'}", "c 6:1 {'id': 'c', 'x': ''}"],
@@ -71,6 +77,7 @@ def test_each_format_gives_its_rows(project: Project, name: str, content: str, r
         pytest.param(b'{"x": NaN}', "2:1 NaN is not a value of JSON; write null, or a string"),
         pytest.param(b'{"x": 1e999}', "2:1 the value of 'x' is not a finite number (inf); put it in quotes if you mean text"),
         pytest.param(b'{"x": 1, "x": 2}', "2:1 the key 'x' appears twice"),
+        pytest.param(b'{"y": 0, "x": 1, "x": 2}', "2:1 the key 'x' appears twice"),
         pytest.param(b'{"x": "\xc3\xa4\xff"}', "2:9 this line is not valid UTF-8 (byte 0xFF)"),
         pytest.param(b'{"x": "\\ud800"}', "2:1 the value of 'x' has half of a character: a surrogate without its other half"),
         pytest.param(b"[" * 100_000, "2:1 nested too deep"),
@@ -139,6 +146,7 @@ def test_a_long_value_of_csv_is_read_and_the_limit_of_others_stays(project: Proj
         pytest.param("3", "2:3 a row must be a mapping of variables to their values, but is the number 3"),
         pytest.param("{x: 1, x: 2}", "2:10 the key 'x' appears twice, first on line 2"),
         pytest.param("{x: 2024-01-02}", "2:7 the value of 'x' is the date 2024-01-02; put it in quotes if you mean text"),
+        pytest.param("!!set {x: }", "2:3 the YAML tag !!set is not allowed here"),
         pytest.param("{x: 2024-13-02}", "2:7 2024-13-02 is not a valid YAML value: month must be in 1..12; put it in quotes"),
     ],
 )  # fmt: skip
@@ -147,6 +155,13 @@ def test_a_broken_row_of_yaml_is_a_row_of_its_own(project: Project, row: str, te
         "0 1:3 {'x': 1}",
         f"(1) {text}",
         "2 3:3 {'x': 2}",
+    ]
+
+
+def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
+    assert load(project, "d.yaml", "- !!set {x: }\n- {x: 2}\n") == [
+        "(0) 1:3 the YAML tag !!set is not allowed here",
+        "1 2:3 {'x': 2}",
     ]
 
 
@@ -202,6 +217,14 @@ def test_a_broken_row_of_yaml_is_a_row_of_its_own(project: Project, row: str, te
         pytest.param(
             "d.json", '{"a": 1}', "d.json:1:1: this file must be a list of rows, but is a mapping", id="a mapping"
         ),
+        pytest.param(
+            "d.json", '\n {"a": 1}', "d.json:1:1: this file must be a list of rows, but is a mapping",
+            id="a mapping below a blank line",
+        ),
+        pytest.param(
+            "d.json", '{"a": ' + "[" * 100_000, "d.json:1:1: this file is not valid JSON: nested too deep",
+            id="a mapping that is too deep",
+        ),
         pytest.param("d.json", "", "d.json:1:1: this file is not valid JSON: expecting value", id="an empty JSON"),
         pytest.param(
             "d.json", "9" * 5_000, "d.json:1:1: this file is not valid JSON: a number is too long; put it in quotes",
@@ -223,10 +246,31 @@ def test_a_broken_row_of_yaml_is_a_row_of_its_own(project: Project, row: str, te
             "d.json", '[{"a" 1}]', "d.json:1:7: this file is not valid JSON: expecting ':' delimiter", id="no colon"
         ),
         pytest.param(
+            "d.json", '\n[{"a" 1},\n{}\n]\n', "d.json:2:7: this file is not valid JSON: expecting ':' delimiter",
+            id="no colon, below and above other lines",
+        ),
+        pytest.param(
+            "d.json", '[{"a": 1},\n {"a" 1}]', "d.json:2:7: this file is not valid JSON: expecting ':' delimiter",
+            id="no colon in the second row",
+        ),
+        pytest.param(
+            "d.json", '[{"a": 1}, ]\n',
+            "d.json:1:12: this file is not valid JSON: a comma before the end of the list; remove it",
+            id="a comma too many on the same line",
+        ),
+        pytest.param(
+            "d.json", '[{"a": 1}]x', "d.json:1:11: this file is not valid JSON: more data after the end of the list",
+            id="more than a list on the same line",
+        ),
+        pytest.param(
             "d.json", '[{"a": 1}]\nx', "d.json:2:1: this file is not valid JSON: more data after the end of the list",
             id="more than a list",
         ),
         pytest.param("d.yaml", "a: b", "d.yaml:1:1: this file must be a list of rows, but is a mapping", id="no list"),
+        pytest.param(
+            "d.yaml", "# rows\n a: b", "d.yaml:2:2: this file must be a list of rows, but is a mapping",
+            id="no list, below a comment",
+        ),
         pytest.param(
             "d.yaml", "- *a",
             "d.yaml:1:3: the alias *a has no anchor &a before it; put it in quotes if you mean text",

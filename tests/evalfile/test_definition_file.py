@@ -133,6 +133,11 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
         ),
         (
             "tools.json",
+            '\t[{"type": "function",\n\t\t"nmae": "a", "name": "b"}]',
+            ["evals/tools.json:2:3: unknown key 'nmae'; did you mean 'name'?"],
+        ),
+        (
+            "tools.json",
             '[{"type": "function", "name": "a",\n "name": "b"}]',
             ["evals/tools.json:2:2: the key 'name' appears twice, first on line 1"],
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,3 +177,39 @@ def test_a_valid_case_loads_next_to_an_invalid_one(project: Project) -> None:
     assert isinstance(first, InvalidCase)
     assert first.tags == ("all", "own")
     assert isinstance(second, EvalCase)
+
+
+def test_an_invalid_row_keeps_the_id_the_tags_and_the_line_of_its_case(project: Project) -> None:
+    text = """tags: [of-file]
+evalcases:
+  - id: a
+    tags: [own]
+    parametrize: [{id: good}, {id: bad, x: 2024-01-02}]
+    input_messages: [{role: user, content: hi}]
+  - id: b
+    parametrize: gone.csv
+    input_messages: [{role: user, content: hi}]
+"""
+    _, bad, gone = load_eval_file(project.write("a.eval.yaml", text), project.root)
+    assert isinstance(bad, InvalidCase)
+    assert (bad.id, bad.row_id, bad.tags, bad.line) == ("a", "bad", ("of-file", "own"), 3)
+    assert str(bad.error) == (
+        "a.eval.yaml:5:44: case 'a[bad]': the value of 'x' is the date 2024-01-02; put it in quotes if you mean text"
+    )
+    assert isinstance(gone, InvalidCase)
+    assert (gone.id, gone.row_id, gone.tags, gone.line) == ("b", None, ("of-file",), 7)
+    assert str(gone.error) == "a.eval.yaml:8:18: case 'b': file gone.csv not found; tried gone.csv"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("null", ()),
+        ("ok", ("ok",)),
+        ("{answer: 42}", ({"answer": 42},)),
+        ("[ok, {answer: 42}]", ("ok", {"answer": 42})),
+    ],
+)
+def test_a7_a_reference_answer_may_be_any_data(project: Project, written: str, expected: tuple[Any, ...]) -> None:
+    case = project.case(f"expected_messages: {written}\ninput_messages: [{{role: user, content: hi}}]")
+    assert case.expected_messages == expected

@@ -79,8 +79,12 @@ def test_a_data_url_is_its_type_and_its_base64(text: str, parts: tuple[str, str]
     [
         pytest.param("+/8=", b"\xfb\xff", id="the usual alphabet"),
         pytest.param("-_8=", b"\xfb\xff", id="the alphabet for URLs"),
+        pytest.param("-w==", b"\xfb", id="a minus of the alphabet for URLs"),
+        pytest.param("_w==", b"\xff", id="an underscore of the alphabet for URLs"),
         pytest.param("+/8", b"\xfb\xff", id="without padding"),
         pytest.param("+/\r\n8=\n", b"\xfb\xff", id="with line breaks"),
+        pytest.param("+/\n8=", b"\xfb\xff", id="with line feeds"),
+        pytest.param("+/\r8=", b"\xfb\xff", id="with carriage returns"),
         pytest.param("", b"", id="nothing"),
         pytest.param("a b=", None, id="a blank"),
         pytest.param("+/8=x", None, id="more after the padding"),
