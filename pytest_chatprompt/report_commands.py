@@ -17,14 +17,29 @@ from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.reports.report_reader import ReportError, read_report
 from pytest_chatprompt.reports.run_comparison_text import comparison_lines
+from pytest_chatprompt.reports.unused_lines import removal_lines, unsettled_lines, unused_lines
 from pytest_chatprompt.results.run_comparison import compare_runs
+from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.snapshot_uses import unsettled_files, unused_snapshots
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
+from pytest_chatprompt.snapshots.names import is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
+from pytest_chatprompt.snapshots.unused_removal import RemovalError, remove_unused
 from pytest_chatprompt.wording import count
 
 OK: Final = 0
 WORSE: Final = 1
+UNUSED: Final = 1
+_ERRORS: Final = (
+    ReportError,
+    MergeError,
+    RecordingConflictError,
+    RemovalError,
+    RevisionError,
+    OSError,
+    UnicodeDecodeError,
+)
 # What argparse exits with.
 USAGE_ERROR: Final = 2
 
@@ -36,7 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         arguments: its words.
 
     Returns:
-        0 if all went well; 1 if `compare` found a case that got worse; 2 for what cannot be read, merged or written.
+        0 if all went well; 1 if `compare` found a case that got worse, or `merge` a snapshot that nothing uses; 2 for
+        what cannot be read, merged, written or removed.
 
     Raises:
         SystemExit: the words are not a command.
@@ -47,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         lines, status = options.run(options)
-    except (ReportError, MergeError, RecordingConflictError, RevisionError, OSError, UnicodeDecodeError) as error:
+    except _ERRORS as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE_ERROR
     try:
@@ -78,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         "merge",
         help="make one report of those of several shards, or put their recordings into one folder",
         description="Make one report of those of several shards, or put the recordings of several shards into one "
-        "folder. A test that several shards ran, or recorded with different replies, is an error.",
+        "folder. A test that several shards ran, or recorded with different replies, is an error. "
+        "Exits with 1 if there are snapshots that no shard uses.",
     )
     merge.add_argument(
         "shards", nargs="+", type=Path, metavar="SHARD", help="the .json report of a shard; or folders with recordings"
@@ -92,6 +109,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help=f"the report to write, in the format of the suffix ({', '.join(FORMATS)}); may be repeated. "
         "For recordings: the folder of the project",
+    )
+    merge.add_argument(
+        "--snapshot-update",
+        dest="removes_unused",
+        action="store_true",
+        help="remove the snapshots that no shard uses; run it in pytest's root folder",
+    )
+    merge.add_argument(
+        "--snapshot-warn-unused",
+        dest="only_warns",
+        action="store_true",
+        help="exit with 0 even if there are snapshots that no shard uses",
     )
     merge.set_defaults(run=_merge)
     return parser
@@ -110,6 +139,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         if path.suffix not in FORMATS:
             raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
     run = merge_runs([(str(path), read_report(path)) for path in options.shards])
+    unused, status = _settle_unused(run, options)
     for path in options.outputs:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +147,21 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         except OSError as error:
             raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
     counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
-    return [f"wrote {path}: {counts}" for path in options.outputs], OK
+    return [*(f"wrote {path}: {counts}" for path in options.outputs), *unused], status
+
+
+def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[str], int]:
+    """Report the snapshots that no shard uses, or remove them, as one run of all tests does."""
+    names, lines = unused_snapshots(run.snapshots), [*unsettled_lines(unsettled_files(run.snapshots))]
+    if not names:
+        return lines, OK
+    if options.removes_unused:
+        used = (result.snapshot.path for result in run.results if result.snapshot is not None)
+        sent = (sent for result in run.results for sent in result.requests)
+        return [*removal_lines(remove_unused(names, Path.cwd(), used, sent)), *lines], OK
+    # Unused recordings alone are no failure.
+    is_failure = not options.only_warns and not all(is_recording(Path(name)) for name in names)
+    return [*unused_lines(names), *lines], UNUSED if is_failure else OK
 
 
 def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:

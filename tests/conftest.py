@@ -61,6 +61,7 @@ UNUSED_PLUGINS = (
     "anyio",
     "timeout",
     "repeat",
+    "pytest-split",
     "xdist.looponfail",
     "doctest",
     "faulthandler",

@@ -18,6 +18,14 @@ import pytest
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_snapshot_uses import OwnSnapshotUses
+from pytest_chatprompt.items.shards import (
+    Uses,
+    existing_uses,
+    is_shard,
+    keep_for_reports,
+    uses_of_eval_files,
+    uses_of_modules,
+)
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
@@ -34,6 +42,7 @@ class UnusedSnapshots:
         config: the run's configuration.
         of_cases: snapshots whose case or provider is no longer defined.
         of_tests: snapshots of ordinary tests that no test compares with.
+        uses: what reports say of the snapshots of each file, also of files that were selected in part.
         is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
         renames: which snapshots show now what others showed before.
         own_uses: what ordinary tests did with their snapshots.
@@ -42,6 +51,7 @@ class UnusedSnapshots:
     config: pytest.Config
     of_cases: set[Path] = field(default_factory=set)
     of_tests: set[Path] = field(default_factory=set)
+    uses: Uses = field(default_factory=dict)
     is_incomplete: bool = False
     renames: SnapshotRenames = field(default_factory=SnapshotRenames)
     own_uses: OwnSnapshotUses = field(default_factory=OwnSnapshotUses)
@@ -82,16 +92,24 @@ class UnusedSnapshots:
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
         is_disabled = self._is_disabled_by_user or self.is_incomplete
         self.config.option.disable_unused_snapshots = is_disabled
-        self.of_cases = set() if is_disabled else self.of_cases | set(self._find_unused())
+        if options.reports:
+            self.uses |= self._find_uses_of_cases()
+        # What a shard of a run does not use, another shard may use: the command `merge` looks at the reports of all.
+        is_left_to_merge = is_disabled or is_shard(self.config)
+        self.of_cases = set() if is_left_to_merge else self.of_cases | set(self._find_unused())
         if not hasattr(self.config, "workeroutput"):
-            self.of_tests = set() if is_disabled else set(self.own_uses.find_unused())
+            self.of_tests = set() if is_left_to_merge else set(self.own_uses.find_unused())
             self._settle(session)
+            if options.reports and not is_disabled:
+                uses = self.uses | uses_of_modules(self.own_uses, self.config.rootpath)
+                keep_for_reports(self.config, existing_uses(uses, self.config.rootpath))
         return (yield)
 
     def as_data(self) -> dict[str, Any]:
         """The found snapshots as data, for `merge` in another process."""
         return {
             "unused": [str(path) for path in self.of_cases],
+            "uses": self.uses,
             "written": self.renames.as_data(),
             "test_snapshots": self.own_uses.as_data(),
             "is_incomplete": self.is_incomplete,
@@ -100,6 +118,7 @@ class UnusedSnapshots:
     def merge(self, data: dict[str, Any]) -> None:
         """Add what a worker of pytest-xdist found."""
         self.of_cases.update(map(Path, data["unused"]))
+        self.uses |= data["uses"]
         self.renames.merge(data["written"])
         self.own_uses.merge(data["test_snapshots"])
         self.is_incomplete = self.is_incomplete or data["is_incomplete"]
@@ -181,6 +200,11 @@ class UnusedSnapshots:
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
+
+    def _find_uses_of_cases(self) -> Uses:
+        names_provider = provider_named_on_command_line(self.config)
+        files = () if names_provider else [(file, self._selected[file.path]) for file in self._files.values()]
+        return uses_of_eval_files(files, self.config.rootpath)
 
     def _find_unused(self) -> list[Path]:
         """The unused snapshots of the eval files whose cases are all valid and were all selected."""

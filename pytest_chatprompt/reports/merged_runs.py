@@ -10,6 +10,7 @@ from typing import Final
 
 from pytest_chatprompt.reports.run_commands import common_words, without_report
 from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.snapshot_uses import merge_uses
 
 _SHOWN: Final = 5
 
@@ -25,7 +26,7 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
         runs: each with the name of its file, at least one.
 
     Returns:
-        A run with all of their results, in the order of the shards.
+        A run with all of their results, in the order of the shards, and with the snapshots that none of them uses.
 
     Raises:
         MergeError: a test is in several of them, or they compared with different snapshots.
@@ -53,6 +54,7 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
         is_live=any(run.is_live for _, run in runs),
         against=runs[0][1].against,
         results=tuple(result for _, run in runs for result in run.results),
+        snapshots=merge_uses(each for _, run in runs for each in run.snapshots),
     )
 
 

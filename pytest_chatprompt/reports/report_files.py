@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -18,8 +19,12 @@ from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.reports.uncollected import uncollected_result
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.snapshot_uses import SnapshotUses
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.wording import shown_path
+
+# What the run did not use of the snapshots of its files; `items` sets it when the run ends.
+snapshot_uses_key: Final = pytest.StashKey[tuple[SnapshotUses, ...]]()
 
 
 def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
@@ -36,6 +41,7 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
         is_live=options.live,
         against=options.against,
         results=tuple(results),
+        snapshots=config.stash.get(snapshot_uses_key, ()),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict
 
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.snapshot_uses import SnapshotUses
 
 VERSION: Literal[1] = 1
 
@@ -27,6 +28,8 @@ class RunResults(BaseModel):
         is_live: whether requests went to the real APIs.
         against: the git revision whose snapshots were compared with; `None` for the files on disk.
         results: of the tests of this plugin, in the order in which they ended.
+        snapshots: what the tests did not use of the snapshots of their files; a file of which all tests were selected
+            and all snapshots are used has no record. Empty if the run cannot tell: it ended early, or compared nothing.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,6 +41,7 @@ class RunResults(BaseModel):
     is_live: bool = False
     against: str | None = None
     results: tuple[CaseResult, ...] = ()
+    snapshots: tuple[SnapshotUses, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """The run as JSON data, with its version first; a result without what is not set."""
