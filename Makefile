@@ -16,7 +16,7 @@ WORKERS ?= 2
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak check schema mutants bench peers clean
+.PHONY: ci example test coverage test-browser test-clients picture lock-clients fuzz soak check schema mutants bench bench-quick peers clean
 
 ci: example check coverage soak test-clients test-browser  ## the gate: what CI runs
 
@@ -67,8 +67,11 @@ check: $(READY)  ## lint, format, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH)/.ready  ## measure what a case costs, beside the minimal cost of an eval item; about 20 minutes
+bench: $(BENCH)/.ready  ## measure what a case costs, beside the minimal cost of an eval item, and fail if a budget is not kept; about an hour
 	$(BENCH)/bin/python -m tests.benchmarks $(ARGS)
+
+bench-quick: $(BENCH)/.ready  ## the small rows of `make bench`; two minutes
+	$(BENCH)/bin/python -m tests.benchmarks --quick $(ARGS)
 
 schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; also what resolves a conflict in them
 	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'

@@ -139,7 +139,6 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         if path.suffix not in FORMATS:
             raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
     run = merge_runs([(str(path), read_report(path)) for path in options.shards])
-    unused, status = _settle_unused(run, options)
     for path in options.outputs:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,6 +146,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         except OSError as error:
             raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
     counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
+    unused, status = _settle_unused(run, options)
     return [*(f"wrote {path}: {counts}" for path in options.outputs), *unused], status
 
 
@@ -156,9 +156,13 @@ def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[s
     if not names:
         return lines, OK
     if options.removes_unused:
+        root = Path.cwd()
+        file = next(each.path for each in run.snapshots if each.unused and not each.left_out)
+        if not (root / file).exists():
+            raise MergeError(f"{file} is not in {root}; merge in pytest's root folder to remove its snapshots")
         used = (result.snapshot.path for result in run.results if result.snapshot is not None)
         sent = (sent for result in run.results for sent in result.requests)
-        return [*removal_lines(remove_unused(names, Path.cwd(), used, sent)), *lines], OK
+        return [*removal_lines(remove_unused(names, root, used, sent)), *lines], OK
     # Unused recordings alone are no failure.
     is_failure = not options.only_warns and not all(is_recording(Path(name)) for name in names)
     return [*unused_lines(names), *lines], UNUSED if is_failure else OK

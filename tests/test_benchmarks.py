@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks import repeats
-from tests.benchmarks.__main__ import Result, growth, main, measure
-from tests.benchmarks.comparisons import COMPARE_BY_SIZE, COMPARISONS, Comparison, Side
+from tests.benchmarks.__main__ import main
+from tests.benchmarks.comparison import Comparison, Side, Waiting
 from tests.benchmarks.process import Measurement, measure_process
 from tests.benchmarks.project import Project
+from tests.benchmarks.result import Result, growth, measure
+from tests.benchmarks.rows.sizes import COMPARE_BY_SIZE
+from tests.benchmarks.table import COMPARISONS
 
 MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
 
@@ -25,6 +28,11 @@ MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
         "collect 5,000",
         "compare 1,250 through four providers",
         "compare 5,000 rows, against as many cases",
+        "500 failing cases with distinct changes, against as many failures of the floor",
+        "the page of 5,000 failing cases, against the run without it",
+        "compare 500 with three checks each, against as many without",
+        "live 300 at N=64, against comparing them offline",
+        "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
     ],
 )
 def test_a_comparison_runs_both_sides(name: str) -> None:
@@ -33,6 +41,27 @@ def test_a_comparison_runs_both_sides(name: str) -> None:
     assert [len(result.subject), len(result.baseline)] == [1, 1]
     assert result.subject[0].cpu_seconds > 0
     assert result.baseline[0].peak_mib > 1
+
+
+def test_a_row_that_breaks_its_budget_is_measured_once_more_before_that_counts(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    side = Side(
+        (sys.executable, "-S", "-c", f"open({str(count)!r}, 'a').write('x'); print('4 passed')"),
+        starts_without_snapshots=True,
+    )
+    comparison = Comparison(
+        "row", Project(4), side, replace(side, program=(sys.executable, "-S", "-c", "print('4 passed')"))
+    )
+    for budget, runs in ((1e9, 2), (1e-9, 4)):
+        count.write_text("")
+        result = measure(replace(comparison, budget=budget), runs=2)
+        assert len(result.subject) == len(result.baseline) == len(count.read_text()) == runs
+
+
+def test_waiting_is_added_to_the_seconds_of_a_run_and_not_to_its_cpu(tmp_path: Path) -> None:
+    program = (sys.executable, "-S", "-c", "print('4 passed')")
+    measurement = Waiting(program, starts_without_snapshots=True, waiting_seconds=100).run(tmp_path, 4)
+    assert measurement.wall_seconds > 100 > measurement.cpu_seconds
 
 
 def test_a_run_without_the_expected_output_is_an_error() -> None:
@@ -49,14 +78,59 @@ def test_a_process_that_fails_is_an_error(tmp_path: Path) -> None:
         measure_process(("sh", "-c", "exit 3"), tmp_path, {}, "")
 
 
-def test_a_row_has_the_medians_and_the_median_of_the_ratios() -> None:
-    subject = [replace(MEASUREMENT, cpu_seconds=seconds) for seconds in (1.0, 4.0, 9.0)]
-    result = Result(
-        replace(COMPARE_BY_SIZE[5_000], budget=1.5),
-        subject,
-        [MEASUREMENT, MEASUREMENT, replace(MEASUREMENT, cpu_seconds=3.0)],
+def result(comparison: Comparison, subject: list[float], baseline: list[float]) -> Result:
+    """A result with these CPU seconds."""
+    return Result(
+        comparison, *([replace(MEASUREMENT, cpu_seconds=seconds) for seconds in side] for side in (subject, baseline))
     )
-    assert result.row() == "| compare 5,000 | 4.00 | 64 | 2.00 | 64 | 2.00 | 1.5 |"
+
+
+def test_a_row_has_the_medians_and_the_median_of_the_ratios() -> None:
+    measured = result(replace(COMPARE_BY_SIZE[5_000], budget=1.5), [1.0, 4.0, 9.0], [0.4, 2.0, 4.0])
+    assert measured.row() == "| compare 5,000 | 4.00 | 64 | 2.00 | 64 | 2.25 | 1.5 |"
+
+
+def test_other_load_of_the_machine_makes_no_ratio_larger_than_that_of_the_fastest_runs() -> None:
+    assert result(COMPARE_BY_SIZE[5_000], [3.0, 3.0, 1.5], [1.0, 1.0, 1.0]).ratio == 1.5
+
+
+def test_what_waits_is_compared_by_the_clock_and_memory_has_a_budget_of_its_own() -> None:
+    comparison = replace(COMPARE_BY_SIZE[100], of="wall", budget=1.0, most_mib=63.9)
+    measured = result(comparison, [1.0], [8.0])
+    assert measured.row() == "| compare 100 | 3.00 | 64 | 3.00 | 64 | 1.00 | 1, 63.9 MiB |"
+    assert measured.broken == "64 MiB, budget 63.9 MiB"
+    assert replace(measured, comparison=replace(comparison, most_mib=64)).broken == ""
+
+
+@pytest.mark.parametrize(("seconds", "broken"), [(2.314, "ratio 1.16, budget 1.15"), (2.308, "")])
+def test_what_rounds_to_the_budget_is_within_it(seconds: float, broken: str) -> None:
+    assert result(replace(COMPARE_BY_SIZE[100], budget=1.15), [seconds], [2.0]).broken == broken
+
+
+def test_budgets_that_are_not_kept_are_printed_and_make_the_exit_status(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = Side((sys.executable, "-S", "-c", "print('4 passed')"), starts_without_snapshots=True)
+    bad, missing = replace(good, expected_output="5 passed"), replace(good, program=("/none",))
+    kept = Comparison("kept", Project(4), good, good, budget=1e9, is_quick=True)
+    rows = [
+        kept,
+        replace(kept, name="broken", budget=1e-9),
+        replace(kept, name="failed", subject=bad),
+        replace(kept, name="other", baseline=missing, is_quick=False),
+    ]
+    monkeypatch.setattr("tests.benchmarks.__main__.COMPARISONS", rows)
+    assert main(["--runs=1", "kept", "other"]) == 0
+    output = capsys.readouterr().out
+    assert "| other | | | not installed: make peers | | | |\n" in output
+    assert "Not within" not in output
+    assert main(["--runs=1", "--quick"]) == 1
+    table, _, problems = capsys.readouterr().out.partition("\nNot within the budget:\n")
+    assert [line.split(" | ")[0] for line in table.splitlines()[4:]] == ["| kept", "| broken", "| failed"]
+    assert problems.startswith("  broken: ratio ")
+    assert "  failed: " in problems
+    with pytest.raises(SystemExit, match="no comparison has none in its name"):
+        main(["none"])
 
 
 def test_growth_is_the_cost_of_one_more_case() -> None:
@@ -67,7 +141,7 @@ def test_growth_is_the_cost_of_one_more_case() -> None:
 
 
 def test_list_prints_the_names_of_the_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--list", "5,000 in 500"])
+    assert main(["--list", "5,000 in 500"]) == 0
     assert capsys.readouterr().out == "compare 5,000 in 500 files\ncollect 5,000 in 500 files\n"
     assert all(isinstance(comparison, Comparison) for comparison in COMPARISONS)
     assert len({comparison.name for comparison in COMPARISONS}) == len(COMPARISONS)

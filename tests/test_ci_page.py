@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pytest_chatprompt.eval_file_check import __file__ as check_file
 from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from pytest_chatprompt.report_commands import main
 from tests.git_repository import Git, commit_all
-from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
+from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
 from tests.server import Reply, Server
 
 __all__ = ["run"]
@@ -74,24 +75,42 @@ def test_the_live_job_runs_on_a_schedule_only_with_the_keys_that_providers_read(
 COMMAND = "python -m pytest_chatprompt "
 
 
+def run_commands(merge: dict[str, Any]) -> list[int]:
+    """The exit statuses of the steps of a job that run the commands of this package, with the files of their patterns."""
+    commands = [step["run"] for step in merge["steps"] if step.get("run", "").startswith(COMMAND)]
+    return [
+        main(
+            [
+                name
+                for word in shlex.split(command.removeprefix(COMMAND))
+                for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+            ]
+        )
+        for command in commands
+    ]
+
+
 def test_the_shards_of_the_page_are_merged_by_the_commands_of_the_page(
-    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, git: Git
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, git: Git, use_plugin: Callable[[str], None]
 ) -> None:
+    use_plugin("pytest-split")
     shard, merge = SHARDS["jobs"]["shard"], SHARDS["jobs"]["merge"]
     assert merge["needs"] == "shard"
     conftest = LIVE_CONFTEST.format(url=server.url, settings="max_retries=0")
-    run.write({f"evals/{number}.eval.yaml": f"provider: openai{HELLO}" for number in (1, 2, 3, 4)})
+    run.write({f"evals/{number}.eval.yaml": eval_file(case_ids(4)) for number in (1, 2)})
     run.write({"conftest.py": conftest})
     run.update()
+    unused = run.path / "evals/__snapshots__/1.eval/gone[openai].yaml"
+    unused.write_text("endpoint: x\n", encoding="utf-8")
     server.reply = Reply()
     commit_all(git, run.path)
     monkeypatch.chdir(run.path)
-    numbers = shard["strategy"]["matrix"]["shard"]
-    for number in numbers:
+    for number in shard["strategy"]["matrix"]["shard"]:
         *_, upload = shard["steps"]
-        # A path stands for what pytest-split selects.
-        words = [word for word in arguments_of(shard, str(number)) if not word.startswith(("--splits", "--group"))]
-        run(*words, f"evals/{number}.eval.yaml").assert_outcomes(passed=1)
+        result = run(*arguments_of(shard, str(number)))
+        result.assert_outcomes(passed=2, deselected=6)
+        # Whatever a shard does not use, another one may.
+        assert (result.ret, "unused" in result.stdout.str()) == (0, False)
         for pattern in upload["with"]["path"].split():
             for path in run.path.glob(pattern):
                 target = run.path.parent / "shards" / f"shard-{number}" / path.relative_to(run.path)
@@ -99,19 +118,14 @@ def test_the_shards_of_the_page_are_merged_by_the_commands_of_the_page(
                 path.rename(target)
     assert not list(run.path.rglob("*.recording.yaml"))
     (run.path.parent / "shards").rename(run.path / "shards")
-    commands = [step["run"] for step in merge["steps"] if step.get("run", "").startswith(COMMAND)]
-    for command in commands:
-        words = [
-            name
-            for word in shlex.split(command.removeprefix(COMMAND))
-            for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
-        ]
-        assert main(words) == 0
+    assert run_commands(merge) == [0, 1]
     results = json.loads((run.path / "all.json").read_text(encoding="utf-8"))["results"]
-    assert [result["path"] for result in results] == [f"evals/{number}.eval.yaml" for number in numbers]
+    assert [result["path"] for result in results] == ["evals/1.eval.yaml"] * 4 + ["evals/2.eval.yaml"] * 4
     assert (run.path / "review.md").exists()
     assert (run.path / "review.html").exists()
-    run("--chatprompt-replay").assert_outcomes(passed=4)
+    run("--chatprompt-replay").assert_outcomes(passed=8)
+    assert main(["merge", "all.json", "-o", "all.json", "--snapshot-update"]) == 0
+    assert not unused.exists()
 
 
 def test_the_hooks_of_the_page_are_offered() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.snapshot_uses import SnapshotUses
 from tests.git_repository import Git, commit_all
 from tests.items.conftest import Run, case_ids, eval_file, run
 from tests.reports.results import answered
@@ -140,6 +142,108 @@ def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
     comment = (run.path / "all.md").read_text(encoding="utf-8")
     assert comment.startswith("## 1 distinct change in 2 snapshots")
     assert "To accept all: `pytest one/a.eval.yaml::c0 two/b.eval.yaml::c0 --snapshot-update`\n" in comment
+
+
+UNUSED = "__snapshots__/a.eval/gone[openai].yaml"
+
+
+def write_shards(folder: Path, *left_out: str, unused: tuple[str, ...] = (UNUSED,)) -> list[str]:
+    """The reports of shards, each of which left out a test of the same file; gives their names."""
+    for number, name in enumerate(left_out):
+        uses = SnapshotUses(path="a.eval.yaml", left_out=(name,), unused=unused)
+        run = RunResults(results=(answered(f"c{number}"),), snapshots=(uses,))
+        (folder / f"{number}.json").write_text(FORMATS[".json"](run), encoding="utf-8")
+    return [f"{number}.json" for number in range(len(left_out))]
+
+
+def write_unused(folder: Path) -> Path:
+    path = folder / UNUSED
+    path.parent.mkdir(parents=True)
+    path.write_text("provider: openai\n")
+    return path
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 1), (["--snapshot-warn-unused"], 0)])
+def test_merge_reports_what_no_shard_uses_and_exits_with_1(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int
+) -> None:
+    path = write_unused(folder)
+    assert main(["merge", *write_shards(folder, "c0", "c1"), "-o", "all.json", *options]) == status
+    assert capsys.readouterr().out.splitlines() == [
+        "wrote all.json: 2 tests of 2 reports",
+        "1 snapshot unused: no test of these reports uses it.",
+        f"  {UNUSED}",
+        "Merge with --snapshot-update in pytest's root folder to remove them.",
+    ]
+    assert path.exists()
+    assert json.loads((folder / "all.json").read_text())["snapshots"] == [
+        {"path": "a.eval.yaml", "left_out": [], "unused": [UNUSED]}
+    ]
+
+
+def test_merge_with_snapshot_update_removes_what_no_shard_uses(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_unused(folder)
+    arguments = ["merge", *write_shards(folder, "c0", "c1"), "-o", "all.json", "--snapshot-update"]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == (
+        f"error: a.eval.yaml is not in {folder}; merge in pytest's root folder to remove its snapshots\n"
+    )
+    (folder / "a.eval.yaml").touch()
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "1 snapshot removed: no test of these reports uses it.",
+        f"  {UNUSED}",
+    ]
+    assert not path.parent.exists()
+    assert main(arguments) == 0
+    assert "removed" not in capsys.readouterr().out
+
+
+def test_merge_calls_nothing_unused_while_a_test_is_in_no_report(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_unused(folder)
+    for options in ([], ["--snapshot-update"]):
+        assert main(["merge", *write_shards(folder, "c1", "c1"), "-o", "all.json", *options]) == 0
+        assert capsys.readouterr().out.splitlines()[1:] == [
+            "The unused snapshots of 1 file are not known: 1 test is in none of these reports, such as a.eval.yaml::c1"
+        ]
+    assert path.exists()
+
+
+def test_unused_recordings_alone_are_no_failure_of_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shards = write_shards(folder, "c0", "c1", unused=(RECORDING.format("gone"),))
+    assert main(["merge", *shards, "-o", "all.json"]) == 0
+    assert "1 snapshot unused" in capsys.readouterr().out
+
+
+def test_merge_settles_what_four_shards_left_to_it_as_one_run_does(
+    run: Run, monkeypatch: pytest.MonkeyPatch, use_plugin: Callable[[str], None]
+) -> None:
+    use_plugin("pytest-split")
+    own = (
+        "import httpx\n\ndef ask(eval_api, eval_snapshot):\n    httpx.post('https://api.openai.com/v1/embeddings', json={})\n"
+        "    assert eval_api.sent == eval_snapshot\n\ntest_a = test_b = ask\n"
+    )
+    run.write({"a.eval.yaml": eval_file(case_ids(6)), "test_own.py": own})
+    run.update()
+    before = run.snapshots()
+    extra = ["__snapshots__/a.eval/gone[openai].yaml", "__snapshots__/test_own/test_gone.yaml"]
+    run.write(dict.fromkeys(extra, "requests: []\n"))
+    reports = [f"{group}.json" for group in (1, 2, 3, 4)]
+    for group, name in enumerate(reports, start=1):
+        run("--splits=4", f"--group={group}", f"--chatprompt-report={name}", "--snapshot-update").assert_outcomes(
+            passed=2, deselected=6
+        )
+    assert run.snapshots() == sorted([*before, *extra])
+    monkeypatch.chdir(run.path)
+    assert main(["merge", *reports[:3], "-o", "all.json", "--snapshot-update"]) == 0
+    # The fourth shard has the two tests, and so their unused snapshot is not known yet.
+    assert run.snapshots() == sorted([*before, extra[1]])
+    assert main(["merge", "all.json", reports[3], "-o", "all.json", "--snapshot-update"]) == 0
+    assert run.snapshots() == before
 
 
 RECORDING = "__snapshots__/a.eval/{}[openai].recording.yaml"

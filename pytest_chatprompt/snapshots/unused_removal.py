@@ -49,13 +49,11 @@ def remove_unused(names: Sequence[str], root: Path, used: Iterable[str], sent: I
             recorded, whether or not the test has a snapshot.
 
     Raises:
-        RemovalError: a name is not that of a snapshot in the root folder, or none of them is there.
+        RemovalError: a name is not that of a snapshot in the root folder.
         OSError: a file cannot be removed or moved.
     """
     paths = [_checked(name, root) for name in names]
     existing = [path for path in paths if path.exists()]
-    if not existing:
-        raise RemovalError(f"none of the unused snapshots is in {root}; merge in pytest's root folder to remove them")
     kept, moved = set[Path](), dict[Path, Path]()
     recordings = [path for path in existing if is_recording(path)]
     if recordings:

@@ -29,7 +29,11 @@ class Measurement:
 
 
 def measure_process(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], expected_output: str
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    expected_output: str,
+    expected_exit: int = 0,
 ) -> Measurement:
     """Run a command once and measure it.
 
@@ -38,9 +42,10 @@ def measure_process(
         folder: the folder in which it runs.
         environment: variables to add to those of this process.
         expected_output: a text that its output must contain, so that no run of something else is measured.
+        expected_exit: the exit code that it must have.
 
     Raises:
-        RuntimeError: its exit code is not 0, or its output does not contain the expected text.
+        RuntimeError: its exit code is another one, or its output does not contain the expected text.
     """
     with tempfile.TemporaryFile() as output:
         started = time.perf_counter()
@@ -52,7 +57,7 @@ def measure_process(
             process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read().decode(errors="replace")
-    if process.returncode or expected_output not in text:
+    if process.returncode != expected_exit or expected_output not in text:
         raise RuntimeError(f"{' '.join(command)} in {folder} ended with {process.returncode}:\n{text[-3000:]}")
     return Measurement(usage.ru_utime + usage.ru_stime, wall_seconds, usage.ru_maxrss / _KIB)
 

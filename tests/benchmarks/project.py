@@ -5,7 +5,24 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+_CHECKS: Final = """checks:
+  - {type: contains, of: request, value: question number}
+  - {type: not_icontains, of: request, value: as an ai}
+  - {type: regex, of: request, value: "number \\\\d+"}
+"""
+_CONFTEST: Final = """
+import os
+import pytest
+from pytest_chatprompt import OpenAIProvider
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    provider = OpenAIProvider(base_url=os.environ.get("OPENAI_BASE_URL"), api_key="k", max_retries=0)
+    yield provider
+    provider.close()
+"""
 
 
 @dataclass(frozen=True)
@@ -20,6 +37,8 @@ class Project:
         providers: the providers of each case; empty for the default.
         attachment_bytes: the size of one text file that every case attaches; 0 for no file.
         has_rows: whether the cases are the rows of a single one, in a dataset; only for cases of one turn in one file.
+        has_checks: whether each case has three checks of what is sent.
+        goes_live: whether `openai` sends to the server in `OPENAI_BASE_URL`.
     """
 
     cases: int
@@ -28,6 +47,8 @@ class Project:
     providers: tuple[str, ...] = ()
     attachment_bytes: int = 0
     has_rows: bool = False
+    has_checks: bool = False
+    goes_live: bool = False
 
     @property
     def items(self) -> int:
@@ -39,6 +60,8 @@ class Project:
         (folder / "pytest.ini").write_text("[pytest]\nmarkers = half\n", encoding="utf-8")
         if not self.cases:
             (folder / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
+        if self.goes_live:
+            (folder / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
         if self.attachment_bytes:
             line = "what is written in the document that all cases attach\n"
             text = line * (self.attachment_bytes // len(line))
@@ -50,7 +73,8 @@ class Project:
             # JSON is YAML too, and for so small a case one line is enough.
             lines = (f"  - {json.dumps(self._case(number))}\n" for number in range(file, self.cases, self.files))
             path = folder / f"f{file}.eval.yaml"
-            path.write_text(f"provider: openai\nevalcases:\n{''.join(lines)}", encoding="utf-8")
+            head = f"provider: openai\n{_CHECKS if self.has_checks else ''}"
+            path.write_text(f"{head}evalcases:\n{''.join(lines)}", encoding="utf-8")
 
     def _write_rows(self, folder: Path) -> None:
         rows = (json.dumps({"id": f"c{number}", "number": number}) for number in range(self.cases))

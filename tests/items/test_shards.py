@@ -92,7 +92,6 @@ def test_snapshots_of_tests_that_failed_are_not_unused(project: Run) -> None:
         pytest.param(["--snapshot-disable-unused"], id="was told not to look"),
         pytest.param(["--collect-only"], id="only collects"),
         pytest.param(["test_own.py::test_it[one]"], id="names single tests"),
-        pytest.param(["--lf", "-p", "cacheprovider", "test_own.py"], id="runs what failed last"),
         pytest.param(["-k", "nothing"], id="has no test"),
     ],
 )
@@ -115,7 +114,7 @@ def test_what_an_update_removed_is_not_in_its_report(project: Run) -> None:
     assert GONE not in project.snapshots()
 
 
-@pytest.mark.parametrize("splits", [1, 4])
+@pytest.mark.parametrize("splits", [1, 3])
 def test_no_shard_of_pytest_split_fails_for_or_removes_what_it_does_not_use(
     project: Run, use_plugin: UsePlugin, splits: int
 ) -> None:

@@ -1,0 +1,92 @@
+"""Live runs: what a case costs beside an offline one, and how long a run takes beside the waiting alone."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.benchmarks.comparison import COLLECTED, Comparison, Side, Waiting, with_plugin
+from tests.benchmarks.process import Measurement
+from tests.benchmarks.project import Project
+from tests.benchmarks.repeats import run_contest
+
+_REPEAT: Final = 5
+_REPEAT_LATENCY_SECONDS: Final = 0.2
+
+
+def _live(concurrency: int, latency_seconds: float) -> Side:
+    """A live run with so many requests in flight."""
+    return with_plugin("--chatprompt-live", f"--chatprompt-concurrency={concurrency}", latency_seconds=latency_seconds)
+
+
+def _collecting_and_waiting(requests: int, concurrency: int, latency_seconds: float) -> Waiting:
+    collecting = with_plugin("--collect-only", expected_output=COLLECTED)
+    return Waiting(
+        collecting.program,
+        collecting.arguments,
+        collecting.expected_output,
+        waiting_seconds=requests / concurrency * latency_seconds,
+    )
+
+
+@dataclass(frozen=True)
+class _Repeats(Side):
+    """A live run of cases that are sent several times, with faults, whose verdicts have to be those of the replies."""
+
+    concurrency: int = field(kw_only=True)
+
+    def prepare(self, _folder: Path, _project: Project) -> None:
+        """Each run has a folder of its own."""
+
+    def run(self, _folder: Path, items: int) -> Measurement:
+        """Run it once."""
+        contest = run_contest(items, _REPEAT, self.concurrency, _REPEAT_LATENCY_SECONDS)
+        if contest.outcomes != contest.given:
+            raise RuntimeError(f"not every reply has its verdict: {contest.outcomes}, {contest.given}")
+        return Measurement(contest.cpu_seconds, contest.seconds, 0.0)
+
+
+ROWS: Final = [
+    Comparison(
+        "live 5,000 at N=64, against comparing them offline",
+        Project(5_000, goes_live=True),
+        _live(64, 0.05),
+        with_plugin(),
+        budget=2.0,
+    ),
+    Comparison(
+        "live 300 at N=64, against comparing them offline",
+        Project(300, goes_live=True),
+        _live(64, 0.02),
+        with_plugin(),
+        budget=2.0,
+        is_quick=True,
+    ),
+    Comparison(
+        "live 2,000 at N=256, against N=32",
+        Project(2_000, goes_live=True),
+        _live(256, 0.05),
+        _live(32, 0.05),
+        budget=1.05,
+    ),
+    Comparison(
+        "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
+        Project(1_000, goes_live=True),
+        _live(128, 0.2),
+        _collecting_and_waiting(1_000, 128, 0.2),
+        budget=1.5,
+        of="wall",
+        most_mib=150,
+    ),
+    Comparison(
+        "1,000 cases repeated 5 times of 200 ms at N=64, against collecting and waiting (seconds)",
+        Project(1_000),
+        _Repeats((sys.executable,), concurrency=64),
+        _collecting_and_waiting(1_000 * _REPEAT, 64, _REPEAT_LATENCY_SECONDS),
+        budget=1.25,
+        of="wall",
+        runs=2,
+    ),
+]
