@@ -79,6 +79,8 @@ class PrefetchPlanner:
         """
         # Both forget what they were asked to wait for.
         has_news = any([self._rules.has_new_fixtures(), self._judges.has_new_fixtures()])
+        if has_news:
+            self._upcoming.give_again()
         if reason_not_to_send(self._config) is not None:
             return
         decision = self._rules.decide(item)
@@ -99,8 +101,8 @@ class PrefetchPlanner:
 
     def _set_up_early(self, item: EvalItem) -> None:
         """Run the early fixtures of the next items, and prefetch those whose providers prepare their requests."""
-        following = self._upcoming.after(item, self._next_item, _EARLY_ROUNDS * self._concurrency)
-        for order, upcoming in enumerate(following, start=len(self._started)):
+        following = self._upcoming.newly_after(item, self._next_item, _EARLY_ROUNDS * self._concurrency)
+        for distance, upcoming in following:
             if not isinstance(upcoming, EvalItem) or upcoming.nodeid in self._set_up:
                 continue
             if not self._rules.decide(upcoming).is_early or self._rules.skip_mark_reason(upcoming) is not None:
@@ -112,6 +114,7 @@ class PrefetchPlanner:
             if values is None:
                 self._rules.reconsider()
                 continue
+            order = len(self._started) + distance
             case = replace(self._upcoming_case(upcoming, order), load=values.load_case, request=values.request)
             if isinstance(values.provider, ChatProvider):
                 self._prefetcher.prefetch(case, values.provider)

@@ -24,6 +24,8 @@ class UpcomingItems:
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._concurrency = concurrency
         self._positions: dict[str, int] = {}
+        # How many items of the run `newly_after` has given, or passed over.
+        self._given = 0
 
     @property
     def is_partial(self) -> bool:
@@ -47,3 +49,25 @@ class UpcomingItems:
         if self._stops_early:
             limit = self._concurrency
         return items[position : None if limit is None else position + limit]
+
+    def newly_after(
+        self, item: EvalItem, next_item: pytest.Item | None, limit: int
+    ) -> list[tuple[int, pytest.Item]]:
+        """Those of `after` that it has not given yet, each with its distance from the first: none is looked at twice.
+
+        Args:
+            item: the item that runs.
+            next_item: as for `after`.
+            limit: as for `after`.
+        """
+        following = list(enumerate(self.after(item, next_item, limit)))
+        if self._is_worker:
+            return following
+        position = self._positions[item.nodeid]
+        new = following[max(self._given - position, 0) :]
+        self._given = max(self._given, position + len(following))
+        return new
+
+    def give_again(self) -> None:
+        """Let `newly_after` give all items again, since more of them may be sent now."""
+        self._given = 0

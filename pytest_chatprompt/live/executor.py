@@ -73,7 +73,11 @@ class RequestExecutor:
         self._queue: list[_Job] = []
         self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
+        self._job_is_ready = threading.Condition(self._lock)
+        # Pauses wait here until no job runs, and jobs that have left their place until one is free.
+        self._place_is_free = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         # The groups of the jobs that have left their place until it is their turn.
         self._away: list[object] = []
@@ -94,14 +98,13 @@ class RequestExecutor:
             The job's future, cancelled if the executor is.
         """
         future: RequestFuture[T] = RequestFuture()
-        with self._changed:
+        with self._lock:
             if self._is_cancelled:
                 _cancel_future(future)
                 return future
             bisect.insort(self._queue, _Job(order, next(self._tickets), job, future, group))
             self._start_threads()
-            # Not one thread only: it may be one that may not take this job.
-            self._changed.notify_all()
+            self._job_is_ready.notify()
         return future
 
     def _start_threads(self) -> None:
@@ -143,40 +146,43 @@ class RequestExecutor:
     @contextmanager
     def _room_for_another(self) -> Iterator[None]:
         """Let another job run while this thread waits and sends nothing."""
-        with self._changed:
+        with self._lock:
             is_own = threading.current_thread() in self._threads
             self._waiting += is_own
             self._start_threads()
-            self._changed.notify_all()
+            self._job_is_ready.notify()
+            self._place_is_free.notify_all()
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._waiting -= is_own
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Wait for the jobs that are running, and start no other until the block ends."""
-        with self._changed:
+        with self._lock:
             self._pauses += 1
-            self._changed.wait_for(lambda: self.in_flight == 0)
+            self._place_is_free.wait_for(lambda: self.in_flight == 0)
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._pauses -= 1
-                self._changed.notify_all()
+                self._job_is_ready.notify_all()
+                self._place_is_free.notify_all()
 
     def cancel(self) -> None:
         """Start no further job, cancel those that wait, and end the requests of those that run; waits for none."""
-        with self._changed:
+        with self._lock:
             self._is_cancelled = True
             for job in self._queue:
                 _cancel_future(job.future)
             self._queue.clear()
             for future in self._running:
                 future.abandon()
-            self._changed.notify_all()
+            self._job_is_ready.notify_all()
+            self._place_is_free.notify_all()
 
     def _has_room(self) -> bool:
         return self.in_flight - self._waiting < self.concurrency
@@ -192,10 +198,10 @@ class RequestExecutor:
 
     def _work(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 job = None
                 while not self._is_cancelled and (job := self._take()) is None:
-                    self._changed.wait()
+                    self._job_is_ready.wait()
                 if job is None:
                     return
                 self.in_flight += 1
@@ -204,11 +210,12 @@ class RequestExecutor:
                 if job.future.set_running_or_notify_cancel():
                     self._run(job)
             finally:
-                with self._changed:
+                with self._lock:
                     self._running.discard(job.future)
                     self.in_flight -= 1
                     self.finished += 1
-                    self._changed.notify_all()
+                    # This thread takes the next job itself.
+                    self._place_is_free.notify_all()
 
     def _run(self, job: _Job) -> None:
         context = SendContext(
@@ -228,21 +235,23 @@ class RequestExecutor:
     @contextmanager
     def _leave_place(self, job: _Job) -> Iterator[None]:
         """Leave the place of a job to others while it waits in this block, and then wait until one is free again."""
-        with self._changed:
+        with self._lock:
             self.in_flight -= 1
             self._away.append(job.group)
             self._start_threads()
-            self._changed.notify_all()
+            self._job_is_ready.notify()
+            self._place_is_free.notify_all()
         try:
             yield
         finally:
             cancelled = job.future.cancellation.cancelled
-            with self._changed:
+            with self._lock:
                 while self._keeps_away() and not cancelled.is_set():
-                    self._changed.wait(_POLL_SECONDS)
+                    self._place_is_free.wait(_POLL_SECONDS)
                 self._away.remove(job.group)
                 self.in_flight += 1
-                self._changed.notify_all()
+                # Jobs of this group may start again.
+                self._job_is_ready.notify_all()
 
     def _keeps_away(self) -> bool:
         """Whether a job that has left its place may not go on: no place is free, or the executor is paused.
