@@ -13,9 +13,11 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.items.report_redactor import TextRedactor
+
+_CONTAINERS: Final = (list, tuple, set, frozenset, dict)
 
 
 def redact_error(error: BaseException, redactor: TextRedactor) -> None:
@@ -47,26 +49,31 @@ def redact_value(value: Any, redactor: TextRedactor) -> Any:
     """
     if not isinstance(value, str):
         # A search costs more than the short texts of a report that it goes through; no secret reaches across a zero.
-        texts = "\0".join(_texts(value, ()))
+        texts = "\0".join(_texts(value))
         if redactor.redact(texts) == texts:
             return value
     return _redact_nested(value, redactor, ())
 
 
-def _texts(value: Any, around: tuple[int, ...]) -> Iterator[str]:
-    """The texts that `_redact_nested` looks at."""
-    if isinstance(value, str):
-        yield value
-    elif type(value) in (list, tuple, set, frozenset, dict) and id(value) not in around:
-        for item in chain.from_iterable(value.items()) if type(value) is dict else value:
-            yield from _texts(item, (*around, id(value)))
+def _texts(value: Any) -> list[str]:
+    """The texts that `_redact_nested` looks at, in any order."""
+    texts: list[str] = []
+    pending, seen = [value], set()
+    while pending:
+        each = pending.pop()
+        if isinstance(each, str):
+            texts.append(each)
+        elif type(each) in _CONTAINERS and id(each) not in seen:
+            seen.add(id(each))
+            pending += chain.from_iterable(each.items()) if type(each) is dict else each
+    return texts
 
 
 def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) -> Any:
     if isinstance(value, str):
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
-    if type(value) not in (list, tuple, set, frozenset, dict) or id(value) in around:
+    if type(value) not in _CONTAINERS or id(value) in around:
         return value
     around = (*around, id(value))
     old = list(chain.from_iterable(value.items()) if type(value) is dict else value)

@@ -50,9 +50,7 @@ class UpcomingItems:
             limit = self._concurrency
         return items[position : None if limit is None else position + limit]
 
-    def newly_after(
-        self, item: EvalItem, next_item: pytest.Item | None, limit: int
-    ) -> list[tuple[int, pytest.Item]]:
+    def newly_after(self, item: EvalItem, next_item: pytest.Item | None, limit: int) -> list[tuple[int, pytest.Item]]:
         """Those of `after` that it has not given yet, each with its distance from the first: none is looked at twice.
 
         Args:

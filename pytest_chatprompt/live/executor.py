@@ -73,6 +73,7 @@ class RequestExecutor:
         self._queue: list[_Job] = []
         self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
+        self._compute_lock = threading.Lock()
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
@@ -223,6 +224,7 @@ class RequestExecutor:
             budget=self._budget,
             order=job.order,
             waiting=lambda: self._leave_place(job),
+            compute_lock=self._compute_lock,
         )
         try:
             with use_context(context):

@@ -7,6 +7,7 @@ ask `current_context()` and look nowhere else.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -68,6 +69,8 @@ class SendContext:
         budget: what all requests may cost together; `None` for no limit.
         order: those with lower numbers are paid for first where requests wait for the budget.
         waiting: entered while a request waits for its turn, so that others can go meanwhile.
+        compute_lock: held by threads that send many requests at once while they compute for longer; `None` for a thread
+            of its own.
         is_priced: whether answers have a cost: those that are made up offline have none.
     """
 
@@ -79,6 +82,7 @@ class SendContext:
     budget: Budget | None = None
     order: int = 0
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    compute_lock: threading.Lock | None = None
     is_priced: bool = True
 
 

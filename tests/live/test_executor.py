@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
 import pytest
 
+from pytest_chatprompt import ChatMessage, OpenAIProvider, ProviderRequest
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.providers.context import current_context
+from tests.raw_server import RawServer, chat_body, http_reply, read_request
 
 
 def test_no_more_jobs_run_at_once_than_allowed() -> None:
@@ -167,6 +170,84 @@ def test_an_abandoned_job_that_waits_does_not_run() -> None:
     executor.submit(2, lambda: done.append(2)).result(timeout=40)
     assert done == [2]
     assert dropped.cancelled()
+    executor.cancel()
+
+
+def test_no_job_is_left_behind_when_many_are_submitted_between_pauses() -> None:
+    executor = RequestExecutor(4)
+    done: list[int] = []
+
+    def submit_some(first: int) -> list[Future[None]]:
+        return [executor.submit(number, partial(done.append, number)) for number in range(first, first + 50)]
+
+    with ThreadPoolExecutor(4) as threads:
+        submitted = [threads.submit(submit_some, first) for first in range(0, 400, 50)]
+        for _ in range(20):
+            with executor.pause():
+                assert executor.in_flight == 0
+        futures = [future for each in submitted for future in each.result(timeout=60)]
+    assert wait(futures, timeout=60).not_done == set()
+    assert sorted(done) == list(range(400))
+    executor.cancel()
+
+
+def test_the_threads_that_wait_are_not_all_woken_for_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = RequestExecutor(8)
+    barrier = threading.Barrier(8, timeout=60)
+    wait([executor.submit(0, barrier.wait) for _ in range(8)])
+    deadline = time.monotonic() + 60
+    while executor.in_flight:
+        assert time.monotonic() < deadline
+    woken = 0
+    notify = threading.Condition.notify
+
+    def count(condition: threading.Condition, n: int = 1) -> None:
+        nonlocal woken
+        if condition is executor._job_is_ready:
+            woken += min(n, len(condition._waiters))  # type: ignore[attr-defined]
+        notify(condition, n)
+
+    monkeypatch.setattr(threading.Condition, "notify", count)
+    for number in range(5):
+        executor.submit(number, lambda: None).result(timeout=60)
+    assert woken <= 5
+    executor.cancel()
+
+
+def test_jobs_share_the_compute_lock_of_their_executor() -> None:
+    executor, other = RequestExecutor(2), RequestExecutor(1)
+    locks = [
+        each.submit(0, lambda: current_context().compute_lock).result(timeout=60)
+        for each in (executor, executor, other)
+    ]
+    assert locks[0] is not None
+    assert locks[0] is locks[1]
+    assert locks[0] is not locks[2]
+    executor.cancel()
+    other.cancel()
+
+
+def test_a_reply_that_drips_does_not_hold_up_others(raw_server: RawServer) -> None:
+    ended = threading.Event()
+
+    def talk(connection: socket.socket, number: int) -> None:
+        read_request(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        if number == 0:
+            ended.wait(60)
+        connection.sendall(http_reply(chat_body("ho")).partition(b"\r\n")[2])
+
+    raw_server.talk = talk
+    provider = OpenAIProvider(base_url=raw_server.url, api_key="k", max_retries=0)
+    executor = RequestExecutor(4)
+    send = partial(provider.send, ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),)))
+    futures = [executor.submit(number, send) for number in range(4)]
+    deadline = time.monotonic() + 60
+    while sum(future.done() for future in futures) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    ended.set()
+    assert [future.result(timeout=60).text for future in futures] == ["ho"] * 4
     executor.cancel()
 
 

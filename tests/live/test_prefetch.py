@@ -32,6 +32,29 @@ class HangingMatcher:
             self.cancelled.set()
 
 
+class LockedMatcher:
+    """Notes whether it looks at a case while no other thread computes."""
+
+    redactor = Redactor({})
+    is_alone: bool | None = None
+
+    def match(self, *_: Any) -> None:
+        lock = current_context().compute_lock
+        self.is_alone = lock is not None and lock.locked()
+
+
+def test_one_case_at_a_time_is_compared_with_its_snapshot() -> None:
+    executor, matcher = RequestExecutor(1), LockedMatcher()
+    prefetcher = Prefetcher(executor, cast(Any, matcher), cast(Any, None))
+    provider = OpenAIProvider()
+    prefetcher.prefetch(UpcomingCase("a", 0, "openai", cast(Any, None), cast(Any, None)), provider)
+    future = prefetcher.take("a", provider)
+    assert future is not None
+    assert future.result(timeout=60) is None
+    assert matcher.is_alone
+    executor.cancel()
+
+
 @pytest.mark.parametrize("by", ["a case that is not sent", "a case with another provider"])
 def test_a_request_that_nobody_waits_for_is_ended(by: str) -> None:
     executor, matcher = RequestExecutor(1), HangingMatcher()

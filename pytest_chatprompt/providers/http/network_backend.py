@@ -8,10 +8,13 @@ it opens a client for the network; offline nothing imports this module.
 
 from __future__ import annotations
 
+import copy
 import socket
 import ssl
+import threading
+import weakref
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Self, cast
 
 import httpcore
 import httpx
@@ -20,6 +23,8 @@ from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 # One `send` takes this much as a whole once there is room, so the deadline is looked at between any two.
 _WRITE_BYTES: Final = 16 * 1024
+# What a pool of httpcore changes while it sends: the names since 1.0.4, and those before.
+_POOL_STATE: Final = ("_connections", "_requests", "_optional_thread_lock", "_pool", "_pool_lock")
 
 
 class LimitedStream(httpcore.NetworkStream):
@@ -38,7 +43,10 @@ class LimitedStream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what has arrived."""
         self._limits.use(self._socket)
-        return self._stream.read(max_bytes, self._limits.seconds_left(timeout, httpcore.ReadTimeout))
+        seconds = self._limits.seconds_left(timeout, httpcore.ReadTimeout)
+        data = self._stream.read(max_bytes, seconds)
+        self._limits.begin_to_compute()
+        return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of a buffer."""
@@ -113,6 +121,51 @@ def _addresses(host: str, port: int) -> list[str]:
     return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
+class PoolOfEachThread:
+    """Sends the requests of each thread through a connection pool of its own.
+
+    A pool of httpcore looks at all of its connections for each request, under a lock: many requests in flight at once
+    would wait for each other.
+
+    Args:
+        pool: has the settings, proxies included; has sent nothing yet.
+    """
+
+    def __init__(self, pool: httpcore.ConnectionPool) -> None:
+        self._pool = pool
+        self._own = threading.local()
+        self._pools: weakref.WeakSet[httpcore.ConnectionPool] = weakref.WeakSet()
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        """Send a request through the pool of the calling thread."""
+        pool: httpcore.ConnectionPool | None = getattr(self._own, "pool", None)
+        if pool is None:
+            pool = self._own.pool = self._new_pool()
+        return pool.handle_request(request)
+
+    def _new_pool(self) -> httpcore.ConnectionPool:
+        pool = copy.copy(self._pool)
+        state = vars(httpcore.ConnectionPool(network_backend=self._pool._network_backend))
+        vars(pool).update({name: state[name] for name in _POOL_STATE if name in state})
+        with self._lock:
+            self._pools.add(pool)
+        return pool
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            pools = list(self._pools)
+        for pool in pools:
+            pool.close()
+
+
 def limit_connections(client: httpx.Client, limits: RequestDeadline) -> None:
     """Let a new client open its connections through a `DeadlineBackend`, also those to proxies.
 
@@ -123,4 +176,6 @@ def limit_connections(client: httpx.Client, limits: RequestDeadline) -> None:
     # httpx has no argument for the backend of httpcore, and a transport of our own would not know the proxies.
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
-            transport._pool._network_backend = DeadlineBackend(limits)
+            pool: Any = transport._pool
+            pool._network_backend = DeadlineBackend(limits)
+            transport._pool = cast(Any, PoolOfEachThread(pool))

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import current_context
 
 
 class RequestDeadline(threading.local):
@@ -26,6 +27,8 @@ class RequestDeadline(threading.local):
 
     deadline: float = math.inf
     cancellation: Cancellation | None = None
+    # Held while the thread reads a reply that has come.
+    _held: threading.Lock | None = None
 
     @contextmanager
     def apply(self, timeout_seconds: float, cancellation: Cancellation) -> Iterator[None]:
@@ -40,16 +43,30 @@ class RequestDeadline(threading.local):
         try:
             yield
         finally:
+            self._end_computing()
             cancellation.use(None)
             self.deadline, self.cancellation = math.inf, None
 
+    def begin_to_compute(self) -> None:
+        """Hold the compute lock of the run until the next step, or until the request ends."""
+        lock = current_context().compute_lock
+        if lock is not None:
+            lock.acquire()
+            self._held = lock
+
+    def _end_computing(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.release()
+
     def seconds_left(self, timeout: float | None, error_class: type[Exception]) -> float | None:
-        """How long the next step may take; `None` for no limit.
+        """How long the next step, which may wait for the network, may take; `None` for no limit.
 
         Args:
             timeout: the limit of this step alone, in seconds; `None` for none.
             error_class: what to raise if nothing is left.
         """
+        self._end_computing()
         if self.deadline == math.inf:
             return timeout
         seconds = self.deadline - time.monotonic()
