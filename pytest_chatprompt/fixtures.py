@@ -235,7 +235,8 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
 
     session = EvalSession.get(request.config)
     if isinstance(request.node, EvalItem):
-        api = session.new_eval_api()
+        # Without a name, only the item asks for it, see `items.own_fixtures`.
+        api = session.new_eval_api(is_read=request.fixturename is not None)
         request.addfinalizer(api.close)
         return api
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415

@@ -50,6 +50,8 @@ class EvalAPI(respx.MockRouter):
         reply_queue: the replies that the test has queued.
         replay_errors: why requests were neither replayed nor sent, in order.
         was_used: whether it has captured or queued anything; if so, no other test may use it.
+        is_read: whether anybody may read what was sent, here or in respx's `calls`; else built-in providers only
+            prepare what they would send.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class EvalAPI(respx.MockRouter):
         self.recording: OpenRecording | None = None
         self.replay_errors: list[BudgetError | ReplayError] = []
         self.was_used = False
+        self.is_read = True
         self.log = RequestLog()
         self.reply_queue = ReplyQueue()
         self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)

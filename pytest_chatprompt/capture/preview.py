@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-import httpx
-
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
@@ -57,7 +55,6 @@ def preview(
 def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
     """`preview` for a provider that prepares its requests. Safe between threads."""
     prepared = provider.prepare(request)
-    post = httpx.Request("POST", prepared.url, content=prepared.content)
-    sent = SentRequest.from_httpx(post, provider.base_url)
+    sent = SentRequest.from_post(prepared.url, prepared.content, provider.base_url)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

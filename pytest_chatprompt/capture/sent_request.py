@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Literal, Self
 from urllib.parse import unquote
 
@@ -76,6 +77,18 @@ class SentRequest:
         body = decode_body(request.content, request.headers)
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by)
 
+    @classmethod
+    def from_post(cls, url: str, content: bytes, base_url: str) -> Self:
+        """Read what a built-in provider has prepared to post, as `from_httpx` would read the request.
+
+        Args:
+            url: the whole URL.
+            content: the JSON body, encoded.
+            base_url: the provider's.
+        """
+        endpoint, shown_url = _target_of_post(url, base_url)
+        return cls(endpoint, decode_body(content, {}), shown_url, "default")
+
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
@@ -86,6 +99,14 @@ def _endpoint(request: httpx.Request, base_url: Any) -> str:
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
     return f"{request.method} {target}"
+
+
+# Most requests of a run go to a few URLs, and reading one takes longer than decoding a short body.
+@lru_cache(maxsize=256)
+def _target_of_post(url: str, base_url: str) -> tuple[str, str]:
+    """The endpoint of a POST request, and its URL as it may be shown."""
+    request = httpx.Request("POST", url)
+    return _endpoint(request, base_url), _shown_url(request.url)
 
 
 def describe_request(request: httpx.Request) -> str:

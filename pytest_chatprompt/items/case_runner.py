@@ -89,7 +89,7 @@ class CaseRunner:
         )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
-        item.stash[masks_key] = Masks.from_mapping(self.request.getfixturevalue(MASKS_FIXTURE))
+        item.stash[masks_key] = self._masks(item)
         self._compare(exchange, judging)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
@@ -100,6 +100,12 @@ class CaseRunner:
             if options.live or options.replay:
                 item.stash[compared_key] = exchange
                 self._check_answer(item, checks, judging)
+
+    def _masks(self, item: EvalItem) -> Masks:
+        # It is set up, unless the project overrides `eval_snapshot`, which asks for it.
+        is_set_up = MASKS_FIXTURE in item.funcargs
+        masks = item.funcargs[MASKS_FIXTURE] if is_set_up else self.request.getfixturevalue(MASKS_FIXTURE)
+        return Masks.from_mapping(masks)
 
     def _checks(self) -> CaseChecks | None:
         """The checks that the case was written with; `None` for none, which costs nothing."""

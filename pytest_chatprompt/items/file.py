@@ -30,6 +30,7 @@ from pytest_chatprompt.items.item_templates import (
     ItemTemplates,
     callspec_of_row,
     fixture_info,
+    own_fixtures_of,
     response_fixtures,
     snapshot_parameters,
 )
@@ -185,6 +186,7 @@ class EvalFile(pytest.Module):
             provider_name=provider_name,
             label=label,
             response_fixtures=response_fixtures(template),
+            own_fixtures=own_fixtures_of(template),
             snapshot_folder=self.snapshot_folder,
         )
         for tag in case.tags:

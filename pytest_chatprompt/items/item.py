@@ -7,6 +7,7 @@ that an error or a warning is about.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
+from pytest_chatprompt.items.own_fixtures import set_up
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class EvalItem(pytest.Function):
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
+        own_fixtures: the definitions of the fixtures that need no set-up by pytest, by name.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -56,11 +59,13 @@ class EvalItem(pytest.Function):
         provider_name: str,
         label: str,
         response_fixtures: tuple[str, ...],
+        own_fixtures: Mapping[str, Any],
         snapshot_folder: Path,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.response_fixtures = response_fixtures
+        self.own_fixtures = own_fixtures
         later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
         # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
         self.fixturenames = [name for name in self.fixturenames if name not in later]
@@ -68,6 +73,14 @@ class EvalItem(pytest.Function):
         self.provider_name = provider_name
         self.label = label
         self.snapshot_folder = snapshot_folder
+
+    def setup(self) -> None:
+        """Set up the fixtures."""
+        __tracebackhide__ = True
+        # Pytest sets up what has no value yet.
+        self.funcargs |= dict.fromkeys(self.own_fixtures)
+        super().setup()
+        set_up(self.own_fixtures, self.funcargs)
 
     @property
     def line(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 import pytest
 
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE
+from pytest_chatprompt.items.own_fixtures import own_fixtures
 
 # The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
@@ -24,6 +25,7 @@ _REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
 _Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
+_own_fixtures_key: Final = pytest.StashKey[dict[str, Any]]()
 
 
 class ItemTemplates:
@@ -146,6 +148,13 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
     return template.stash[_response_fixtures_key]
+
+
+def own_fixtures_of(template: pytest.Function) -> dict[str, Any]:
+    """The definitions of the fixtures that need no set-up by pytest, see `own_fixtures`."""
+    if _own_fixtures_key not in template.stash:
+        template.stash[_own_fixtures_key] = own_fixtures(fixture_info(template).name2fixturedefs, template)
+    return template.stash[_own_fixtures_key]
 
 
 def _may_differ_between_files(file: pytest.Module) -> bool:

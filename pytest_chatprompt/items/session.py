@@ -102,14 +102,20 @@ class EvalSession:
             self._router = LiveCaptureRouter(self.redactor)
         return self._router
 
-    def new_eval_api(self) -> EvalAPI:
-        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
+    def new_eval_api(self, *, is_read: bool) -> EvalAPI:
+        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far.
+
+        Args:
+            is_read: whether anybody may read what was sent.
+        """
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         if self._api is None or self._api.routes or self._api.was_used:
             self._api = EvalAPI(self.redactor, goes_live=self.config.stash[options_key].live)
-        self._api.reset()
-        self._api.clear_sent()
+        if self._api.is_read or len(self._api.log):
+            self._api.reset()
+            self._api.clear_sent()
+        self._api.is_read = is_read
         return self._api
 
     @pytest.hookimpl(tryfirst=True)
