@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import respx
@@ -20,18 +20,16 @@ from respx.models import AllMockedAssertionError, PassThrough
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
-from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording import onward_client
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION
-from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.refusals import refuse, refuse_fork_or_late_thread, unanswered_message
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
-from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.offline_api import OfflineAPI
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
 class EvalAPI(respx.MockRouter):
@@ -179,6 +177,9 @@ class EvalAPI(respx.MockRouter):
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
+        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION  # noqa: PLC0415
+
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
             return None
@@ -201,6 +202,8 @@ class EvalAPI(respx.MockRouter):
         response = self._answer(entry)
         if response is not None or self.recording is None or self._passes(entry):
             return response or self._pass_or_refuse(entry)
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+
         try:
             return self._note_real_reply(entry, replay_or_send(self.recording, request, send))
         except (BudgetError, ReplayError) as error:
@@ -226,6 +229,9 @@ class EvalAPI(respx.MockRouter):
         response = self._answer(entry)
         if response is not None or self.recording is None or self._passes(entry):
             return response or self._pass_or_refuse(entry)
+        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
+
         try:
             response = await replay_or_send_async(self.recording, request, onward_client.send_async)
         except (BudgetError, ReplayError) as error:
@@ -243,7 +249,7 @@ class EvalAPI(respx.MockRouter):
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
         if not self.routes:
             return False
-        return not (self.is_live or self.recording is not None) or find_offline_api(request) is None
+        return not (self.is_live or self.recording is not None) or _find_offline_api(request) is None
 
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
@@ -253,7 +259,7 @@ class EvalAPI(respx.MockRouter):
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
         """Give a queued reply, else the default one of the API; `None` if the request is to no known API."""
-        api = find_offline_api(entry.request)
+        api = _find_offline_api(entry.request)
         # No route has answered.
         entry.answered_by = "nothing"
         if api is None:
@@ -281,9 +287,11 @@ class EvalAPI(respx.MockRouter):
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
         host = entry.request.url.host
         is_near = is_loopback(host) or host in self.allowed_hosts
-        return is_near and find_offline_api(entry.request) is None
+        return is_near and _find_offline_api(entry.request) is None
 
     def _note_real_reply(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
+        from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415
+
         entry.answered_by = "recording" if REPLAYED_EXTENSION in response.extensions else "network"
         self._has_real_reply = True
         return response
@@ -297,3 +305,10 @@ class EvalAPI(respx.MockRouter):
         """Note that nothing answers a request, and say so."""
         self.unanswered.append(describe_request(request))
         return unanswered_message(self.unanswered[-1])
+
+
+def _find_offline_api(request: httpx.Request) -> OfflineAPI | None:
+    """What answers a request, see `offline_api`: most runs send none that has to be answered, and load no API."""
+    from pytest_chatprompt.capture import offline_api  # noqa: PLC0415
+
+    return offline_api.find_offline_api(request)

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
-from pytest_chatprompt.errors import BlockedConnectionError
+from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
@@ -149,6 +149,28 @@ def guard_network(
                 if not thread.name.startswith(POOL_THREADS):
                     attempts.has_late_threads = True
                     _guards.late_threads[thread] = attempts
+
+
+def raise_if_blocked(attempts: ConnectionAttempts) -> None:
+    """Raise an error for what a provider tried while it sent offline, even if it swallowed the guard's own.
+
+    Args:
+        attempts: of the guard.
+
+    Raises:
+        CaptureError: the provider tried to leave this machine, or to start a program.
+    """
+    if attempts.blocked:
+        raise CaptureError(
+            f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer"
+            f"{attempts.callers[attempts.blocked[0]].describe()}; offline runs send nothing to the network"
+        ) from None
+    if attempts.programs:
+        raise CaptureError(
+            f"the provider tried to start {attempts.programs[0]}{attempts.callers[attempts.programs[0]].describe()}, "
+            "and what another program sends cannot be captured; point it to eval_api with the variables of "
+            "eval_api.environ, or start it in a live run only"
+        ) from None
 
 
 def blame_late_thread(target: str) -> str:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.provider_capture import can_prepare, capture_offline
+from pytest_chatprompt.capture.prepared_requests import can_prepare
+from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest

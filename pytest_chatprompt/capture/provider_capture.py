@@ -7,10 +7,8 @@ A provider and a request come in: offline with the stand-in of the APIs, in a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
-from typing import Any, Final, TypeGuard
-
-import httpx
+from functools import partial
+from typing import Any
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
@@ -18,27 +16,21 @@ from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
+from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network, raise_if_blocked
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
+from pytest_chatprompt.capture.prepared_requests import can_prepare, is_built_in
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.request_log import LoggedRequest
-from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError, CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
-from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
-
-_BUILT_IN_SEND: Final = ChatProvider.send
-_OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
-_PLACEHOLDER: Final = ProviderResponse(text=OFFLINE_TEXT)
 
 
 def capture_offline(
@@ -66,12 +58,8 @@ def capture_offline(
         if provider.capture:
             return capture_agent_offline(provider, request, invocation, api)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
-    if _is_built_in(provider) and not api.routes and api.recording is None:
-        # A signature is made of the whole request.
-        is_signed = type(provider).authorize is not ChatProvider.authorize
-        if api.is_read or is_signed or not can_prepare(provider):
-            return _capture_built_in(provider, request, api)
-        return _prepare_built_in(provider, request, api)
+    if is_built_in(provider) and not api.routes and api.recording is None:
+        return _capture_built_in(provider, request, api)
     placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     not_replayed = len(api.replay_errors)
@@ -87,37 +75,6 @@ def capture_offline(
             api.children.raise_error(failed)
     sent = _sent_requests(api.log.since(start), base_url)
     return Exchange(request, response, sent, replies=api.taken_replies)
-
-
-def _prepare_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """`_capture_built_in` where nobody reads the reply or the headers: what is sent is what the provider prepares.
-
-    So no request is made, and no reply, which is most of the time of a case.
-    """
-    __tracebackhide__ = True
-    with guard_network() as attempts, use_context(_OFFLINE):
-        try:
-            prepared = provider.prepare(request)
-            base_url = provider.base_url
-            api.redactor.add_request(provider.credentials(), parsed_url(prepared.url))
-        finally:
-            _raise_if_not_captured((), attempts, is_silent=False)
-    refusal = _refusal(type(provider), prepared.url)
-    if refusal:
-        raise CaptureError(refusal)
-    sent = SentRequest.from_post(prepared.url, prepared.content, base_url)
-    response = _PLACEHOLDER
-    if prepared.adjustments or prepared.findings:
-        changed = {"adjustments": prepared.adjustments, "findings": prepared.findings}
-        response = response.model_copy(update=changed)
-    return Exchange(request, response, (sent,))
-
-
-@lru_cache(maxsize=256)
-def _refusal(sender: type[ChatProvider], url: str) -> str:
-    """Why nothing answers the requests of a provider to a URL; `""` if something does."""
-    request = httpx.Request("POST", url, extensions={PROVIDER_EXTENSION: sender})
-    return "" if find_offline_api(request) is not None else unanswered_message(describe_request(request))
 
 
 def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
@@ -215,18 +172,6 @@ def capture_replayed(
     return capture_offline(provider, request, api)
 
 
-def can_prepare(provider: ChatProvider) -> bool:
-    """Whether a provider sends what it prepares: built-in ones, and subclasses that do not override how they send."""
-    # The methods of the object, not of its class: a test may have replaced them.
-    methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
-    return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
-
-
-def _is_built_in(provider: object) -> TypeGuard[ChatProvider]:
-    """Whether a provider is exactly a built-in class, and its `send` is not replaced."""
-    return type(provider) in CHAT_PROVIDERS and getattr(provider.send, "__func__", None) is _BUILT_IN_SEND  # type: ignore[attr-defined]
-
-
 def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[SentRequest, ...]:
     return tuple(SentRequest.from_httpx(entry.request, base_url, entry.answered_by) for entry in entries)
 
@@ -241,17 +186,7 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
     """
     if unanswered:
         raise CaptureError(unanswered_message(unanswered[0])) from None
-    if attempts.blocked:
-        raise CaptureError(
-            f"the provider tried to connect to {attempts.blocked[0]} in a way that eval_api cannot answer"
-            f"{attempts.callers[attempts.blocked[0]].describe()}; offline runs send nothing to the network"
-        ) from None
-    if attempts.programs:
-        raise CaptureError(
-            f"the provider tried to start {attempts.programs[0]}{attempts.callers[attempts.programs[0]].describe()}, "
-            "and what another program sends cannot be captured; point it to eval_api with the variables of "
-            "eval_api.environ, or start it in a live run only"
-        ) from None
+    raise_if_blocked(attempts)
     if attempts.loopback and is_silent:
         raise CaptureError(
             f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is a "

@@ -6,7 +6,7 @@ at the case's position. `case_response` gets the response.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.preview import can_preview, preview
-from pytest_chatprompt.capture.provider_capture import capture_offline
+from pytest_chatprompt.capture.prepared_requests import capture_prepared
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.items.case_response import compared_key, get_votes, masks_key
 from pytest_chatprompt.items.commands import accepting_command
@@ -81,9 +80,9 @@ class CaseRunner:
 
             estimate_case(self.request, self.provider, self.provider_request, self.api, checks)
             return
-        with self._no_requests_in_flight():
-            send = preview if options.live else capture_offline
-            exchange = send(self.provider, self.provider_request, self.api)
+        exchange = capture_prepared(self.provider, self.provider_request, self.api)
+        if exchange is None:
+            exchange = self._capture(is_live=options.live)
         judging = (
             None if checks is None else checks.show_judging(self.request, self.provider_request, self.api.redactor)
         )
@@ -152,10 +151,19 @@ class CaseRunner:
         case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
         case.run(source, self.api.redactor)
 
-    def _no_requests_in_flight(self) -> AbstractContextManager[None]:
-        """Pause the requests of a live run while a provider sends offline: the stand-in would take them all."""
+    def _capture(self, *, is_live: bool) -> Exchange:
+        """What the provider sends offline, or is going to send in a live run."""
+        __tracebackhide__ = True
+        # Most cases go through a built-in provider, which has prepared it already.
+        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
+        from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415
+
+        if not is_live:
+            return capture_offline(self.provider, self.provider_request, self.api)
         live = find_live_run(self.request.config)
-        return nullcontext() if live is None or can_preview(self.provider) else live.executor.pause()
+        # Requests in flight wait while a provider sends offline: the stand-in would take them all.
+        with nullcontext() if live is None or can_preview(self.provider) else live.executor.pause():
+            return preview(self.provider, self.provider_request, self.api)
 
     def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
         __tracebackhide__ = True

@@ -52,7 +52,7 @@ class EvalItem(pytest.Function):
 
     snapshot_stem: str
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
         *,
         case: LoadedCase,

@@ -21,7 +21,6 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_comparison import keep_assertion
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
-from pytest_chatprompt.items.usage import note_late_difference
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
@@ -49,6 +48,9 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
             snapshot,
             AssertionContext(root, revision=revision, note_written=session.unused_snapshots.renames.note_written),
         )
+    # An eval item has no late differences.
+    from pytest_chatprompt.items.usage import note_late_difference  # noqa: PLC0415
+
     # The names that the extension asks the item of an assertion for.
     names: Any = item
     names.snapshot_folder = checked_snapshot_folder(item)

@@ -12,13 +12,7 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Final
 
-from wcmatch import glob
-
 from pytest_chatprompt.errors import InvalidPatternError
-
-# FORCEUNIX: the same result on every platform. DOTMATCH: guidelines often are in `.github/instructions/`.
-_FLAGS: Final = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
-
 
 # A group that repeats, such as `+(a|b)`, and what is in it, up to the first group within it.
 _REPEATED_GROUP: Final = re.compile(r"[*+]\(([^()]*\(?)")
@@ -59,8 +53,13 @@ def _is_exclusion(pattern: str) -> bool:
 @lru_cache(maxsize=4096)
 def _matches(name: str, pattern: str) -> bool:
     _refuse_slow_groups(pattern)
+    # A run without guidelines does not need it.
+    from wcmatch import glob  # noqa: PLC0415
+
+    # FORCEUNIX: the same result on every platform. DOTMATCH: guidelines often are in `.github/instructions/`.
+    flags = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
     try:
-        return glob.globmatch(name, [pattern, pattern.removeprefix("./")], flags=_FLAGS)
+        return glob.globmatch(name, [pattern, pattern.removeprefix("./")], flags=flags)
     except Exception as error:
         # wcmatch has no public name for the exception that it raises if braces expand to too many patterns.
         raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error

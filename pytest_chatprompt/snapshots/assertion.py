@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
 from pytest_chatprompt.snapshots.asserted_data import is_sent
-from pytest_chatprompt.snapshots.comparison import Comparison
-from pytest_chatprompt.snapshots.diff import diff_text
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
-from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply
-from pytest_chatprompt.snapshots.stored_requests import stored_data
 
 if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
 
+    from pytest_chatprompt.snapshots.comparison import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
 _FILTERS: Final = ("exclude", "include", "matcher")
@@ -124,6 +121,9 @@ class EvalSnapshot(SnapshotAssertion):
         is_late = [sent.is_late for sent in value] if is_sent(value) else []
         if not any(is_late):
             return data
+        from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.stored_requests import stored_data  # noqa: PLC0415
+
         location = self.extension.get_location(test_location=self.test_location, index=self.index)
         stored = stored_data(Path(location)).get("requests")
         if not isinstance(stored, list):
@@ -175,6 +175,9 @@ class EvalSnapshot(SnapshotAssertion):
         """The last comparison, if it has failed because of what is sent; made once."""
         if not self.has_failed or self.last_result.exception is not None:
             return None
+        # Most snapshots are equal.
+        from pytest_chatprompt.snapshots.comparison import Comparison  # noqa: PLC0415
+
         if self._failed is None or self._failed[0] != self.num_executions:
             result = self.last_result
             stored = None if result.recalled_data is None else str(result.recalled_data)
@@ -202,6 +205,8 @@ class EvalSnapshot(SnapshotAssertion):
         command = self.context.describe_command()
         if result.recalled_data is None:
             return [f"There is no {path}.", *([f"To write it, for review: {command}"] if command else [])]
+        from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
+
         comparison = self.failed_comparison()
         changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []

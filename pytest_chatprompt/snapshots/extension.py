@@ -19,8 +19,6 @@ from syrupy.types import SnapshotIndex
 from pytest_chatprompt.snapshots.files import atomic_write, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.names import escaped_name
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_data import shows_the_same
-from pytest_chatprompt.snapshots.syrupy_filters import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +49,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
         if self.is_filtered:
+            from pytest_chatprompt.snapshots.syrupy_filters import Filters  # noqa: PLC0415
+
             data = Filters(matcher, exclude, include).apply(data)
         return dump(data) if isinstance(data, dict) else dump({"value": data})
 
@@ -110,7 +110,11 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
         stored, sent = str(snapshot_data), str(serialized_data)
-        return stored == sent or (not self._is_damaged and shows_the_same(stored, sent))
+        if stored == sent:
+            return True
+        from pytest_chatprompt.snapshots.stored_data import shows_the_same  # noqa: PLC0415
+
+        return not self._is_damaged and shows_the_same(stored, sent)
 
     @classmethod
     def write_snapshot_collection(

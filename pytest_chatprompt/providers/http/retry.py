@@ -14,9 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
-
-import tenacity
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pytest_chatprompt.errors import (
     APIConnectionError,
@@ -29,6 +27,9 @@ from pytest_chatprompt.errors import (
 )
 from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.context import current_context
+
+if TYPE_CHECKING:
+    import tenacity
 
 DEFAULT_MAX_RETRIES: Final = 5
 # An API that asks for more than this says "not now", and an answer is not worth the wait (openai-python agrees).
@@ -107,6 +108,9 @@ def send_with_retries(
     """
     if current_context().is_offline:
         return send_once(), 0
+    # Offline runs need none of it.
+    import tenacity  # noqa: PLC0415
+
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def attempt() -> T:

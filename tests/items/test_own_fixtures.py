@@ -1,0 +1,165 @@
+"""Own fixtures: those that no project overrides, and what a project sees of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.items.conftest import HELLO, Run
+
+NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks")
+
+
+def outputs(result: pytest.RunResult) -> list[str]:
+    """What the project's code printed, a line each."""
+    return [line.partition("> ")[2] for line in result.outlines if "> " in line]
+
+
+def test_pytest_sets_up_none_of_them_in_an_offline_run(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    names = sorted(name for name, value in item.funcargs.items() if name.startswith("eval_"))
+    set_up = sorted(name for name in names if item._fixtureinfo.name2fixturedefs[name][-1].cached_result is not None)
+    print("\\n>", *names)
+    print("> set up:", *set_up)
+    print(">", type(item.funcargs["eval_request"]).__name__, type(item.funcargs["eval_api"]).__name__)
+    return (yield)
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert outputs(run("-s")) == [
+        "eval_api eval_case eval_masks eval_provider eval_request eval_snapshot",
+        "set up:",
+        "ProviderRequest EvalAPI",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fixture_that_asks_for_one_gets_what_the_item_uses(run: Run, name: str) -> None:
+    conftest = f"""
+import pytest
+
+@pytest.fixture(autouse=True)
+def asks({name}, request):
+    yield
+    print("\\n>", request.node.funcargs[{name!r}] is {name})
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert outputs(run("-s")) == ["True"]
+
+
+@pytest.mark.parametrize("name", ["eval_api", "eval_request"])
+def test_the_provider_may_ask_for_one_while_the_item_is_set_up(run: Run, name: str) -> None:
+    conftest = f"""
+import pytest
+from pytest_chatprompt import OpenAIProvider
+
+@pytest.fixture
+def openai_provider(request):
+    value = request.getfixturevalue({name!r})
+    if {name!r} == "eval_api":
+        value.post(path__regex="completions").respond(json={{"choices": [{{"message": {{"content": "routed"}}}}]}})
+    yield OpenAIProvider()
+    if {name!r} == "eval_api":
+        print("\\n>", [call.response.json()["choices"][0]["message"]["content"] for call in value.calls])
+    else:
+        print("\\n>", value == request.node.funcargs[{name!r}])
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert outputs(run("-s")) == ["['routed']" if name == "eval_api" else "True"]
+
+
+def test_what_was_sent_can_be_read_by_a_fixture_that_asks_for_the_api(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def reads(eval_api):
+    yield
+    print("\\n>", [each.endpoint for each in eval_api.sent], "authorization" in eval_api.calls.last.request.headers)
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert outputs(run("-s")) == ["['POST /v1/chat/completions'] True"]
+
+
+def test_an_api_that_one_case_reads_does_not_keep_the_next_from_being_prepared(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def reads(request):
+    api = request.getfixturevalue("eval_api") if request.node.name == "c1" else None
+    yield
+    print("\\n>", len(request.node.funcargs["eval_api"].sent))
+"""
+    cases = "evalcases:\n" + "".join(
+        f"  - {{id: c{number}, input_messages: [{{role: user, content: hi}}]}}\n" for number in range(3)
+    )
+    run.write({"conftest.py": conftest, "a.eval.yaml": cases})
+    run.update()
+    assert outputs(run("-s")) == ["0", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("eval_case", 'EvalCase(id="other", input_messages=[{"role": "user", "content": "mine"}])'),
+        ("eval_request", 'ProviderRequest(chat_prompt=[ChatMessage("user", "mine")])'),
+        ("eval_provider", 'OpenAIProvider(model="mine")'),
+        ("eval_masks", '{"hello": "mine"}'),
+    ],
+)
+def test_an_override_counts_beside_the_others(run: Run, name: str, value: str) -> None:
+    conftest = f"""
+import pytest
+from pytest_chatprompt import ChatMessage, EvalCase, OpenAIProvider, ProviderRequest
+
+@pytest.fixture
+def {name}():
+    return {value}
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update().assert_outcomes(passed=1)
+    assert "mine" in str(run.snapshot("__snapshots__/a.eval/hello[openai].yaml"))
+
+
+def test_an_override_that_extends_its_own_name_is_pytests(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture
+def eval_case(eval_case):
+    return eval_case.model_copy(update={"metadata": {"systemPrompt": "mine"}})
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]["messages"][0]["content"] == "mine"
+
+
+def test_a_case_whose_request_cannot_be_built_is_an_error_of_its_set_up(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: [{type: file, value: none.md}]")})
+    run("--snapshot-update").assert_outcomes(errors=1)
+
+
+@pytest.mark.parametrize("option", ["--setup-show", "--setup-only", "--setup-plan"])
+def test_pytest_shows_the_set_up_of_each(run: Run, option: str) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    result = run(option)
+    for name in NAMES:
+        result.stdout.fnmatch_lines([f"*SETUP * {name}*"])
+
+
+def test_a_hook_of_the_project_sees_the_set_up_of_each(run: Run) -> None:
+    conftest = """
+def pytest_fixture_setup(fixturedef):
+    print("\\n>", fixturedef.argname)
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    run.update()
+    assert set(NAMES) <= set(outputs(run("-s")))
