@@ -47,6 +47,16 @@ class _Capture:
 _current: Final[ContextVar[_Capture | None]] = ContextVar("_current", default=None)
 
 
+@contextmanager
+def uncaptured() -> Iterator[None]:
+    """Let the requests of the calling thread be nobody's, unless it opens a capture: neither logged nor recorded."""
+    token = _current.set(_Capture(ReplyQueue([]), passes=lambda _: True))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 class LiveCaptureRouter:
     """Notes which thread of a live run sends which request, and lets it go to the network.
 

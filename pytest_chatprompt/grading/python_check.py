@@ -38,7 +38,7 @@ class Python(Check):
 
     def grade(self, case: EvalCase, response: Any) -> Verdict:
         """See `Check.grade`."""
-        function = self._function()
+        function = self.function()
         try:
             result = function(case, response)
         except AssertionError as error:
@@ -51,7 +51,12 @@ class Python(Check):
             result.close()
         raise CheckError(f"the function returned {_described(result)}; return True or None to pass, False to fail")
 
-    def _function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Any]:
+        """The function, imported now.
+
+        Raises:
+            CheckError: it cannot be imported, or is no function.
+        """
         module, _, name = self.value.partition(":")
         try:
             function: Any = reduce(getattr, name.split("."), import_module(module))

@@ -22,6 +22,7 @@ from pytest_chatprompt.grading.llm_rubric import LlmRubric
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
 from pytest_chatprompt.grading.sent_data import SentData, sent_data
 from pytest_chatprompt.items.failures import ENDED_EARLY
+from pytest_chatprompt.items.graded_ahead import graded_ahead
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.prompt.request import ProviderRequest
 
@@ -94,28 +96,36 @@ class CaseChecks:
 
         return show_judging(request, self.case, checks, provider_request, redactor)
 
-    def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
+    def grade_answer(self, response: ProviderResponse, votes: Votes = (), grades: EarlyGrades | None = None) -> None:
         """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
 
         Args:
             response: the answer.
             votes: what the judge said about it, for each check that asks it.
+            grades: what checks said about it in a thread; `None` for nothing.
         """
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
-            self._grade(checks, response, votes)
+            self._grade(checks, response, votes, grades)
         elif checks:
             nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
             self.item.warn(
                 EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
             )
 
-    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData, votes: Votes = ()) -> None:
+    def _grade(
+        self,
+        checks: list[CaseCheck],
+        subject: ProviderResponse | SentData,
+        votes: Votes = (),
+        grades: EarlyGrades | None = None,
+    ) -> None:
         all_votes = iter(votes)
-        for check in checks:
+        for place, check in enumerate(checks):
             own_votes = next(all_votes, ()) if isinstance(check.check, LlmRubric) else ()
             try:
-                graded = grade(check, self.case, subject, own_votes)
+                early = None if grades is None else graded_ahead(grades, place, check)
+                graded = early or grade(check, self.case, subject, own_votes)
             except ENDED_EARLY as error:
                 # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")

@@ -90,6 +90,11 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     return live.response
 
 
+def get_live_response(item: EvalItem) -> LiveResponse | None:
+    """The answer that a case has got from the API or from the recording; `None` if it has none."""
+    return item.stash.get(_live_key, None)
+
+
 def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api: EvalAPI) -> Votes:
     """The votes of the judge on the response of a case: those that came with it, or else new ones.
 

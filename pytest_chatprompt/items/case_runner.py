@@ -121,15 +121,18 @@ class CaseRunner:
         if repeat > 1:
             self._run_repeated(item, checks, judging, repeat)
             return
+        from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_case, set_up_fixtures  # noqa: PLC0415
+
         response: ProviderResponse = self.request.getfixturevalue("eval_response")
+        votes = () if judging is None else get_votes(item, judging, response, self.api)
+        grades = grades_of_case(item, self.case, self.provider_request, response)
         if checks is not None:
-            checks.grade_answer(response, () if judging is None else get_votes(item, judging, response, self.api))
+            checks.grade_answer(response, votes, grades)
         if not response.is_awaited:
             # There is no answer to check.
             return
-        for name in item.response_fixtures:
-            self.request.getfixturevalue(name)
-        item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
+        set_up_fixtures(self.request, grades)
+        call_hook(item, self.case, self.provider_request, response, grades)
 
     def _run_repeated(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None, repeat: int) -> None:
         """Get several responses, and let the checks and the hook look at each."""
@@ -146,7 +149,7 @@ class CaseRunner:
         source = (
             RecordedAnswers(self.provider, compared, place, self.api, repeat)
             if live is None
-            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat, judging)
+            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat, judging, self.case)
         )
         case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
         case.run(source, self.api.redactor)

@@ -141,6 +141,16 @@ class EarlyFixtures:
         """What a fixture returned for an item that pytest sets up now; `None` if it was not called before."""
         return self._outcomes.get(item.nodeid, {}).pop(definition, None)
 
+    def keep(self, item: pytest.Item, definition: Any, get: Callable[[], Any]) -> None:
+        """Keep what a fixture of an item that runs has returned elsewhere, until pytest sets the fixture up.
+
+        Args:
+            item: the item.
+            definition: of the fixture.
+            get: returns its value, or raises what it has raised.
+        """
+        self._outcomes.setdefault(item.nodeid, {})[definition] = _call(get, {})
+
     def discard(self, node_id: str) -> None:
         """Forget an item that has run."""
         self._outcomes.pop(node_id, None)

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -44,6 +44,7 @@ from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging
 
 PROGRESS_SECONDS: Final = 10.0
@@ -93,7 +94,7 @@ class LiveRun:
         matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
         self.prefetcher = Prefetcher(self.executor, matcher, router)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
-        self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early)
+        self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early, reader)
         # The requests that the running item waits for.
         self._current: Collection[RequestFuture[Any]] = ()
         self._progress_at = time.monotonic()
@@ -109,7 +110,7 @@ class LiveRun:
                 return (yield)
         self.planner.start(item, nextitem)
         try:
-            with in_budget:
+            with in_budget, uncaptured():
                 return (yield)
         finally:
             self._early.discard(item.nodeid)
@@ -132,7 +133,9 @@ class LiveRun:
             fixturedef.cache_key(request),
             None if error is None else (error, error.__traceback__),
         )
-        return outcome.get()
+        value = outcome.get()
+        # Pytest reads the cached result. It would call the fixture if this were `None`.
+        return outcome if value is None else value
 
     def get_response(
         self, item: EvalItem, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI
@@ -205,6 +208,20 @@ class LiveRun:
             return self.prefetcher.judge(live, judging, place)
         future = self.executor.submit(-1, lambda: self.prefetcher.judge(live, judging, place))
         return result_of(self.wait_for_first([future]).pop())
+
+    def wait_for_grades(self, grades: RequestFuture[EarlyGrades | None]) -> EarlyGrades | None:
+        """What graders say that look at an answer in a thread; `None` if they have to be called now.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        return result_of(self.wait_for_first([grades]).pop())
+
+    def keep_outcomes(self, item: EvalItem, grades: EarlyGrades) -> None:
+        """Give pytest what fixtures of an item have returned in a thread, when it sets them up."""
+        for definition, outcome in grades.fixtures.items():
+            self._early.keep(item, definition, outcome.deliver)
 
     def _judge_prompt(self) -> JudgePrompt | None:
         # Most runs have no judge.

@@ -21,9 +21,11 @@ from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRul
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_not_to_send
 from pytest_chatprompt.items.repeat_count import repeat_of
+from pytest_chatprompt.items.thread_graders import ThreadGraders
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher
 from pytest_chatprompt.live.snapshot_matcher import UpcomingCase
+from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
@@ -45,9 +47,20 @@ class PrefetchPlanner:
         concurrency: how many requests may be in flight at once.
         prefetcher: sends them.
         early: the fixtures that run before their items do.
+        reader: the run's reader of attached files.
+
+    Attributes:
+        graders: what looks at answers in the threads that send.
     """
 
-    def __init__(self, config: pytest.Config, concurrency: int, prefetcher: Prefetcher, early: EarlyFixtures) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        concurrency: int,
+        prefetcher: Prefetcher,
+        early: EarlyFixtures,
+        reader: FileReader,
+    ) -> None:
         self._config = config
         self._concurrency = concurrency
         self._prefetcher = prefetcher
@@ -55,6 +68,7 @@ class PrefetchPlanner:
         self._early = early
         self._rules = PrefetchRules(config, early)
         self._judges = JudgeRules(config)
+        self.graders = ThreadGraders(config, concurrency, reader, self._rules)
         # The items that have run or run now, and what pytest says comes next.
         self._started: dict[str, EvalItem] = {}
         self._next_item: pytest.Item | None = None
@@ -66,6 +80,7 @@ class PrefetchPlanner:
 
     def start(self, item: EvalItem, next_item: pytest.Item | None) -> None:
         """Note that an item runs now."""
+        self.graders.note_streams()
         self._started[item.nodeid] = item
         self._next_item = next_item
 
@@ -182,6 +197,7 @@ class PrefetchPlanner:
             item.valid_case,
             repeat=partial(repeat_of, self._config),
             judge=judge,
+            grade=self.graders.of(item),
         )
 
     def may_overlap(self, item: EvalItem, provider: Provider, compared: Exchange) -> bool:

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import ProviderError, RequestCancelledError
+from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.live_run import LiveRun, result_of
 from pytest_chatprompt.items.recordings import replay_answer
@@ -87,6 +88,7 @@ class LiveAnswers:
         api: its stand-in of the APIs.
         repeat: how often it is sent.
         judging: what a judge is asked about each answer; `None` for nothing.
+        case: the fixture `eval_case`.
     """
 
     live_run: LiveRun
@@ -97,6 +99,7 @@ class LiveAnswers:
     api: EvalAPI
     repeat: int
     judging: Judging | None
+    case: EvalCase
 
     def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
         """See `RepeatedAnswers`."""
@@ -118,7 +121,12 @@ class LiveAnswers:
     def _send(self, numbers: range | list[int]) -> RepeatedSends[LiveResponse]:
         # A judge that is an agent runs in this thread.
         is_agent = self.judging is not None and isinstance(self.judging.judge, AgentProvider)
-        matched = MatchedCase(self.compared, None if is_agent else self.judging)
+        grade = self.live_run.planner.graders.of(self.item)
+        matched = MatchedCase(
+            self.compared,
+            None if is_agent else self.judging,
+            grade and partial(grade, self.case, self.compared.request),
+        )
         return self.live_run.prefetcher.send_repeats(self.provider, matched, self.place, numbers, -1)
 
     def _arriving(self, sends: RepeatedSends[LiveResponse], is_certain: IsCertain) -> Iterator[RepeatedAnswer]:

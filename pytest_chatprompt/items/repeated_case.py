@@ -20,6 +20,7 @@ from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import note_repeats, note_response, note_votes, response_result
 from pytest_chatprompt.items.failures import ENDED_EARLY, is_outage
+from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_answer
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, failed_checks_key
 from pytest_chatprompt.items.pytest_report_hooks import user_frames
 from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats
@@ -165,14 +166,15 @@ class RepeatedCase:
         except ProviderError as error:
             return error, ()
         results: tuple[CheckResult, ...] = ()
+        grades = grades_of_answer(self.item, self.case, self.provider_request, live)
         if self.checks is not None:
             checks = self.checks.for_answer()
-            checks.grade_answer(response, self._votes(number, live))
+            checks.grade_answer(response, self._votes(number, live), grades)
             failure = checks.failure()
             with_place = self.item.config.stash.get(all_results_key, False)
             results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
         try:
-            self.item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
+            call_hook(self.item, self.case, self.provider_request, response, grades)
         except ENDED_EARLY:
             raise
         except (pytest.fail.Exception, Exception) as error:

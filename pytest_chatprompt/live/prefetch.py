@@ -32,6 +32,7 @@ from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging, Votes
 
 
@@ -45,6 +46,7 @@ class LiveResponse(NamedTuple):
         is_replayed: whether it was recorded earlier, and nothing was sent for it.
         judging: what a judge was asked about it; `None` if it was asked nothing.
         votes: what the judge said.
+        grades: the future of what graders say that look at it in a thread; `None` if none does.
     """
 
     compared: Exchange
@@ -53,6 +55,12 @@ class LiveResponse(NamedTuple):
     is_replayed: bool = False
     judging: Judging | None = None
     votes: Votes = ()
+    grades: RequestFuture[EarlyGrades | None] | None = None
+
+    def abandon(self) -> None:
+        """Let no grader begin with it that has not begun."""
+        if self.grades is not None:
+            self.grades.abandon()
 
 
 # What becomes of a case that is sent ahead; `None` where it has to be sent when it runs.
@@ -176,7 +184,7 @@ class Prefetcher:
 
         def send(number: int) -> LiveResponse:
             own_place = place.of_repeat(number, loaded)
-            return self._judged(self.send(provider, compared, own_place), matched.judging, own_place, order)
+            return self._graded(self.send(provider, compared, own_place), matched, own_place, order)
 
         return RepeatedSends(
             self._executor, order, known or numbers, send, compared=compared, group=provider, is_recorded=bool(known)
@@ -193,9 +201,18 @@ class Prefetcher:
         repeat = case.repeat(case.load())
         if repeat == 1:
             live = self.send(provider, matched.exchange, case.place)
-            return self._judged(live, matched.judging, case.place, case.order)
+            return self._graded(live, matched, case.place, case.order)
         numbers = range(1, repeat + 1)
         return self.send_repeats(provider, matched, case.place, numbers, case.order)
+
+    def _graded(self, live: LiveResponse, matched: MatchedCase, place: RecordingPlace, order: int) -> LiveResponse:
+        """An answer that is judged, and that the graders of the case look at from now on."""
+        if matched.grade is None:
+            return self._judged(live, matched.judging, place, order)
+        # A job of its own, and before the judge: the answer is here, and does not wait for them.
+        grade = partial(matched.grade, live.response, partial(self._executor.overlap, order))
+        grades = self._executor.submit(order, grade)
+        return self._judged(live._replace(grades=grades), matched.judging, place, order)
 
     def _judged(self, live: LiveResponse, judging: Judging | None, place: RecordingPlace, order: int) -> LiveResponse:
         if judging is None:

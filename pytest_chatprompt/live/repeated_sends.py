@@ -76,18 +76,16 @@ class RepeatedSends(Generic[T]):
     def abandon(self) -> None:
         """Send nothing more, and end the requests in flight."""
         for future in self.futures.values():
-            future.abandon()
+            abandon(future)
 
 
 def abandon(future: RequestFuture[Any]) -> None:
-    """Give up what a case was sent ahead for: its request, or all of its repeated requests, once they are known."""
+    """Give up a request, and what comes of it, once that is known: repeated requests, or graders of the answer."""
     future.abandon()
     # At once if it has ended already; else its job submits them before it ends.
-    future.add_done_callback(_abandon_repeats)
+    future.add_done_callback(_abandon_result)
 
 
-def _abandon_repeats(future: Future[object]) -> None:
-    if not future.cancelled() and future.exception() is None:
-        result = future.result()
-        if isinstance(result, RepeatedSends):
-            result.abandon()
+def _abandon_result(future: Future[Any]) -> None:
+    if not future.cancelled() and future.exception() is None and hasattr(future.result(), "abandon"):
+        future.result().abandon()

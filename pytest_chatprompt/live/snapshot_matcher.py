@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,9 @@ from pytest_chatprompt.snapshots.stored_data import file_shows
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.early_grades import EarlyGrades, GradeAnswer, RunJobs
     from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.providers.response import ProviderResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class UpcomingCase:
         request: what a fixture made of the case; `None` if none did.
         repeat: gives how often the case is sent, at least 1.
         judge: the provider that judges its answer; `None` if it is not known, or cannot show what it sends.
+        grade: lets its graders look at an answer in a thread; `None` if none may.
     """
 
     node_id: str
@@ -50,6 +54,7 @@ class UpcomingCase:
     request: ProviderRequest | None = None
     repeat: Callable[[EvalCase], int] = lambda _: 1
     judge: ChatProvider | None = None
+    grade: GradeAnswer | None = None
 
     @property
     def snapshot_path(self) -> Path:
@@ -63,10 +68,12 @@ class MatchedCase(NamedTuple):
     Args:
         exchange: what it sends.
         judging: what a judge will be asked about its answer; `None` for nothing.
+        grade: lets its graders look at an answer in a thread; `None` if none may.
     """
 
     exchange: Exchange
     judging: Judging | None = None
+    grade: Callable[[ProviderResponse, RunJobs], EarlyGrades | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +127,4 @@ class SnapshotMatcher:
         findings = any(each.response.findings for each in (exchange, *judge))
         if not is_equal or findings or self.redactor.find(data) is not None:
             return None
-        return MatchedCase(exchange, judging)
+        return MatchedCase(exchange, judging, case.grade and partial(case.grade, loaded, exchange.request))

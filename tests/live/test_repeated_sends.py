@@ -8,9 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_chatprompt.live.early_grades import EarlyGrades
 from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon
 from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.response import ProviderResponse
 
 COMPARED = cast(Any, None)
 
@@ -120,3 +123,19 @@ def test_a_case_without_repeats_or_with_an_error_is_given_up_as_ever() -> None:
     late: RequestFuture[Any] = executor.submit(0, failing)
     abandon(late)
     assert late.cancelled()
+
+
+@pytest.mark.parametrize("is_graded", [False, True])
+def test_graders_of_an_answer_that_is_given_up_do_not_begin(is_graded: bool) -> None:
+    executor = RequestExecutor(1)
+    answered, busy = RequestFuture[LiveResponse](), threading.Event()
+    blocking = executor.submit(0, lambda: busy.wait(60))
+    grades: RequestFuture[EarlyGrades | None] | None = None
+    if is_graded:
+        grades = executor.submit(1, lambda: None)
+    answered.set_result(LiveResponse(COMPARED, ProviderResponse(text="a"), None, grades=grades))
+    abandon(answered)
+    busy.set()
+    blocking.result(timeout=60)
+    assert grades is None or grades.cancelled()
+    executor.cancel()
