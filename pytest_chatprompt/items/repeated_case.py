@@ -18,7 +18,7 @@ from pytest_chatprompt.errors import CheckError, CheckFailedError, ProviderError
 from pytest_chatprompt.evalfile.repeat_keys import DEFAULT_PASS_RATE
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
-from pytest_chatprompt.items.case_results import note_repeats, note_response, note_votes, response_result
+from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
 from pytest_chatprompt.items.failures import ENDED_EARLY, is_outage
 from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_answer
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, failed_checks_key
@@ -140,7 +140,11 @@ class RepeatedCase:
             outcome = "error" if is_outage(error) else "failed"
             problem = self._describe(error, response)
         self._counts[outcome] += 1
-        attempt = AttemptResult(number=answer.number, outcome=outcome, response=result, checks=checks, problem=problem)
+        # The votes may have come with the answer, or while it was graded.
+        judge = judge_results(self.answers[answer.number].votes) if answer.number in self.answers else ()
+        attempt = AttemptResult(
+            number=answer.number, outcome=outcome, response=result, checks=checks, judge=judge, problem=problem
+        )
         self.attempts.append(attempt)
 
     def _note(self, redactor: Redactor) -> None:

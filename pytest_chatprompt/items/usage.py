@@ -7,6 +7,7 @@ them, and so is the reason why it was not sent ahead. `case_response`, `own_code
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -81,6 +82,9 @@ def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(response.usage, name) for response in sent]
         properties[f"judge_{name}"] = UNKNOWN if None in counts else sum(counts)
+    costs = [response.cost_usd for response in sent if response.cost_usd is not None]
+    if len(costs) == len(sent):
+        properties[f"judge_{_COST}"] = math.fsum(costs)
     set_properties(item, properties)
 
 

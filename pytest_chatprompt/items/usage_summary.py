@@ -7,6 +7,7 @@ for JUnit's XML. `plugin` registers a `UsageSummary` in live and replayed runs.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,12 +19,15 @@ import pytest
 from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key
 from pytest_chatprompt.reports.text_table import table_lines
+from pytest_chatprompt.wording import dollars
 
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
 _SHOWN_TESTS: Final = 3
 _JUDGE: Final = "judge_"
 # What the judges of all cases used, in a row of its own.
 _JUDGE_ROW: Final = "(judge)"
+# The last column stands there only if some cost is known.
+_COST: Final = "cost"
 _HEAD: Final = ("provider", "cases", "input tokens", "output tokens", "retries", "median latency", "slowest latency")
 
 
@@ -64,19 +68,20 @@ class UsageSummary:
         # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
         plugins = session.config.pluginmanager.get_plugins()
         xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
-        for row in self._rows() if xml is not None else ():
-            for name, value in zip(_HEAD[1:], row[1:], strict=True):
+        (_, *names), *rows = self._table()
+        for row in rows if xml is not None else ():
+            for name, value in zip(names, row[1:], strict=True):
                 xml.add_global_property(f"{PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider."""
-        rows = list(self._rows())
+        table = list(self._table())
         notes = list(self._notes(terminalreporter.config))
-        if not rows and not notes:
+        if not self._cases and not notes:
             return
         terminalreporter.write_sep("-", "usage of the live run" if self.is_live else "recorded replies")
-        for line in table_lines((_HEAD, *rows)) if rows else ():
+        for line in table_lines(table) if self._cases else ():
             terminalreporter.write_line(line)
         for note in notes:
             terminalreporter.write_line(note)
@@ -132,7 +137,10 @@ class UsageSummary:
                 f"snapshot shows, which may hold that reply: {_some(late)}."
             )
 
-    def _rows(self) -> Iterator[tuple[str, ...]]:
+    def _table(self) -> Iterator[tuple[str, ...]]:
+        """A row for each provider, below the names of the columns."""
+        has_costs = any("cost_usd" in case for case in itertools.chain.from_iterable(self._cases.values()))
+        yield (*_HEAD, _COST) if has_costs else _HEAD
         for provider, cases in sorted(self._cases.items()):
             latencies = [value for value in _values(cases, "latency_seconds") if _is_number(value)]
             yield (
@@ -144,6 +152,7 @@ class UsageSummary:
                 str(sum(case["retries"] for case in cases)),
                 f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
                 f"{max(latencies):.2f} s" if latencies else UNKNOWN,
+                *([_cost([case.get("cost_usd") for case in cases])] if has_costs else []),
             )
 
 
@@ -170,6 +179,15 @@ def _sum(counts: list[Any]) -> str:
     if not known:
         return UNKNOWN
     return f"{sum(known)} + {unknown} {UNKNOWN}" if unknown else str(sum(known))
+
+
+def _cost(costs: list[float | None]) -> str:
+    """A sum, and of how many cases the cost is not known: `$0.12`, `$0.12 + 2 unknown`, `unknown`."""
+    known = [cost for cost in costs if cost is not None]
+    unknown = len(costs) - len(known)
+    if not known:
+        return UNKNOWN
+    return f"{dollars(math.fsum(known))} + {unknown} {UNKNOWN}" if unknown else dollars(math.fsum(known))
 
 
 def _is_number(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.reports.answer_text import answer_line
+from pytest_chatprompt.reports.answer_text import case_line
 from pytest_chatprompt.results.case_result import CaseResult
 
 _INDENT: Final = "    "
@@ -33,10 +33,11 @@ class AnswerHooks:
         text: str | None = getattr(report, "chatprompt_result", None)
         if text is None or report.when != "call" or not report.passed:
             return
-        response = CaseResult.from_data(json.loads(text)).response
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        if response is None or reporter is None:
+        if reporter is None:
             return
         width = self._config.get_terminal_writer().fullwidth - len(_INDENT)
-        # Pytest breaks the line before the next test.
-        reporter.write(f"\n{_INDENT}{answer_line(response, width)}", flush=True)
+        line = case_line(CaseResult.from_data(json.loads(text)), width)
+        if line is not None:
+            # Pytest breaks the line before the next test.
+            reporter.write(f"\n{_INDENT}{line}", flush=True)

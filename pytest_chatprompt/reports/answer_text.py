@@ -17,6 +17,7 @@ from pytest_chatprompt.results.repeats_text import describe_rate
 from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24
+_OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
 
 
 def answer_line(response: ResponseResult, width: int) -> str:
@@ -37,6 +38,28 @@ def answer_line(response: ResponseResult, width: int) -> str:
     else:
         shown = calls or "no text"
     return f"{cut(printable(shown), room)}{facts}"
+
+
+def case_line(result: CaseResult, width: int) -> str | None:
+    """The answer of a case in one line; of one that is sent several times the first one that does not pass.
+
+    Args:
+        result: of the case.
+        width: as for `answer_line`.
+
+    Returns:
+        The line, such as `4/5 passed; answer 3 failed: 'We …' (0.41 s)`; `None` for a case without an answer.
+    """
+    if result.repeats is None:
+        return None if result.response is None else answer_line(result.response, width)
+    attempts = result.repeats.attempts
+    told = next((attempt for attempt in attempts if attempt.outcome != "passed"), attempts[0])
+    rate = f"{result.repeats.passed}/{result.repeats.answers} passed"
+    head = f"{rate}; answer {told.number} {_OUTCOMES[told.outcome]}: "
+    room = width - len(head)
+    if told.response is not None:
+        return head + answer_line(told.response, room)
+    return head + cut(printable(told.problem.partition("\n")[0]), max(room, _LEAST_EXCERPT))
 
 
 def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) -> str:

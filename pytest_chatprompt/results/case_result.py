@@ -86,6 +86,7 @@ class AttemptResult(_Record):
         outcome: whether the answer passes; `error` where it could not be obtained or graded.
         response: the answer; `None` if there is none.
         checks: what the checks said about it.
+        judge: what the judge replied about it, each of its votes, in the order of the checks.
         problem: why it does not pass, in several lines; `""` if it does.
     """
 
@@ -93,6 +94,7 @@ class AttemptResult(_Record):
     outcome: Literal["passed", "failed", "error"]
     response: ResponseResult | None = None
     checks: tuple[CheckResult, ...] = ()
+    judge: tuple[ResponseResult, ...] = ()
     problem: str = ""
 
 

@@ -68,3 +68,69 @@ def test_repeated_cases_that_are_sent_ahead_are_judged_too(judged_project: Run, 
     result.assert_outcomes(passed=3)
     assert (len(server.requests), len(asked(server))) == (3 * 2 * 3, 3 * 2 * 2)
     assert not any("one by one" in line for line in result.outlines)
+
+
+# Each request costs ten cents: both models reply with 100 tokens of input.
+PRICE = "max_retries=0, price=TokenPrice(input_usd=1000, output_usd=0)"
+
+
+def priced(project: Run, rate: str, repeat: int = 3) -> None:
+    """Let each request to either model cost $0.10."""
+    conftest = (project.path / "conftest.py").read_text(encoding="utf-8").replace("max_retries=0", PRICE)
+    project.write(
+        {
+            "conftest.py": conftest.replace("import OpenAIProvider,", "import OpenAIProvider, TokenPrice,"),
+            "a.eval.yaml": REPEATED.replace("RATE", rate).replace("repeat: 4", f"repeat: {repeat}"),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("budget", "sent", "rate", "outcomes"),
+    [
+        pytest.param("0.6", 6, "1.0", {"passed": 1}, id="enough for three answers and their judge"),
+        pytest.param("0.5", 5, "1.0", {"errors": 1}, id="one request too little"),
+        pytest.param("0.4", 4, "0.6", {"passed": 1}, id="enough for two answers, and two have to pass"),
+        pytest.param("0.1", 1, "1.0", {"errors": 1}, id="one answer and no judge"),
+    ],
+)
+def test_repeats_and_their_judge_keep_to_the_budget_together(
+    judged_project: Run, server: Server, budget: str, sent: int, rate: str, outcomes: dict[str, int]
+) -> None:
+    priced(judged_project, rate)
+    # One after the other: which of them the money is left for would be chance.
+    result = judged_project("--chatprompt-live", "--chatprompt-budget-usd", budget, "--chatprompt-concurrency", "1")
+    result.assert_outcomes(**outcomes)
+    assert len(server.requests) == sent
+    result.stdout.fnmatch_lines([f"Spent $0.{sent}0 of the budget of ${float(budget):.2f}."])
+    is_spent = f"the budget of ${float(budget):.2f} is spent" in result.stdout.str()
+    assert is_spent == bool(outcomes.get("errors"))
+
+
+def test_repeats_and_judges_in_flight_together_never_exceed_the_budget(judged_project: Run, server: Server) -> None:
+    priced(judged_project, "1.0", 9)
+    result = judged_project("--chatprompt-live", "--chatprompt-budget-usd", "0.7")
+    result.assert_outcomes(errors=1)
+    assert len(server.requests) == 7
+    result.stdout.fnmatch_lines(["Spent $0.70 of the budget of $0.70."])
+
+
+def test_what_the_judge_costs_is_in_the_table_in_junit_and_with_each_answer(
+    judged_project: Run, server: Server
+) -> None:
+    priced(judged_project, "1.0")
+    result = judged_project("--chatprompt-live", "--junitxml=junit.xml", "--chatprompt-report=run.json")
+    result.assert_outcomes(passed=1)
+    assert len(server.requests) == 6
+    rows = [line.split() for line in result.outlines]
+    assert [(row[0], row[-1]) for row in rows if row[:1] in (["(judge)"], ["openai"])] == [
+        ("(judge)", "$0.30"),
+        ("openai", "$0.30"),
+    ]
+    xml = (judged_project.path / "junit.xml").read_text(encoding="utf-8")
+    assert '<property name="chatprompt_judge_cost_usd" value="0.3' in xml
+    report = json.loads((judged_project.path / "run.json").read_text(encoding="utf-8"))
+    for attempt in report["results"][0]["repeats"]["attempts"]:
+        (vote,) = attempt["judge"]
+        assert vote["cost_usd"] == pytest.approx(0.1)
+        assert (vote["input_tokens"], vote["output_tokens"]) == (100, 20)

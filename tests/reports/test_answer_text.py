@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from pytest_chatprompt.reports.answer_text import answer_line, answer_section, case_section
+from pytest_chatprompt.reports.answer_text import answer_line, answer_section, case_line, case_section
 from pytest_chatprompt.results.case_result import ResponseResult
 from tests.reports.results import answered, check, repeated
 
@@ -98,3 +98,38 @@ def test_the_section_of_a_repeated_case_has_each_answer() -> None:
         "",
         "passed: regex 'x' of='request': the request contains it",
     ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "line"),
+    [
+        pytest.param(("passed", "passed"), "2/2 passed; answer 1 passed: 'answer 1' (1.00 s)", id="all pass"),
+        pytest.param(
+            ("passed", "failed", "failed"), "1/3 passed; answer 2 failed: 'answer 2' (1.00 s)", id="some do not"
+        ),
+        pytest.param(("error", "passed"), "1/1 passed; answer 1 is unknown: 503: overloaded", id="there is none"),
+    ],
+)
+def test_the_line_of_a_repeated_case_shows_the_first_answer_that_does_not_pass(
+    outcomes: tuple[Literal["passed", "failed", "error"], ...], line: str
+) -> None:
+    assert case_line(repeated("a", *outcomes), 80) == line
+
+
+def test_the_line_of_a_case_is_that_of_its_answer() -> None:
+    assert case_line(answered("a", text="Yes."), 80) == "'Yes.'"
+    assert case_line(answered("a", text=None), 80) is None
+
+
+def test_the_line_of_a_repeated_case_is_as_long_as_fits() -> None:
+    result = repeated("a", "passed", "passed")
+    assert result.repeats is not None
+    long = ResponseResult(text="word " * 40)
+    first = result.repeats.attempts[0].model_copy(update={"response": long})
+    broken = first.model_copy(update={"outcome": "error", "response": None, "problem": "down " * 40 + "\nmore"})
+    for attempt in (first, broken):
+        repeats = result.repeats.model_copy(update={"attempts": (attempt, result.repeats.attempts[1])})
+        shown = case_line(result.model_copy(update={"repeats": repeats}), 70)
+        assert shown is not None
+        assert len(shown) == 70
+        assert shown.rstrip("'").endswith("…")
