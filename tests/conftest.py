@@ -48,6 +48,7 @@ for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(
 pytest_plugins = [
     "pytester",
     "tests.git_repository",
+    "tests.inner_runs",
     "tests.installed",
     "tests.server",
     "tests.raw_server",
@@ -190,6 +191,7 @@ def pytest_collection_finish() -> None:
 def pytester(
     _imported_package: None,
     _remembered_distributions: None,
+    _quick_registration: None,
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.Pytester:
