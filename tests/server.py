@@ -57,6 +57,7 @@ class Server:
         times: when each request arrived, in seconds of the monotonic clock.
         in_flight: how many requests wait for their reply now.
         max_in_flight: the highest value that `in_flight` had.
+        is_overdue: whether a reply came only because a minute was over, which fails the test at its end.
     """
 
     url: str = ""
@@ -68,6 +69,7 @@ class Server:
     times: list[float] = field(default_factory=list)
     in_flight: int = 0
     max_in_flight: int = 0
+    is_overdue: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reply_with(self, data: Any, status: int = 200) -> None:
@@ -91,6 +93,7 @@ class Server:
             deadline = time.monotonic() + 60
             while number >= after and self.max_in_flight < count and time.monotonic() < deadline:
                 time.sleep(0.005)
+            self.is_overdue |= time.monotonic() >= deadline
             return self.reply
 
         self.script = script
@@ -133,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_reply(self, reply: Reply) -> None:
         if self.test_server.stall is not None:
-            self.test_server.stall.wait(60)
+            self.test_server.is_overdue |= not self.test_server.stall.wait(60)
         time.sleep(reply.delay_seconds)
         if reply.fault == "drop before":
             self.drop_connection()
@@ -182,3 +185,4 @@ def server() -> Iterator[Server]:
     httpd.shutdown()
     httpd.server_close()
     thread.join()
+    assert not test_server.is_overdue, "the server replied only because it had waited for a minute"

@@ -104,7 +104,9 @@ def test_a_case_whose_fixture_may_change_what_it_sends_sends_its_own_repeats_tog
     result.stdout.fnmatch_lines(["2 cases were sent one by one: the fixture own in conftest.py may skip them"])
 
 
-def test_an_override_of_a_session_provider_abandons_what_was_sent_ahead(repeated: MakeRun, server: Server) -> None:
+def test_the_cases_of_a_session_provider_and_of_its_override_are_each_in_flight_together(
+    repeated: MakeRun, server: Server
+) -> None:
     conftest = """
 @pytest.fixture(scope="session")
 def other_provider(openai_provider):
@@ -114,9 +116,11 @@ def pytest_chatprompt_response(response):
     assert "good" in response.text
 """
     run = repeated(many(2, 3).replace("provider: openai", "provider: [openai, other]"), conftest)
-    server.gather(12)
+    # The second provider is known when its first case asks for it.
+    server.gather(6)
     run(LIVE, "--chatprompt-concurrency=12").assert_outcomes(passed=4)
     assert len(server.requests) == 12
+    assert server.max_in_flight == 6
 
 
 # --- other providers
