@@ -47,6 +47,7 @@ for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(
 
 pytest_plugins = [
     "pytester",
+    "tests.forked_workers",
     "tests.git_repository",
     "tests.inner_runs",
     "tests.installed",
@@ -192,6 +193,7 @@ def pytester(
     _imported_package: None,
     _remembered_distributions: None,
     _quick_registration: None,
+    _forked_workers: None,
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.Pytester:
