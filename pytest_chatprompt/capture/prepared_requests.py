@@ -46,15 +46,12 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
         CaptureError: nothing answers the provider's URL.
     """
     __tracebackhide__ = True
-    if api.is_read or not is_built_in(provider):
-        return None
-    if type(provider).authorize is not ChatProvider.authorize or not can_prepare(provider):
-        # A signature is made of the whole request.
+    if api.is_read or not is_built_in(provider) or not _can_preview_body(provider):
         return None
     with guard_network() as attempts, use_context(_OFFLINE):
         try:
-            prepared = provider.prepare(request)
-            sent = SentRequest.from_post(prepared.url, prepared.content, provider.base_url)
+            prepared = provider.preview_body(request)
+            sent = SentRequest.from_post(prepared.url, prepared.body, provider.base_url)
             api.redactor.add_request(provider.credentials(), parsed_url(prepared.url))
         finally:
             raise_if_blocked(attempts)
@@ -73,6 +70,13 @@ def can_prepare(provider: ChatProvider) -> bool:
     # The methods of the object, not of its class: a test may have replaced them.
     methods = (getattr(method, "__func__", None) for method in (provider.send, provider.send_prepared))
     return tuple(methods) == (ChatProvider.send, ChatProvider.send_prepared)
+
+
+def _can_preview_body(provider: ChatProvider) -> bool:
+    """Whether what `preview_body` gives is what is sent: nothing is replaced, and nothing is signed."""
+    # A signature is made of the whole request.
+    methods = (type(provider).authorize, getattr(provider.prepare, "__func__", None))
+    return methods == (ChatProvider.authorize, ChatProvider.prepare) and can_prepare(provider)
 
 
 def is_built_in(provider: object) -> TypeGuard[ChatProvider]:

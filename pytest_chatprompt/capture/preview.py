@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
+from pytest_chatprompt.capture.body import decode_body
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import can_prepare
@@ -56,6 +57,6 @@ def preview(
 def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
     """`preview` for a provider that prepares its requests. Safe between threads."""
     prepared = provider.prepare(request)
-    sent = SentRequest.from_post(prepared.url, prepared.content, provider.base_url)
+    sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -78,16 +78,16 @@ class SentRequest:
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by)
 
     @classmethod
-    def from_post(cls, url: str, content: bytes, base_url: str) -> Self:
-        """Read what a built-in provider has prepared to post, as `from_httpx` would read the request.
+    def from_post(cls, url: str, body: Any, base_url: str) -> Self:
+        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request.
 
         Args:
             url: the whole URL.
-            content: the JSON body, encoded.
+            body: decoded from JSON.
             base_url: the provider's.
         """
         endpoint, shown_url = _target_of_post(url, base_url)
-        return cls(endpoint, decode_body(content, {}), shown_url, "default")
+        return cls(endpoint, body, shown_url, "default")
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:

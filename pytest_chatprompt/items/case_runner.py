@@ -22,6 +22,7 @@ from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.items.repeat_count import repeat_of
+from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
@@ -176,7 +177,7 @@ class CaseRunner:
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        secret = self.api.redactor.find(data)
+        secret = self.api.redactor.find(data, shared_file_reader(item.config).shared)
         if secret is not None:
             raise SnapshotError(
                 f"what is sent to {item.provider_name} holds {secret.what}, under {secret.path}; "

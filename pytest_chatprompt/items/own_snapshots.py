@@ -46,7 +46,12 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(
             snapshot,
-            AssertionContext(root, revision=revision, note_written=session.unused_snapshots.renames.note_written),
+            AssertionContext(
+                root,
+                revision=revision,
+                note_written=session.unused_snapshots.renames.note_written,
+                shared=session.reader().shared,
+            ),
         )
     # An eval item has no late differences.
     from pytest_chatprompt.items.usage import note_late_difference  # noqa: PLC0415

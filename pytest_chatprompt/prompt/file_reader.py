@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pytest_chatprompt.evalfile.file_search import FileSearchError, ResolvedFile, find_file
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_bytes, read_text
+from pytest_chatprompt.prompt.shared_texts import SharedTexts
 
 # What is kept of media; texts are kept all.
 _MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
@@ -38,9 +39,11 @@ class FileReader:
 
     Args:
         root: pytest's root folder, absolute.
+        shared: the long texts that it has read.
     """
 
     root: Path
+    shared: SharedTexts = field(default_factory=SharedTexts)
     # Each text without the line breaks at its end, and these.
     _texts: dict[Path, tuple[str, str]] = field(default_factory=dict)
     _contents: dict[Path, bytes] = field(default_factory=dict)
@@ -115,6 +118,7 @@ class FileReader:
                 raise AttachmentError(f"file {name} {error}", error.media_type) from error
             stripped = text.rstrip("\n")
             self._texts[path] = stripped, text[len(stripped) :]
+            self.shared.add(stripped)
         return self._texts[path]
 
     def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:

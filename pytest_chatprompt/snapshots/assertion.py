@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
 
+    from pytest_chatprompt.prompt.shared_texts import SharedTexts
     from pytest_chatprompt.snapshots.comparison import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
 
@@ -49,6 +50,7 @@ class AssertionContext:
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
+        shared: long texts that are part of what many tests compare.
         note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
             none), and with its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
@@ -61,6 +63,7 @@ class AssertionContext:
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
+    shared: SharedTexts | None = None
     note_written: Callable[[Path, str | None, str], Any] = _ignore
     note_asserted: Callable[[Path], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
@@ -147,6 +150,7 @@ class EvalSnapshot(SnapshotAssertion):
         if isinstance(self.extension, ChatPromptSnapshotExtension):
             revision = self.context.revision
             self.extension.read_committed = None if revision is None else revision.read
+            self.extension.shared = self.context.shared
             self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._is_filtered = False
         is_equal = super().__eq__(data)

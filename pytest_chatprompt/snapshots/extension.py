@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
+    from pytest_chatprompt.prompt.shared_texts import SharedTexts
+
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
@@ -32,12 +34,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out.
         read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
+        shared: long texts that are part of the data of many snapshots.
     """
 
     file_extension = "yaml"
     is_filtered = True
     read_committed: Callable[[Path], str | None] | None = None
-    _is_damaged = False
+    shared: SharedTexts | None = None
+    # The file that was read last.
+    _read: Path | None = None
 
     def serialize(
         self,
@@ -52,7 +57,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
             from pytest_chatprompt.snapshots.syrupy_filters import Filters  # noqa: PLC0415
 
             data = Filters(matcher, exclude, include).apply(data)
-        return dump(data) if isinstance(data, dict) else dump({"value": data})
+        return dump(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -97,15 +102,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     ) -> str | None:
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
-        path = Path(snapshot_location)
-        if self.read_committed is None:
-            text = read_snapshot(path)
-            self._is_damaged = text is not None and is_damaged(path, text)
-        else:
-            text = self.read_committed(path)
-            # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
-            self._is_damaged = text is not None and "\\x" in text
-        return text
+        self._read = Path(snapshot_location)
+        return read_snapshot(self._read) if self.read_committed is None else self.read_committed(self._read)
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
@@ -114,7 +112,14 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
             return True
         from pytest_chatprompt.snapshots.stored_data import shows_the_same  # noqa: PLC0415
 
-        return not self._is_damaged and shows_the_same(stored, sent)
+        return not self._is_damaged(stored) and shows_the_same(stored, sent)
+
+    def _is_damaged(self, text: str) -> bool:
+        """Whether the text of a snapshot may not be what its file holds, because that is not valid UTF-8."""
+        if self.read_committed is None:
+            return self._read is not None and is_damaged(self._read, text)
+        # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
+        return "\\x" in text
 
     @classmethod
     def write_snapshot_collection(

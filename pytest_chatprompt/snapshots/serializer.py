@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import yaml
 from yaml.resolver import Resolver
+
+from pytest_chatprompt.prompt.shared_texts import SharedTexts
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
@@ -41,14 +44,24 @@ _SHORT_ESCAPES: Final = {
 _NOT_PLAIN_START: Final = re.compile(r"[?:,\[\]{}#&*!|>'\"%@`]|-(?:\s|$)|---|\.\.\.")
 _NUMBER_LIKE: Final = re.compile(r"[-+.]*\d[-+.:\w]*|[yYnN]")
 _INDENT: Final = "  "
+_LINE_BREAK: Final = "\n"
 
 
-def dump(data: Mapping[str, Any], *, escape_blocks: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How strings of several lines are written."""
+
+    escapes_blocks: bool
+    shared: SharedTexts
+
+
+def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
     """Write JSON data as YAML.
 
     Args:
         data: mappings with string keys, sequences, strings, numbers, booleans and `None`; their order is kept.
         escape_blocks: write every string of several lines with escapes, even if all of it is visible.
+        shared: long texts that are part of the data of many snapshots; each is laid out once.
 
     Returns:
         The text, with a line break at its end; `""` for an empty mapping.
@@ -56,44 +69,48 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False) -> str:
     Raises:
         TypeError: the data contains a value of another type.
     """
-    return "".join(f"{line}\n" for line in _lines(data, "", escape_blocks))
+    lines = list(_lines(data, "", _Layout(escape_blocks, shared or SharedTexts())))
+    return "\n".join([*lines, ""]) if lines else ""
 
 
-def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, escape_blocks: bool) -> Iterator[str]:
+def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> Iterator[str]:
     """The lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _entry(f"{indent}{inline(key)}:", inner, indent, escape_blocks, is_item=False)
+            yield from _entry(f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
         for inner in value:
-            yield from _entry(f"{indent}-", inner, indent, escape_blocks, is_item=True)
+            yield from _entry(f"{indent}-", inner, indent, layout, is_item=True)
 
 
-def _entry(prefix: str, value: Any, indent: str, escape_blocks: bool, *, is_item: bool) -> Iterator[str]:
+def _entry(prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool) -> Iterator[str]:
     """The lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            yield from _block(prefix, value, deeper, escape_blocks)
+            yield from _block(prefix, value, deeper, layout)
         case Mapping() if value:
             if is_item:
                 # The first key follows the dash on its line, the others stand below.
-                lines = _lines(value, deeper, escape_blocks)
+                lines = _lines(value, deeper, layout)
                 yield f"{prefix} {next(lines).removeprefix(deeper)}"
                 yield from lines
             else:
                 yield prefix
-                yield from _lines(value, deeper, escape_blocks)
+                yield from _lines(value, deeper, layout)
         case list() | tuple() if value:
             yield prefix
-            yield from _lines(value, deeper if is_item else indent, escape_blocks)
+            yield from _lines(value, deeper if is_item else indent, layout)
         case _:
             yield f"{prefix} {inline(value)}"
 
 
-def _block(prefix: str, text: str, indent: str, escape_blocks: bool) -> Iterator[str]:
+def _block(prefix: str, text: str, indent: str, layout: _Layout) -> Iterator[str]:
     """The lines of a string of several lines."""
-    if escape_blocks or text.endswith("\n\n") or text == "\n" or not _is_all_visible(text):
+    shared = layout.shared
+    pieces = shared.pieces(text.removesuffix("\n"))
+    is_visible = all(shared.remember(piece, "visible", _is_all_visible) for piece in pieces)
+    if layout.escapes_blocks or text.endswith("\n\n") or text == "\n" or not is_visible:
         yield f'{prefix} "\\'
         lines = text.split("\n")
         if not lines[-1]:
@@ -110,7 +127,12 @@ def _block(prefix: str, text: str, indent: str, escape_blocks: bool) -> Iterator
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
     yield f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-")
     # Yield all lines at once: for a document of a megabyte, one by one takes longer than everything else together.
-    yield "\n".join([f"{indent}{line}" if line else "" for line in text.removesuffix("\n").split("\n")])
+    yield "\n".join([shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces])
+
+
+def _indented(text: str, indent: str) -> str:
+    """Lines with an indentation, none of which ends in a blank; empty lines stay empty."""
+    return f"{indent}{text.replace(_LINE_BREAK, _LINE_BREAK + indent)}\n".replace(f"{indent}\n", "\n")[:-1]
 
 
 def _is_all_visible(text: str) -> bool:

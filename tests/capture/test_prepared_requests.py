@@ -33,7 +33,12 @@ REQUEST = ProviderRequest(question="hi", chat_prompt=(ChatMessage("user", "hé\n
 # Anthropic has one system prompt, and preflight finds that the conversation ends in an answer.
 MERGED = ProviderRequest(
     question="hi",
-    chat_prompt=(ChatMessage("user", "one"), ChatMessage("system", "two"), ChatMessage("assistant", "three ")),
+    chat_prompt=(
+        ChatMessage("system", "zero"),
+        ChatMessage("user", "one"),
+        ChatMessage("system", "two"),
+        ChatMessage("assistant", "three "),
+    ),
 )
 
 
@@ -104,6 +109,7 @@ def _with(provider: OpenAIProvider, name: str) -> OpenAIProvider:
         pytest.param(BedrockProvider, id="a provider that signs its requests"),
         pytest.param(lambda: _with(OpenAIProvider(), "send"), id="a replaced send"),
         pytest.param(lambda: _with(OpenAIProvider(), "send_prepared"), id="a replaced send_prepared"),
+        pytest.param(lambda: _with(OpenAIProvider(), "prepare"), id="a replaced prepare"),
     ],
 )
 def test_others_have_to_send(make: Callable[[], Any], api: EvalAPI) -> None:

@@ -26,6 +26,8 @@ from pytest_chatprompt.capture.secrets.variants import Variant, variants
 if TYPE_CHECKING:
     import httpx
 
+    from pytest_chatprompt.prompt.shared_texts import SharedTexts
+
 REDACTED: Final = "[secret]"
 # Shorter texts are searched faster than they are looked for in others.
 _LONG_TEXT: Final = 500
@@ -109,16 +111,16 @@ class Redactor:
         if url.query or url.userinfo:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
 
-    def find(self, data: Any) -> FoundSecret | None:
+    def find(self, data: Any, shared: SharedTexts | None = None) -> FoundSecret | None:
         """Find a secret in JSON data, as a snapshot shows it; `None` if there is none.
 
         Args:
             data: the data of a snapshot, or any other.
+            shared: long texts in the data of many snapshots; each is searched once, until another secret is known.
         """
         self._add_environment()
         payload = PayloadStrings.of(data)
-        # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
-        if self._holds_secret("\0".join(_distinct([text for text, _ in payload.strings]))):
+        if self._any_holds_secret([text for text, _ in payload.strings], shared):
             for text, place in payload.strings:
                 for variant in variants(text):
                     for hit in self._hits(variant):
@@ -163,6 +165,15 @@ class Redactor:
         if isinstance(data, Mapping):
             return {self.redact(key): self.redact_data(value) for key, value in data.items()}
         return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
+
+    def _any_holds_secret(self, texts: Sequence[str], shared: SharedTexts | None) -> bool:
+        """Return whether one of several texts may hold a secret."""
+        if shared is not None:
+            # Once another secret is known, the forms are another object.
+            forms = self._forms
+            texts = [shared.without_searched(text, "secret", self._holds_secret, forms) for text in texts]
+        # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
+        return self._holds_secret("\0".join(_distinct(texts)))
 
     def _holds_secret(self, text: str) -> bool:
         """Return whether a text may hold a secret; faster than finding its place."""

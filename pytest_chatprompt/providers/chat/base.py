@@ -23,11 +23,11 @@ from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.chat.json_body import encode_json
+from pytest_chatprompt.providers.chat.json_body import as_sent, encode_json
 from pytest_chatprompt.providers.chat.media_support import check_media
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
 from pytest_chatprompt.providers.chat.metered_try import MeteredTry
-from pytest_chatprompt.providers.chat.payload import PreparedRequest
+from pytest_chatprompt.providers.chat.payload import PreparedRequest, PreviewedBody
 from pytest_chatprompt.providers.chat.preflight_check import findings_of
 from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
 from pytest_chatprompt.providers.chat.request_options import add_options, with_settings
@@ -154,11 +154,29 @@ class ChatProvider(VendorAPI):
             PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
         """
-        provider = with_settings(self, request)
-        body, adjustments, findings = provider._build_body(request)
+        provider, body, adjustments, findings = self._build_request(request)
         url = provider.base_url + provider.endpoint_path()
         target = provider.target if request.settings else None
         return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
+
+    def preview_body(self, request: ProviderRequest) -> PreviewedBody:
+        """What a receiver of the HTTP request would decode; nothing is sent or encoded.
+
+        Args:
+            request: the request to prepare.
+
+        Raises:
+            PayloadError, MissingSettingError: see `prepare`.
+        """
+        provider, body, adjustments, findings = self._build_request(request)
+        return PreviewedBody(provider.base_url + provider.endpoint_path(), as_sent(body), adjustments, findings)
+
+    def _build_request(
+        self, request: ProviderRequest
+    ) -> tuple[ChatProvider, dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
+        """The provider with the settings of a request, and what `_build_body` gives."""
+        provider = with_settings(self, request)
+        return provider, *provider._build_body(request)
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model.

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+# Python refuses to decode numbers of thousands of digits.
+_LARGE_NUMBER: Final = 2**63
+_MAX_DEPTH: Final = 50
 
 
 def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
@@ -74,3 +80,34 @@ def encode_json(body: dict[str, Any]) -> bytes:
         ) from error
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
+
+
+def as_sent(body: dict[str, Any]) -> Any:
+    """What a receiver decodes from a body: the same data where JSON keeps it, else what JSON makes of it.
+
+    Args:
+        body: as it is about to be sent.
+
+    Raises:
+        PayloadError: see `encode_json`.
+    """
+    return body if _is_kept(body, _MAX_DEPTH) else json.loads(encode_json(body))
+
+
+def _is_kept(value: Any, depth: int) -> bool:
+    """Whether encoding and decoding gives back the same data, so that both can be left out."""
+    kind = type(value)
+    if kind is str:
+        # Without surrogates, which UTF-8 cannot encode; ASCII is known without a look at each character.
+        return value.isascii() or _SURROGATE.search(value) is None
+    if value is None or kind is bool:
+        return True
+    if kind is int:
+        return bool(-_LARGE_NUMBER < value < _LARGE_NUMBER)
+    if kind is float:
+        return math.isfinite(value)
+    if not depth:
+        return False
+    if kind is dict:
+        return all(type(key) is str and _is_kept(key, 0) and _is_kept(each, depth - 1) for key, each in value.items())
+    return kind is list and all(_is_kept(each, depth - 1) for each in value)

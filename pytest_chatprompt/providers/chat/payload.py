@@ -24,6 +24,22 @@ class Payload(NamedTuple):
     adjustments: tuple[str, ...] = ()
 
 
+class PreviewedBody(NamedTuple):
+    """The body of an HTTP request, as its receiver decodes it.
+
+    Args:
+        url: the whole URL, base URL included.
+        body: JSON data.
+        adjustments: see `PreparedRequest`.
+        findings: see `PreparedRequest`.
+    """
+
+    url: str
+    body: Any
+    adjustments: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
 class PreparedRequest(NamedTuple):
     """An HTTP request that is ready to be sent.
 

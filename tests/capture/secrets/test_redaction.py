@@ -20,6 +20,7 @@ from hypothesis import assume, given, strategies as st
 from pytest_chatprompt.capture.secrets.names import SecretKind
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
 from pytest_chatprompt.capture.secrets.values import looks_secret
+from pytest_chatprompt.prompt.shared_texts import SharedTexts
 
 KEY = "sk-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
@@ -353,3 +354,53 @@ def test_threads_may_learn_and_redact_at_the_same_time() -> None:
         thread.join(30)
     assert failures == []
     assert redactor.redact(" ".join(keys)) == " ".join(["[secret]"] * 100)
+
+
+# --- long texts that many cases share
+
+
+def _shared(text: str) -> SharedTexts:
+    shared = SharedTexts()
+    shared.add(text)
+    return shared
+
+
+SHARED_LINES = [f"line {number} of a document" for number in range(2_000)]
+
+
+@pytest.mark.parametrize("place", [0, 1_000, 2_000])
+def test_a_secret_in_a_shared_text_is_found_each_time(place: int) -> None:
+    text = "\n".join([*SHARED_LINES[:place], f"the key is {KEY}", *SHARED_LINES[place:]])
+    redactor, shared = Redactor({"API_KEY": KEY}), _shared(text)
+    for number in range(2):
+        found = redactor.find({"question": f"question {number}\n{text}"}, shared)
+        assert found == ("question", "the value of the environment variable API_KEY")
+
+
+def test_a_secret_that_is_learned_after_a_shared_text_was_searched_is_found() -> None:
+    text = "\n".join([*SHARED_LINES, f"the key is {KEY}", *SHARED_LINES])
+    environment: dict[str, str] = {}
+    redactor, shared = Redactor(environment), _shared(text)
+    assert redactor.find({"question": f"one\n{text}"}, shared) is None
+    assert redactor.find({"question": f"two\n{text}"}, shared) is None
+    environment["API_KEY"] = KEY
+    assert redactor.find({"question": f"three\n{text}"}, shared) is not None
+
+
+@pytest.mark.parametrize("encode", [str, lambda key: base64.b64encode(key.encode()).decode(), quote])
+def test_a_secret_beside_a_shared_text_is_found(encode: Callable[[str], str]) -> None:
+    text = "\n".join(SHARED_LINES)
+    redactor, shared = Redactor({"DB_PASSWORD": PASSPHRASE}), _shared(text)
+    assert redactor.find({"question": f"hello\n{text}"}, shared) is None
+    for question in (f"{encode(PASSPHRASE)}\n{text}", f"{text}\n{encode(PASSPHRASE)}"):
+        assert redactor.find({"question": question}, shared) is not None
+
+
+@pytest.mark.parametrize("begins_in_shared", [False, True])
+def test_a_secret_over_several_lines_that_reaches_into_a_shared_text_is_found(begins_in_shared: bool) -> None:
+    first, *_, last = PEM.splitlines()
+    inside = [LINE_2, last, *SHARED_LINES] if not begins_in_shared else [*SHARED_LINES, first, LINE_1]
+    text = "\n".join(inside)
+    question = f"{text}\n{LINE_2}\n{last}" if begins_in_shared else f"{first}\n{LINE_1}\n{text}"
+    redactor, shared = Redactor({"PRIVATE_KEY": PEM}), _shared(text)
+    assert redactor.find({"question": question}, shared) is not None
