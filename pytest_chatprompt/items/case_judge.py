@@ -20,8 +20,8 @@ from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.llm_rubric import judge_questions
+from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.judge_rules import JUDGE_FIXTURE
 from pytest_chatprompt.items.judge_template import project_prompt
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once

@@ -1,4 +1,4 @@
-"""Early fixtures: overrides of `eval_case`, `eval_request` and `eval_provider` that run before their item does.
+"""Early fixtures: overrides of the fixtures of a case, its provider and its judge that run before their item does.
 
 An upcoming item comes in; what its fixtures return comes out, or the reason why they can only run with the item. Each
 fixture is called once: when pytest sets the item up, it gets the value from here. `prefetch_rules` asks for reasons,
@@ -17,12 +17,14 @@ import pytest
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.fixture_origin import is_from_plugin, is_from_project, place_of
 from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import Provider
 
 CASE_FIXTURE: Final = "eval_case"
 REQUEST_FIXTURE: Final = "eval_request"
 PROVIDER_FIXTURE: Final = "eval_provider"
+JUDGE_FIXTURE: Final = "eval_judge"
 EARLY_FIXTURES: Final = (CASE_FIXTURE, REQUEST_FIXTURE, PROVIDER_FIXTURE)
 
 
@@ -36,11 +38,13 @@ class EarlyValues(NamedTuple):
         case: the fixture `eval_case`.
         request: the fixture `eval_request`; `None` if it is not overridden.
         provider: the fixture `eval_provider`.
+        judge: the fixture `eval_judge`; `None` if no judge is asked, or if it does not have to run for the item.
     """
 
     case: EvalCase
     request: ProviderRequest | None
     provider: Provider
+    judge: Provider | None
 
     def load_case(self) -> EvalCase:
         """The case."""
@@ -84,10 +88,12 @@ class EarlyFixtures:
     Args:
         config: the run's configuration.
         build_request: makes the request of a case, as the fixture `eval_request` of this plugin does.
+        asks_judge: whether a check of an item asks a judge.
     """
 
     config: pytest.Config
     build_request: Callable[[EvalItem, EvalCase], ProviderRequest]
+    asks_judge: Callable[[EvalItem], bool]
     # What the project's fixtures returned, by node id and definition, until pytest sets the item up.
     _outcomes: dict[str, dict[Any, Outcome]] = field(default_factory=dict)
     # The definitions of fixtures that set attributes of what other items use too.
@@ -95,11 +101,23 @@ class EarlyFixtures:
 
     def is_overridden(self, item: EvalItem) -> bool:
         """Whether the case, the request or the provider of an item comes from a fixture that has to run for it."""
+        if self.has_own_judge(item):
+            return True
         definitions = (self._definition(item, name) for name in EARLY_FIXTURES)
         if not all(is_from_plugin(definition.func) for definition in definitions):
             return True
         provider = self._definition(item, f"{item.provider_name}_provider")
         return provider is not None and provider.scope != "session"
+
+    def has_own_judge(self, item: EvalItem) -> bool:
+        """Whether an item asks a judge that comes from a fixture which has to run for it."""
+        if not self.asks_judge(item):
+            return False
+        definition = self._definition(item, JUDGE_FIXTURE)
+        if is_from_plugin(definition.func):
+            (name,) = self._arguments(item, definition)
+            definition = self._definition(item, name)
+        return definition is not None and definition.scope != "session"
 
     def definitions(self, item: EvalItem) -> list[Any]:
         """The definitions of the fixtures from which an item's case, request and provider come."""
@@ -131,6 +149,7 @@ class EarlyFixtures:
                 self._value(item, CASE_FIXTURE),
                 self._value(item, REQUEST_FIXTURE) if is_overridden else None,
                 self._value(item, PROVIDER_FIXTURE),
+                self._value(item, JUDGE_FIXTURE) if self.has_own_judge(item) else None,
             )
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
@@ -158,7 +177,8 @@ class EarlyFixtures:
     def _uses(self, item: EvalItem) -> Iterator[_Use]:
         """The fixtures from which an item's case, request and provider come, each once."""
         seen: set[Any] = set()
-        open_uses: list[tuple[str, tuple[str, ...], Any]] = [(name, (), None) for name in reversed(EARLY_FIXTURES)]
+        names = (*EARLY_FIXTURES, JUDGE_FIXTURE) if self.has_own_judge(item) else EARLY_FIXTURES
+        open_uses: list[tuple[str, tuple[str, ...], Any]] = [(name, (), None) for name in reversed(names)]
         while open_uses:
             name, chain, asked_by = open_uses.pop()
             definition = self._definition(item, name, chain)
@@ -206,13 +226,16 @@ class EarlyFixtures:
         """The names of the fixtures that a fixture asks for; this plugin's `eval_provider` finds its own by name."""
         if not is_from_plugin(definition.func):
             return tuple(definition.argnames)
+        if definition.argname == JUDGE_FIXTURE:
+            return (f"{self.config.stash[options_key].judge}_provider",)
         if definition.argname == PROVIDER_FIXTURE:
             return (f"{item.provider_name}_provider",)
         return (CASE_FIXTURE,) if definition.argname == REQUEST_FIXTURE else ()
 
     def _can_be_asked_for(self, use: _Use) -> bool:
         """Whether a fixture is one that can run, or has run, before the item."""
-        return use.definition.scope == "session" or use.name in EARLY_FIXTURES or is_from_project(use.definition.func)
+        is_known = use.name in (*EARLY_FIXTURES, JUDGE_FIXTURE)
+        return use.definition.scope == "session" or is_known or is_from_project(use.definition.func)
 
     def _definition(self, item: EvalItem, name: str, chain: tuple[str, ...] = ()) -> Any:
         """The definition of a fixture for which a chain of fixtures asks; one that asks for its own name overrides."""

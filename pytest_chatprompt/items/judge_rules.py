@@ -11,13 +11,15 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pytest_chatprompt.capture.preview import can_preview
+from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE
 from pytest_chatprompt.items.fixture_origin import is_from_plugin
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_rules import find_fixture
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.providers.response import Provider
 
-JUDGE_FIXTURE: Final = "eval_judge"
+UNSHOWN_REASON: Final = "their judge does not prepare its requests as the providers of APIs do"
 
 
 class JudgeDecision(NamedTuple):
@@ -26,12 +28,19 @@ class JudgeDecision(NamedTuple):
     Args:
         is_asked: whether a check of the item asks a judge.
         judge: the provider; `None` if none is asked, or if it is not known.
+        is_early: whether its fixture has to run for the item, and may run before it: `early_fixtures` knows.
         reason: why it cannot be known before the item runs; `None` if it can be, perhaps once another item has run.
     """
 
     is_asked: bool
     judge: ChatProvider | None = None
+    is_early: bool = False
     reason: str | None = None
+
+
+def shown_ahead(judge: Provider | None) -> ChatProvider | None:
+    """A judge that can show what it sends before an item runs; `None` for another one."""
+    return judge if isinstance(judge, ChatProvider) and can_preview(judge) else None
 
 
 class JudgeRules:
@@ -50,9 +59,7 @@ class JudgeRules:
 
     def decide(self, item: EvalItem) -> JudgeDecision:
         """The judge of an item, by its checks and its fixtures."""
-        case: Any = item.case
-        case = getattr(case, "case", case)
-        if not any(self._asks(check.type) for check in getattr(case, "checks", ())):
+        if not self.asks(item):
             return JudgeDecision(False)
         definition = find_fixture(item, JUDGE_FIXTURE)
         if is_from_plugin(definition.func):
@@ -60,19 +67,23 @@ class JudgeRules:
         if definition is None:
             return JudgeDecision(True, reason="their judge has no fixture")
         if definition.scope != "session":
-            return JudgeDecision(True, reason=f"the fixture {definition.argname} does not have session scope")
+            return JudgeDecision(True, is_early=True)
         if definition.cached_result is None:
             self._awaited.append(definition)
             return JudgeDecision(True)
-        judge = definition.cached_result[0]
-        if not isinstance(judge, ChatProvider) or not can_preview(judge):
-            return JudgeDecision(True, reason="their judge does not prepare its requests as the providers of APIs do")
-        return JudgeDecision(True, judge)
+        judge = shown_ahead(definition.cached_result[0])
+        return JudgeDecision(True, judge, reason=UNSHOWN_REASON if judge is None else None)
+
+    def asks(self, item: EvalItem) -> bool:
+        """Whether a check of an item asks a judge."""
+        case: Any = item.case
+        case = getattr(case, "case", case)
+        return any(self._asks(check.type) for check in getattr(case, "checks", ()))
 
     def is_awaited(self, item: EvalItem) -> bool:
         """Whether the judge of an item is not known, so that it cannot be sent ahead."""
         decision = self.decide(item)
-        return decision.is_asked and decision.judge is None
+        return decision.is_asked and decision.judge is None and not decision.is_early
 
     def has_new_fixtures(self) -> bool:
         """Whether a judge that items were waiting for has become known since the last call."""

@@ -24,6 +24,7 @@ from pytest_chatprompt.errors import MissingSettingError, ProviderError, Request
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
@@ -93,8 +94,9 @@ class LiveRun:
         self._redactor = redactor
         matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
         self.prefetcher = Prefetcher(self.executor, matcher, router)
-        self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt))
-        self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early, reader)
+        judges = JudgeRules(config)
+        self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt), judges.asks)
+        self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early, judges, reader)
         # The requests that the running item waits for.
         self._current: Collection[RequestFuture[Any]] = ()
         self._progress_at = time.monotonic()

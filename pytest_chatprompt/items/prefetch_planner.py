@@ -16,7 +16,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.judge_rules import JudgeRules
+from pytest_chatprompt.items.judge_rules import UNSHOWN_REASON, JudgeRules, shown_ahead
 from pytest_chatprompt.items.prefetch_rules import PrefetchDecision, PrefetchRules
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.refused_connections import reason_not_to_send
@@ -47,18 +47,20 @@ class PrefetchPlanner:
         concurrency: how many requests may be in flight at once.
         prefetcher: sends them.
         early: the fixtures that run before their items do.
+        judges: know whom items ask.
         reader: the run's reader of attached files.
 
     Attributes:
         graders: what looks at answers in the threads that send.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - each is a fact of its own
         self,
         config: pytest.Config,
         concurrency: int,
         prefetcher: Prefetcher,
         early: EarlyFixtures,
+        judges: JudgeRules,
         reader: FileReader,
     ) -> None:
         self._config = config
@@ -67,15 +69,16 @@ class PrefetchPlanner:
         self._upcoming = UpcomingItems(config, concurrency)
         self._early = early
         self._rules = PrefetchRules(config, early)
-        self._judges = JudgeRules(config)
+        self._judges = judges
         self.graders = ThreadGraders(config, concurrency, reader, self._rules)
         # The items that have run or run now, and what pytest says comes next.
         self._started: dict[str, EvalItem] = {}
         self._next_item: pytest.Item | None = None
         # The providers that are known, by the definition of their fixture.
         self._providers: dict[Any, ChatProvider] = {}
-        # The items whose fixtures ran early, and those of them whose providers cannot prepare their requests.
+        # The items whose fixtures ran early, and those of them whose judges or providers cannot prepare their requests.
         self._set_up: set[str] = set()
+        self._unshown_judges: set[str] = set()
         self._unprepared: dict[str, tuple[UpcomingCase, Provider]] = {}
 
     def start(self, item: EvalItem, next_item: pytest.Item | None) -> None:
@@ -131,6 +134,11 @@ class PrefetchPlanner:
                 continue
             order = len(self._started) + distance
             case = replace(self._upcoming_case(upcoming, order), load=values.load_case, request=values.request)
+            if values.judge is not None:
+                case = replace(case, judge=shown_ahead(values.judge))
+                if case.judge is None:
+                    self._unshown_judges.add(upcoming.nodeid)
+                    continue
             if isinstance(values.provider, ChatProvider):
                 self._prefetcher.prefetch(case, values.provider)
             elif not isinstance(values.provider, AgentProvider) and not self._rules.has_timeout(upcoming):
@@ -176,6 +184,8 @@ class PrefetchPlanner:
         reason = reason or self._judges.decide(item).reason
         if reason is not None:
             return reason
+        if item.nodeid in self._unshown_judges:
+            return UNSHOWN_REASON
         if isinstance(provider, AgentProvider):
             return _AGENT_REASON
         if compared.response.findings:

@@ -69,15 +69,15 @@ class PrefetchRules:
     def __init__(self, config: pytest.Config, early: EarlyFixtures) -> None:
         self._config = config
         self._early = early
-        # By file, provider and the fixtures that are set up before the item.
-        self._decisions: dict[tuple[Any, str, tuple[str, ...]], PrefetchDecision] = {}
+        # By file, provider, the fixtures that are set up before the item, and whether that of a judge is one of them.
+        self._decisions: dict[tuple[Any, str, tuple[str, ...], bool], PrefetchDecision] = {}
         # Fixtures with session scope that have to run before some cases.
         self._awaited: list[Any] = []
 
     def decide(self, item: EvalItem) -> PrefetchDecision:
         """Whether an item may be sent ahead, by its fixtures and by the hooks that run before it."""
         # The fixtures of a single item can differ: hooks of a project may add some to its list.
-        key = (item.parent, item.provider_name, tuple(item.fixturenames))
+        key = (item.parent, item.provider_name, tuple(item.fixturenames), self._early.has_own_judge(item))
         if key not in self._decisions:
             self._decisions[key] = self._decide(item)
         return self._decisions[key]

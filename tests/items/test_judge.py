@@ -400,8 +400,118 @@ def eval_judge(critic_provider):
     result = judged_project("--chatprompt-live")
     result.assert_outcomes(passed=4)
     assert {path for path, _, body in server.requests if is_judge(body)} == {"/other/chat/completions"}
-    note = "4 cases were sent one by one: the fixture eval_judge does not have session scope"
-    assert (note in result.outlines) == (scope == "function")
+    assert not any("one by one" in line for line in result.outlines)
+
+
+BY_CASE = """
+@pytest.fixture
+def eval_judge(eval_case, {asks}):
+    with open("log.txt", "a") as file:
+        print(eval_case.id, file=file)
+    path = "third" if eval_case.id == "c3" else "other"
+    {gives} OpenAIProvider(base_url=f"{url}/{{path}}", api_key="sk-1", model="critic", max_retries=0)
+"""
+BY_NAME = """
+@pytest.fixture
+def critic_provider(eval_case):
+    with open("log.txt", "a") as file:
+        print(eval_case.id, file=file)
+    path = "third" if eval_case.id == "c3" else "other"
+    return OpenAIProvider(base_url=f"{url}/{{path}}", api_key="sk-1", model="critic", max_retries=0)
+"""
+OWN_JUDGE = """
+import json
+
+@pytest.fixture
+def eval_judge(eval_case):
+    return lambda request: json.dumps({{"reason": "So.", "pass": "Greets." in request.chat_prompt[0].content}})
+"""
+ONE_BY_ONE = "4 cases were sent one by one: "
+
+
+def judged_by_case(project: Run, server: Server, override: str, asks: str = "eval_judge", gives: str = "return") -> Run:
+    """A project with four cases whose judge comes from a fixture that is set up for each of them."""
+    override = override.replace("{asks}", asks).replace("{gives}", gives)
+    if asks == "fine_provider":
+        override += "\n@pytest.fixture\ndef fine_provider(critic_provider):\n    yield critic_provider\n"
+    project.write({"conftest.py": (JUDGE_CONFTEST + override).format(url=server.url), "a.eval.yaml": many(4)})
+    project.update()
+    (project.path / "log.txt").unlink(missing_ok=True)
+    server.script = by_rubric
+    return project
+
+
+@pytest.mark.parametrize(
+    ("override", "asks"),
+    [
+        pytest.param(BY_CASE, "eval_judge", id="an override"),
+        pytest.param(BY_CASE, "critic_provider", id="an override of its own"),
+        pytest.param(BY_NAME, "", id="an override of its provider"),
+    ],
+)
+def test_a_judge_that_depends_on_the_case_is_asked_ahead(
+    judged_project: Run, server: Server, override: str, asks: str
+) -> None:
+    project = judged_by_case(judged_project, server, override, asks)
+    server.gather(3, after=2)
+    gathered = server.script
+
+    def script(number: int, body: Any) -> Reply:
+        assert gathered is not None
+        gathered(number, body)
+        return by_rubric(number, body)
+
+    server.script = script
+    result = project("--chatprompt-live")
+    result.assert_outcomes(passed=4)
+    assert server.max_in_flight >= 3
+    assert not any("one by one" in line for line in result.outlines)
+    paths = Counter(path for path, _, body in server.requests if is_judge(body))
+    assert set(paths) == {"/other/chat/completions", "/third/chat/completions"}
+    assert paths["/other/chat/completions"] == 3 * paths["/third/chat/completions"]
+    # Once for each case, in their order.
+    assert (project.path / "log.txt").read_text(encoding="utf-8").split() == ["c0", "c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("override", "asks", "gives", "reason"),
+    [
+        pytest.param(
+            BY_CASE,
+            "eval_judge",
+            "yield",
+            "the fixture eval_judge in conftest.py has code after its yield",
+            id="a yield",
+        ),
+        pytest.param(
+            BY_CASE,
+            "request",
+            "return",
+            "the fixture eval_judge in conftest.py asks for the fixture request",
+            id="another fixture",
+        ),
+        pytest.param(
+            BY_CASE,
+            "fine_provider",
+            "return",
+            "the fixture fine_provider in conftest.py has code after its yield",
+            id="a fixture with a yield",
+        ),
+        pytest.param(
+            OWN_JUDGE,
+            "",
+            "",
+            "their judge does not prepare its requests as the providers of APIs do",
+            id="a judge of own code",
+        ),
+    ],
+)
+def test_a_judge_that_is_not_known_ahead_is_asked_case_by_case(
+    judged_project: Run, server: Server, override: str, asks: str, gives: str, reason: str
+) -> None:
+    result = judged_by_case(judged_project, server, override, asks, gives)("--chatprompt-live")
+    result.assert_outcomes(passed=4)
+    assert f"{ONE_BY_ONE}{reason}" in result.outlines
 
 
 def test_the_default_judge_is_the_default_provider_whatever_is_judged(run: Run) -> None:
