@@ -516,3 +516,23 @@ def pytest_chatprompt_response(case):
         assert sorted(server.last_contents) == ["c0", "c1", "c2", "from the hook"]
         for name in case_ids(3):
             assert "from the hook" not in (run.path / f"__snapshots__/a.eval/{name}[openai].recording.yaml").read_text()
+
+
+def test_where_nobody_waits_for_an_answer_no_grader_is_called(project: MakeLiveProject, server: Server) -> None:
+    conftest = f"""
+import httpx
+from pytest_chatprompt import ProviderResponse
+
+def start(request):
+    body = {{"model": "m", "messages": [{{"role": "user", "content": request.chat_prompt[-1].content}}]}}
+    httpx.post("{server.url}/v1/chat/completions", json=body)
+    return ProviderResponse(text="", is_awaited=False)
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    return start
+"""
+    run = project(3, conftest=HOOK + conftest)
+    run(LIVE).assert_outcomes(passed=3)
+    assert sorted(server.last_contents) == case_ids(3)
+    assert not (run.path / "log.txt").exists()
