@@ -96,7 +96,7 @@ class WorkerTemplate:
 
 
 @pytest.fixture(scope="session")
-def _start_worker_template() -> Iterator[StartTemplate]:
+def start_worker_template() -> Iterator[StartTemplate]:
     """Starts the template when a test first needs it, and always gives the same one."""
     # Not those of the test that happens to be the first.
     environment = {
@@ -116,7 +116,7 @@ def _start_worker_template() -> Iterator[StartTemplate]:
 
 
 @pytest.fixture
-def _forked_workers(_start_worker_template: StartTemplate, monkeypatch: pytest.MonkeyPatch) -> None:
+def _forked_workers(start_worker_template: StartTemplate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets runs of pytest with `-n` in the test fork their workers, if their coverage is not measured."""
     # The environments of `make test-clients` have no pytest-xdist.
     if find_spec("execnet") is None:
@@ -126,7 +126,7 @@ def _forked_workers(_start_worker_template: StartTemplate, monkeypatch: pytest.M
 
     class ForkedIO(gateway_io.Popen2IOMaster):  # type: ignore[misc]
         def __init__(self, execmodel: Any) -> None:
-            self.popen = _start_worker_template().fork()
+            self.popen = start_worker_template().fork()
             super(gateway_io.Popen2IOMaster, self).__init__(self.popen.stdin, self.popen.stdout, execmodel)
 
     def create_io(spec: Any, execmodel: Any) -> Any:
