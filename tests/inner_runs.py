@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from functools import wraps
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pluggy
 import pytest
+from _pytest.compat import getfuncargnames
 from _pytest.fixtures import FixtureFunctionDefinition
 from pluggy import _manager
+from pluggy._decorators import varnames
 
 # An older pluggy looks hooks up in another way; then nothing is replaced.
 _find_hook: Callable[[object, str], Any] | None = getattr(_manager, "_static_hook_attr", None)
@@ -40,11 +44,39 @@ def fixture_names(holder: object) -> list[str]:
 
 def find_hook(plugin: object, name: str) -> Any:
     """What pluggy finds under the name of a hook: the object that may have its options, and the function."""
-    function = vars(plugin).get(name) if isinstance(plugin, ModuleType) else None
-    if type(function) is FunctionType:
-        return function, function
     assert _find_hook is not None
+    if isinstance(plugin, ModuleType):
+        function = vars(plugin).get(name)
+        return (function, function) if type(function) is FunctionType else _find_hook(plugin, name)
+    if not inspect.isclass(plugin) and name not in getattr(plugin, "__dict__", ()):
+        function = next((vars(base)[name] for base in type(plugin).__mro__ if name in vars(base)), None)
+        if type(function) is FunctionType:
+            return function, function.__get__(plugin)
     return _find_hook(plugin, name)
+
+
+def remember_names(look_up: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which looks up the parameters of each function once, as long as that exists."""
+    of_functions: WeakKeyDictionary[FunctionType, Any] = WeakKeyDictionary()
+    of_methods: WeakKeyDictionary[FunctionType, Any] = WeakKeyDictionary()
+
+    @wraps(look_up)
+    def names(function: Any, **arguments: Any) -> Any:
+        is_method = type(function) is MethodType
+        key = function.__func__ if is_method else function
+        # What pytest does with a class depends on the class too.
+        if type(key) is not FunctionType or arguments.get("cls") is not None:
+            return look_up(function, **arguments)
+        known = of_methods if is_method else of_functions
+        if key not in known:
+            known[key] = look_up(function, **arguments)
+        return known[key]
+
+    return names
+
+
+_quick_varnames = remember_names(varnames)
+_quick_getfuncargnames = remember_names(getfuncargnames)
 
 
 @pytest.fixture
@@ -54,5 +86,7 @@ def _quick_registration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("_pytest.fixtures.dir", fixture_names, raising=False)
     if _find_hook is not None:
         monkeypatch.setattr(_manager, "_static_hook_attr", find_hook)
+    monkeypatch.setattr("pluggy._impl.varnames", _quick_varnames)
+    monkeypatch.setattr("_pytest.fixtures.getfuncargnames", _quick_getfuncargnames)
     # Otherwise each run reads it from the disk.
     monkeypatch.setattr(pluggy, "__version__", pluggy.__version__, raising=False)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pytest
+from _pytest.compat import getfuncargnames
 from _pytest.fixtures import FixtureFunctionDefinition
 from pluggy import _manager
+from pluggy._decorators import varnames
 
 from tests import inner_runs
 
@@ -61,3 +64,16 @@ def test_every_fixture_is_found(plugins: list[Any]) -> None:
         fixtures = [name for name in dir(plugin) if isinstance(getattr(owner, name, None), FixtureFunctionDefinition)]
         assert [name for name in names if name in fixtures] == fixtures
         assert names == [name for name in dir(plugin) if name in names]
+
+
+def test_the_parameters_of_every_hook_and_fixture_are_found(plugins: list[Any]) -> None:
+    names = inner_runs.remember_names(varnames)
+    argument_names = inner_runs.remember_names(getfuncargnames)
+    for _ in range(2):
+        for plugin in plugins:
+            for _, function in filter(None, map(partial(inner_runs.find_hook, plugin), inner_runs.hook_names(plugin))):
+                assert names(function) == varnames(function)
+                assert argument_names(function, name="") == getfuncargnames(function, name="")
+    assert argument_names(Plugin.pytest_inherited, name="pytest_inherited", cls=Plugin) == ()
+    assert argument_names(Plugin.pytest_inherited) == ("self",)
+    assert argument_names(Plugin().pytest_inherited) == ()
