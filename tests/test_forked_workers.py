@@ -10,11 +10,13 @@ TEST = """
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 def test_it():
     assert ("pytest_chatprompt.items.file" in sys.modules) is {is_forked}
     assert os.environ["OF_THE_TEST"] == "yes"
+    assert tempfile.gettempdir() == {folder!r}
     assert Path.cwd() == Path({folder!r})
     assert "worker_template" not in sys.argv[0]
     assert sys.dont_write_bytecode
@@ -28,6 +30,7 @@ def test_a_worker_has_the_folder_and_the_environment_of_its_test(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_forked: bool
 ) -> None:
     monkeypatch.setenv("OF_THE_TEST", "yes")
+    monkeypatch.setenv("TMPDIR", str(pytester.path))
     if not is_forked:
         monkeypatch.setenv("COVERAGE_PROCESS_CONFIG", "")
     pytester.makepyfile(test_it=TEST.format(is_forked=is_forked, folder=str(pytester.path)))

@@ -8,13 +8,13 @@ descriptor of the new process. It ends when the socket is closed.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import socket
 import sys
 import tempfile
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -33,7 +33,7 @@ def warm_up() -> None:
         assert pytest.main(["-q", "-p", "no:cacheprovider", "--snapshot-update"]) == 0
         os.chdir("/")
     # Not before pytest has registered its plugins, whose asserts it rewrites as they are imported.
-    import_module("xdist.remote")
+    importlib.import_module("xdist.remote")
 
     gc.collect()
     # A collection in a worker would copy the pages of all of this.
@@ -49,6 +49,9 @@ def become_worker(message: bytes, streams: list[int]) -> None:
     os.chdir(data["folder"])
     os.environ.clear()
     os.environ.update(data["environment"])
+    # Both remember what the template found.
+    tempfile.tempdir = None
+    importlib.invalidate_caches()
     sys.dont_write_bytecode = data["dont_write_bytecode"]
     sys.argv[:] = ["-c"]
     sys.modules["__main__"] = main = ModuleType("__main__")
