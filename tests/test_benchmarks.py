@@ -37,7 +37,9 @@ MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
 )
 def test_a_comparison_runs_both_sides(name: str) -> None:
     (comparison,) = (each for each in COMPARISONS if each.name == name)
-    result = measure(replace(comparison, project=replace(comparison.project, cases=4)), runs=1)
+    result = measure(
+        replace(comparison, project=replace(comparison.project, cases=4), budget=None, most_mib=None), runs=1
+    )
     assert [len(result.subject), len(result.baseline)] == [1, 1]
     assert result.subject[0].cpu_seconds > 0
     assert result.baseline[0].peak_mib > 1

@@ -42,6 +42,9 @@ class Review:
         results: of the cases that failed, in the order of the run.
         lists_all: whether all places and cases are listed, and long lines are whole.
         lists_all_changes: whether all changes are listed, with all of their lines.
+
+    Attributes:
+        snapshot_count: how many snapshots differ, or do not exist.
     """
 
     results: Sequence[CaseResult]
@@ -50,6 +53,7 @@ class Review:
     changes: list[DistinctChange] = field(init=False)
     renamed: dict[str, str] = field(init=False)
     new: list[CaseResult] = field(init=False)
+    snapshot_count: int = field(init=False)
     _numbers: dict[Content, int] = field(init=False)
     _first_case: dict[Content, str] = field(init=False, default_factory=dict)
 
@@ -62,11 +66,8 @@ class Review:
             for result in self.results
             if result.snapshot is not None and result.snapshot.state == "new" and result.node_id not in self.renamed
         ]
-
-    @property
-    def snapshot_count(self) -> int:
-        """How many snapshots differ, or do not exist."""
-        return len({result.node_id for result in self.results if result.snapshot is not None})
+        # Each change asks for it.
+        self.snapshot_count = len({result.node_id for result in self.results if result.snapshot is not None})
 
     # --- one case
 

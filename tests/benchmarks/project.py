@@ -19,7 +19,8 @@ from pytest_chatprompt import OpenAIProvider
 
 @pytest.fixture(scope="session")
 def openai_provider():
-    provider = OpenAIProvider(base_url=os.environ.get("OPENAI_BASE_URL"), api_key="k", max_retries=0)
+    url = os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    provider = OpenAIProvider(base_url=url, api_key="k", max_retries=0)
     yield provider
     provider.close()
 """

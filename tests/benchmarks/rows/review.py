@@ -51,6 +51,7 @@ def _page(cases: int, name: str, budget: float, **side: Any) -> Comparison:
 ROWS: Final = [
     _failing(5_000),
     _failing(5_000, "--tb=no"),
+    _failing(5_000, "-v"),
     _failing(500, is_quick=True),
     _page(5_000, "cases", 1.5),
     _page(5_000, "failing cases", 1.5, alter=_alter_cases, **_FAILED),
