@@ -12,10 +12,13 @@ import sys
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
+from typing import Final
 
 from tests.benchmarks.comparison import Comparison
 from tests.benchmarks.result import HEAD, Result, growth, measure
 from tests.benchmarks.table import COMPARISONS
+
+_QUICK_RUNS: Final = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"| {comparison.name} | | | not installed: make peers | | | |")
             continue
         try:
-            results.append(measure(comparison, options.runs or comparison.runs))
+            runs = min(comparison.runs, _QUICK_RUNS) if options.quick else comparison.runs
+            results.append(measure(comparison, options.runs or runs))
         except RuntimeError as error:
             # The other rows are measured all the same.
             print(f"| {comparison.name} | | | it failed | | | |", flush=True)
