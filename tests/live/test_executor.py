@@ -38,10 +38,10 @@ def test_the_job_with_the_lowest_order_starts_first() -> None:
 
     def blocking() -> None:
         started.set()
-        go.wait()
+        go.wait(40)
 
     blocked = executor.submit(0, blocking)
-    started.wait()
+    assert started.wait(40)
     jobs = [executor.submit(order, lambda order=order: started_jobs.append(order)) for order in (5, 3, 9, -1)]  # type: ignore[misc]
     go.set()
     wait([blocked, *jobs])
@@ -70,7 +70,7 @@ def test_nothing_runs_while_it_is_paused() -> None:
         time.sleep(0.05)
 
     running = executor.submit(0, job)
-    started.wait()
+    assert started.wait(40)
     with executor.pause():
         assert running.done()
         held = executor.submit(0, lambda: None)
@@ -89,11 +89,11 @@ def test_a_cancelled_executor_starts_nothing_and_its_threads_end() -> None:
 
     def blocking() -> int:
         started.set()
-        go.wait()
+        go.wait(40)
         return 1
 
     running = executor.submit(0, blocking)
-    started.wait()
+    assert started.wait(40)
     waiting = executor.submit(1, lambda: 2)
     executor.cancel()
     late: Future[int] = executor.submit(2, lambda: 3)
@@ -115,10 +115,10 @@ def test_a_job_whose_future_is_cancelled_does_not_run() -> None:
 
     def blocking() -> None:
         started.set()
-        go.wait()
+        go.wait(40)
 
     executor.submit(0, blocking)
-    started.wait()
+    assert started.wait(40)
     dropped = executor.submit(1, lambda: done.append(1))
     dropped.cancel()
     go.set()
@@ -141,7 +141,7 @@ def test_the_requests_of_a_running_job_can_be_ended(by: str) -> None:
     started = threading.Event()
     future = executor.submit(0, lambda: wait_for_cancellation(started))
     other = executor.submit(1, lambda: current_context().cancellation)
-    started.wait()
+    assert started.wait(40)
     if by == "the executor":
         executor.cancel()
     else:
@@ -159,10 +159,10 @@ def test_an_abandoned_job_that_waits_does_not_run() -> None:
 
     def blocking() -> None:
         started.set()
-        go.wait()
+        go.wait(40)
 
     executor.submit(0, blocking)
-    started.wait()
+    assert started.wait(40)
     done: list[int] = []
     dropped = executor.submit(1, lambda: done.append(1))
     dropped.abandon()
@@ -449,4 +449,4 @@ def test_cancelling_ends_what_a_thread_of_nobody_overlaps_but_for_its_own_reques
         return wait_for_end()
 
     assert executor.overlap(0, [first, second]) == [True, True]
-    canceller.join()
+    canceller.join(40)

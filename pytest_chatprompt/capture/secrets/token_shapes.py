@@ -69,6 +69,37 @@ TOKEN_SHAPES: Final = (
         "sk-", r"(?:[a-z0-9]{1,8}-){0,2}[A-Za-z0-9]{32,}",
         "https://openrouter.ai/docs/api-reference/authentication",
     ),
+    # Vendors of models that do not describe their keys; scanners for secrets do.
+    TokenShape(
+        "a Groq API key",
+        "gsk_", rf"[A-Za-z0-9]{{52}}{_NOT_IN_WORD}",
+        "https://github.com/trufflesecurity/trufflehog/tree/main/pkg/detectors/groq",
+    ),
+    TokenShape(
+        "an xAI API key",
+        "xai-", rf"[A-Za-z0-9_]{{80}}{_NOT_IN_WORD}",
+        "https://github.com/trufflesecurity/trufflehog/tree/main/pkg/detectors/xai",
+    ),
+    TokenShape(
+        "a Perplexity API key",
+        "pplx-", r"[A-Za-z0-9]{40,}",
+        "https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml",
+    ),
+    TokenShape(
+        "a Replicate token",
+        "r8_", rf"[A-Za-z0-9]{{37}}{_NOT_IN_WORD}",
+        "https://github.com/trufflesecurity/trufflehog/tree/main/pkg/detectors/replicate",
+    ),
+    TokenShape(
+        "an Amazon Bedrock API key",
+        "AB", r"SK[A-Za-z0-9+/]{100,}={0,2}",
+        "https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml",
+    ),
+    TokenShape(
+        "a LangSmith API key",
+        "lsv2_", rf"(?:pt|sk)_[a-f0-9]{{32}}_[a-f0-9]{{10}}{_NOT_IN_WORD}",
+        "https://github.com/trufflesecurity/trufflehog/tree/main/pkg/detectors/langsmith",
+    ),
     TokenShape(
         "a GitLab token",
         "glpat-", r"[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9]+){0,2}",

@@ -80,9 +80,10 @@ def test_a_slow_reader_is_waited_for() -> None:
         async with session.get(URL) as response:
             # As long as nobody reads, only as much is taken as the buffer holds.
             before = 0
-            while parts.taken != before or not before:
-                before = parts.taken
-                await asyncio.sleep(0.05)
+            async with asyncio.timeout(60):
+                while parts.taken != before or not before:
+                    before = parts.taken
+                    await asyncio.sleep(0.05)
             assert parts.taken < 40
             return len(await response.read())
 

@@ -52,3 +52,47 @@ def test_a_process_that_cannot_be_killed_is_given_up(sleeper: psutil.Process, mo
     monkeypatch.setattr(sleeper, "send_signal", refuse)
     end_processes(lambda: {sleeper})
     assert sleeper.is_running()
+
+
+def test_a_process_that_is_found_late_is_killed_before_anything_is_given_up(
+    sleeper: psutil.Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(process_tree, "_GIVE_UP_SECONDS", 0.2)
+    asked: list[int] = []
+    busy = psutil.Process()
+    monkeypatch.setattr(busy, "send_signal", asked.append)
+
+    def find() -> set[psutil.Process]:
+        # Only when the time to give up the other one has nearly come.
+        return {busy, sleeper} if len(asked) > 1 else {busy}
+
+    end_processes(find)
+    assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
+
+
+def test_processes_that_start_others_without_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_tree, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(process_tree, "_LIMIT_SECONDS", 0.3)
+    looks: list[psutil.Process] = []
+
+    def find() -> set[psutil.Process]:
+        process = Unkillable()
+        looks.append(process)
+        return {process}
+
+    end_processes(find)
+    assert len(looks) > 1
+
+
+class Unkillable(psutil.Process):
+    """Another process each time, which does not end."""
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def send_signal(self, sig: int) -> None:
+        """Ignore each signal."""
