@@ -132,7 +132,8 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as in Jinja
         """Call what a template may call, if it has not called too often and the result is not too large."""
         __context[_USAGE].add_step()
-        owner = getattr(__obj, "__self__", None) or getattr(getattr(__obj, "__wrapped__", None), "__self__", None)
+        # Jinja wraps the methods that format a text. An empty text is an owner like any other.
+        owner = getattr(getattr(__obj, "__wrapped__", __obj), "__self__", None)
         if isinstance(owner, str):
             limits.check_call(__obj.__name__, owner, args, kwargs)
         return super().call(__context, __obj, *args, **kwargs)

@@ -33,6 +33,8 @@ DOUBLING = "{% set x = 'a' * 1000000 %}"
         pytest.param("{{ [1] | batch(99999, 'x') | list }}", id="a size of a batch"),
         pytest.param("{{ [1] | slice(99999, 'x') | list }}", id="a number of slices"),
         pytest.param("{{ 'a'.ljust(99999) }}", id="a width of a method"),
+        pytest.param("{{ ''.ljust(99999) }}", id="a width of a method of an empty text"),
+        pytest.param("{{ ''.join(['x' * 1000000] * 30) | length }}", id="the method join of an empty text"),
         pytest.param("{{ '%99999d' % 1 }}", id="a width of an operator"),
         pytest.param("{{ '%*d' % (99999, 1) }}", id="a width that comes from a value"),
         pytest.param("{{ '%.99999f' | format(1) }}", id="a precision of a filter"),
@@ -44,6 +46,37 @@ DOUBLING = "{% set x = 'a' * 1000000 %}"
 def test_what_would_take_too_much_is_refused(template: str) -> None:
     with pytest.raises(TemplateLimitError):
         render(template, {})
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param(
+            "{{ 10 ** 9 * 'x' }}", "the template makes a value of more than 20,971,520 characters", id="a text"
+        ),
+        pytest.param("{{ 10 ** 99999 }}", "the template calculates a number that is too long", id="a number"),
+        pytest.param("{{ 'a' | center(99999) }}", "a width or size for 'center' is more than 10,000", id="a width"),
+        pytest.param(
+            "{{ ('x' * 60 ~ '%99999d') % 1 }}",
+            f"a width of the format '{'x' * 50}' is too large, or is not written out",
+            id="a width in a format",
+        ),
+    ],
+)
+def test_a_limit_says_what_it_is_about(template: str, text: str) -> None:
+    with pytest.raises(TemplateLimitError) as caught:
+        render(template, {})
+    assert str(caught.value).removesuffix(".") == text
+
+
+def test_the_texts_that_are_joined_count() -> None:
+    assert render("{{ ','.join(['x' * 1000000]) | length }}", {}) == "1000000"
+    with pytest.raises(TemplateLimitError):
+        render("{{ ','.join(['x' * 1000000] * 30) | length }}", {})
+
+
+def test_a_width_may_be_as_large_as_the_limit() -> None:
+    assert render(f"{{{{ 'a' | center({template_limits.MAX_WIDTH}) | length }}}}", {}) == str(template_limits.MAX_WIDTH)
 
 
 def test_many_rounds_of_loops_are_refused() -> None:
