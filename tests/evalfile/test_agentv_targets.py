@@ -81,6 +81,11 @@ def read(project: Project, fields: str) -> Target:
             id="a format of files",
         ),
         pytest.param(
+            "provider: cli\ncommand: agent\nfiles_format: ''",
+            {"agent": {"command": ("agent",)}},
+            id="no format of files",
+        ),
+        pytest.param(
             "provider: openai\njudge_target: x\nworkers: 3\nlog_dir: y\nverbose: true\nmodel:\nx-note: 3",
             {"settings": {}, "ineffective": ()},
             id="what does not matter",
@@ -162,6 +167,11 @@ FIXTURE = "write a fixture t_provider that returns a CLIProvider"
         (
             "provider: cli\ncommand: agent {FILES}\nfiles_format: --file {path}",
             "4:5: the target 't' writes a file as '--file {path}', but here it must be one word with {path}; "
+            + FIXTURE,
+        ),
+        (
+            "provider: cli\ncommand: agent {FILES}\nfiles_format: --file={basename}",
+            "4:5: the target 't' writes a file as '--file={basename}', but here it must be one word with {path}; "
             + FIXTURE,
         ),
     ],

@@ -23,6 +23,11 @@ NULL: Schema = {"type": "null"}
             {"anyOf": [{"type": "string", "pattern": "x"}, TEXT]},
             id="of one type",
         ),
+        pytest.param(
+            [{"type": "integer", "maximum": 3}, {"type": "number"}],
+            {"anyOf": [{"type": "number"}, {"type": "integer", "maximum": 3}]},
+            id="numbers with a limit of one of them",
+        ),
         pytest.param([{"enum": [1]}, NULL], {"anyOf": [{"enum": [1]}, NULL]}, id="values of any type"),
         pytest.param([{"$ref": "#/$defs/A"}, NULL], {"anyOf": [{"$ref": "#/$defs/A"}, NULL]}, id="a definition"),
         pytest.param(

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_chatprompt import ProviderRequest
-from pytest_chatprompt.evalfile.settings import settings_for
+from pytest_chatprompt.evalfile.settings import merge_settings_of_case, settings_for
 from tests.conftest import Project
 from tests.evalfile.test_diagnostics import case_problems
 
@@ -189,6 +189,13 @@ def test_a_request_refuses_settings_that_do_not_exist() -> None:
     for settings in ({"sed": 1}, {"openai": {"seed": 1}}, 3):
         with pytest.raises(ValidationError):
             ProviderRequest.model_validate({"settings": settings})
+    with pytest.raises(ValidationError, match=r"must be a mapping"):
+        ProviderRequest(settings=3)  # type: ignore[arg-type]
+
+
+def test_null_in_a_case_takes_the_place_of_a_mapping_in_its_file() -> None:
+    file = {"openai": {"extra_body": {"a": 1}, "seed": 1}}
+    assert merge_settings_of_case(file, {"extra_body": None}) == {"openai": {"seed": 1}, "extra_body": None}
 
 
 def test_what_a_case_says_for_all_wins_over_what_its_file_says_for_one(project: Project) -> None:

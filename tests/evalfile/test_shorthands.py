@@ -44,6 +44,8 @@ def test_an_input_stands_for_messages(project: Project, value: Any, messages: li
         pytest.param([1, 2], [assistant((1, 2))], id="a list of anything else"),
         pytest.param(assistant("a"), [assistant("a")], id="a message"),
         pytest.param([assistant("a"), assistant({"b": 1})], [assistant("a"), assistant({"b": 1})], id="messages"),
+        pytest.param([assistant("a")], [assistant("a")], id="one message in a list"),
+        pytest.param([1], [assistant((1,))], id="a list of one"),
         pytest.param([], [], id="nothing"),
     ],
 )
@@ -108,3 +110,8 @@ def test_a_mistake_in_a_template_of_data_is_reported_at_its_position(project: Pr
     with pytest.raises(EvalFileError) as caught:
         project.case("input:\n  names: [x, '{{ nmae }}']", "vars: {name: Ada}")
     assert str(caught.value) == ("evals/a.eval.yaml:5:22: case 'a': unknown variable 'nmae'; did you mean 'name'?")
+
+
+def test_each_shorthand_counts_without_the_other() -> None:
+    case = EvalCase.model_validate({"id": "a", "input_messages": [user("x")], "expected_output": "y"})
+    assert [dumped(message) for message in case.expected_messages] == [assistant("y")]

@@ -40,6 +40,11 @@ def problem_of(template: str, variables: dict[str, Any] | None = None) -> Templa
         pytest.param("{{ n }} {{ name | round }}", "{{ name", "the template fails with TypeError: type str doesn't define __round__ method", id="a filter that fails"),
         pytest.param("{{ n }}{% for x in [1] %}{{ x / 0 }}{{ x }}{% endfor %}", "{{ n", "the template fails with ZeroDivisionError: division by zero", id="in a loop, the line"),
         pytest.param("a\n{% for x in [0] %}\n{{ 1 / x }}{% endfor %}", "{{ 1", "the template fails with ZeroDivisionError: division by zero", id="in a loop, alone on its line"),
+        pytest.param("{% for x in [0] %}{{ x.real }}{{ 1 / 0 }}{% endfor %}", "{{ 1", "the template fails with ZeroDivisionError: division by zero", id="in a loop, behind a tag that needs it"),
+        pytest.param("a {{ n }}{% for x in [1] %}{{ x / 0 }}{% endfor %}", "{{ n", "the template fails with ZeroDivisionError: division by zero", id="in a loop, behind a text"),
+        pytest.param("{% if false %}{{ xx }}{% endif %}\n{{ xx }} b", "xx }} b", f"unknown variable 'xx'; {UNKNOWN_NAMES}", id="the same name in the line before"),
+        pytest.param("a\nb {{ order['x' ~ 'y'] }}", "{{ order", "there is no 'xy' in this value", id="a name that is not written"),
+        pytest.param("{{ n.x }}", "x }}", "there is no 'x' in this value", id="an attribute of a number"),
         pytest.param("{{ [][3] }}", "{{", "the template fails with UndefinedError: list object has no element 3", id="an index"),
         pytest.param("{{ name.__class__ }}", "{{", "access to attribute '__class__' of 'str' object is unsafe", id="unsafe"),
         pytest.param("{{ 'x' * 10 ** 9 }}", "{{", "the template makes a value of more than 20,971,520 characters", id="too large"),
@@ -56,6 +61,24 @@ def test_without_variables_the_error_says_so() -> None:
 def test_of_many_variables_the_first_are_listed() -> None:
     variables = dict.fromkeys("abcdefghijklm", 0)
     assert problem_of("{{ zzz }}", variables).text.endswith("the variables are a, b, c, d, e, f, g, h, i, j, ...")
+
+
+def test_ten_variables_are_listed_whole() -> None:
+    variables = dict.fromkeys("abcdefghij", 0)
+    assert problem_of("{{ zzz }}", variables).text.endswith("the variables are a, b, c, d, e, f, g, h, i, j")
+
+
+@pytest.mark.parametrize(("template", "line", "offset"), [("a\nb\n{{ c }}", 2, 2), ("\n{{ c }}", 1, 0)])
+def test_the_tags_of_other_lines_are_not_the_place(template: str, line: int, offset: int) -> None:
+    assert explain_template_error(TemplateSyntaxError("Something.", line), template, {}).offset == offset
+
+
+def test_an_error_that_says_nothing_is_an_error_of_the_template() -> None:
+    assert explain_template_error(TemplateSyntaxError(None, 1), "a", {}) == (0, "not a valid template: it is not valid")
+
+
+def test_an_error_from_outside_of_the_template_is_told_at_its_first_line() -> None:
+    assert explain_template_error(MemoryError(), "{{ n }}\n{{ n }}", {}).offset == 0
 
 
 def test_a_line_without_a_tag_is_the_place() -> None:

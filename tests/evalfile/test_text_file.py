@@ -137,6 +137,10 @@ def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path, monk
     with pytest.raises(TextFileError, match="has a line that is larger than") as caught:
         list(read_lines(tmp_path / "x", Path("/"), 100))
     assert caught.value.line == 1
+    (tmp_path / "x").write_bytes(b"ab\na\nabcd\n")
+    with pytest.raises(TextFileError) as caught:
+        list(read_lines(tmp_path / "x", Path("/"), 100))
+    assert caught.value.line == 3
     (tmp_path / "x").write_bytes(b"ab\nabc")
     assert list(read_lines(tmp_path / "x", Path("/"), 100)) == [b"ab\n", b"abc"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.evalfile.variables import VariableProblem, describe_data, find_problem
+from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH
 
 
 def test_every_value_of_json_is_a_value() -> None:
@@ -78,3 +79,17 @@ def test_a_value_is_nested_a_hundred_levels_at_most() -> None:
 )
 def test_data_is_described(value: Any, description: str) -> None:
     assert describe_data(value) == description
+
+
+@pytest.mark.parametrize("kind", ["a list", "a mapping"])
+def test_a_value_may_be_nested_up_to_the_limit(kind: str) -> None:
+    def nested(levels: int) -> Any:
+        value: Any = 1
+        for _ in range(levels):
+            value = [value] if kind == "a list" else {"k": value}
+        return value
+
+    assert find_problem({"x": nested(MAX_DEPTH - 1)}) is None
+    problem = find_problem({"x": nested(MAX_DEPTH)})
+    assert problem is not None
+    assert problem.text == f"the value of 'x' is nested more than {MAX_DEPTH} levels deep"
