@@ -128,7 +128,7 @@ def test_closing_it_closes_the_connections_of_all_threads(raw_server: RawServer)
     raw_server.talk = talk
     pools = PoolOfEachThread(httpcore.ConnectionPool())
     opened, closed = threading.Event(), threading.Event()
-    headers = {"host": "api.example", "content-length": "2"}
+    headers = [("host", "api.example"), ("content-length", "2")]
 
     def leave_open() -> None:
         response = pools.handle_request(httpcore.Request("POST", raw_server.url, headers=headers, content=b"{}"))
