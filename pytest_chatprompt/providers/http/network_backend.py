@@ -8,23 +8,19 @@ it opens a client for the network; offline nothing imports this module.
 
 from __future__ import annotations
 
-import copy
 import socket
 import ssl
-import threading
-import weakref
 from collections.abc import Iterable
-from typing import Any, Final, Self, cast
+from typing import Any, Final, cast
 
 import httpcore
 import httpx
 
+from pytest_chatprompt.providers.http.pool_of_each_thread import PoolOfEachThread
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 # One `send` takes this much as a whole once there is room, so the deadline is looked at between any two.
 _WRITE_BYTES: Final = 16 * 1024
-# What a pool of httpcore changes while it sends: the names since 1.0.4, and those before.
-_POOL_STATE: Final = ("_connections", "_requests", "_optional_thread_lock", "_pool", "_pool_lock")
 
 
 class LimitedStream(httpcore.NetworkStream):
@@ -121,53 +117,8 @@ def _addresses(host: str, port: int) -> list[str]:
     return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
-class PoolOfEachThread:
-    """Sends the requests of each thread through a connection pool of its own.
-
-    A pool of httpcore looks at all of its connections for each request, under a lock: many requests in flight at once
-    would wait for each other.
-
-    Args:
-        pool: has the settings, proxies included; has sent nothing yet.
-    """
-
-    def __init__(self, pool: httpcore.ConnectionPool) -> None:
-        self._pool = pool
-        self._own = threading.local()
-        self._pools: weakref.WeakSet[httpcore.ConnectionPool] = weakref.WeakSet()
-        self._lock = threading.Lock()
-
-    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        """Send a request through the pool of the calling thread."""
-        pool: httpcore.ConnectionPool | None = getattr(self._own, "pool", None)
-        if pool is None:
-            pool = self._own.pool = self._new_pool()
-        return pool.handle_request(request)
-
-    def _new_pool(self) -> httpcore.ConnectionPool:
-        pool = copy.copy(self._pool)
-        state = vars(httpcore.ConnectionPool(network_backend=self._pool._network_backend))
-        vars(pool).update({name: state[name] for name in _POOL_STATE if name in state})
-        with self._lock:
-            self._pools.add(pool)
-        return pool
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections of all threads."""
-        with self._lock:
-            pools = list(self._pools)
-        for pool in pools:
-            pool.close()
-
-
 def limit_connections(client: httpx.Client, limits: RequestDeadline) -> None:
-    """Let a new client open its connections through a `DeadlineBackend`, also those to proxies.
+    """Let a new client open its connections through a `DeadlineBackend`, also those to proxies; a pool for each thread.
 
     Args:
         client: has sent nothing yet.
