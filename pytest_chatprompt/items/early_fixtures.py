@@ -156,6 +156,11 @@ class EarlyFixtures:
         except BaseException:
             return None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no fixture was called that pytest has still to set up."""
+        return not self._outcomes
+
     def take(self, item: pytest.Item, definition: Any) -> Outcome | None:
         """What a fixture returned for an item that pytest sets up now; `None` if it was not called before."""
         return self._outcomes.get(item.nodeid, {}).pop(definition, None)

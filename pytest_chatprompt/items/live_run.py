@@ -123,7 +123,8 @@ class LiveRun:
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
         """Give a fixture the value that it returned early; `None` lets pytest call it."""
         __tracebackhide__ = True
-        outcome = self._early.take(request.node, fixturedef)
+        # Asked for every fixture of a run, and most runs have none that is called early.
+        outcome = None if self._early.is_empty else self._early.take(request.node, fixturedef)
         if outcome is None:
             return None
         error = outcome.error

@@ -94,7 +94,8 @@ class PrefetchRules:
 
     def skip_mark_reason(self, item: EvalItem) -> str | None:
         """Why an item may not be sent ahead, by its marks; `None` if they do not matter."""
-        mark = next((name for name in _MARKS if item.get_closest_marker(name)), None)
+        marks = {mark.name for mark in item.iter_markers()}
+        mark = next((name for name in _MARKS if name in marks), None)
         return None if mark is None else f"the mark {mark} may skip or refuse them"
 
     def has_timeout(self, item: EvalItem) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
     options = item.config.stash[options_key]
     # A run that replays and sends records what it sends, so that the next one pays nothing.
     mode = RecordingMode(options.replay, options.live, options.record or (options.live and options.replay))
-    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, command_for(item))
+    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:

@@ -90,6 +90,8 @@ def case_section(result: CaseResult) -> str:
 
 def printable(line: str) -> str:
     """A line with escapes for characters that would change what a terminal shows."""
+    if line.isprintable():
+        return line
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
 
 

@@ -6,6 +6,7 @@ each test that may reach a real API, also for upcoming cases; `live` opens those
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ class RecordingPlace:
         root: pytest's root folder.
         mode: what the run does with recordings.
         masks: mask what is hashed.
-        command: what to type to run the test alone.
+        command: gives what to type to run the test alone; for errors.
         repeat: which answer of a repeated case is replayed and recorded, from 1.
         loaded: the content of the file, if it was read already.
     """
@@ -66,7 +67,7 @@ class RecordingPlace:
     root: Path
     mode: RecordingMode
     masks: Masks
-    command: str
+    command: Callable[[], str]
     repeat: int = 1
     loaded: tuple[RecordedExchange, ...] | None = None
 
@@ -92,7 +93,7 @@ class RecordingPlace:
         """
         if self.loaded is not None:
             return self.loaded
-        return load_recording(self.path, self.root, f"{self.command} --chatprompt-live --chatprompt-record")
+        return load_recording(self.path, self.root, f"{self.command()} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
         """Open the recording for the test; `None` if the run neither replays nor records.
@@ -189,7 +190,7 @@ class RecordingPlace:
     @property
     def advice(self) -> str:
         """What to type to record what is missing."""
-        return f"To record it: {self.command} --chatprompt-live --chatprompt-replay"
+        return f"To record it: {self.command()} --chatprompt-live --chatprompt-replay"
 
     def describe_missing_answer(self) -> str:
         """The error text for what an agent or a plain function was given, and no answer is recorded for."""

@@ -38,8 +38,8 @@ class Places:
         self._root = root
 
     def __call__(self, mode: RecordingMode, masks: Masks = DAYS) -> RecordingPlace:
-        command = "pytest test_it.py"
-        return RecordingPlace(self._root / "snapshots", "test_it", self._root, mode, masks, command)
+        root = self._root
+        return RecordingPlace(root / "snapshots", "test_it", root, mode, masks, lambda: "pytest test_it.py")
 
 
 @pytest.fixture
