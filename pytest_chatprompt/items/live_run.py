@@ -30,9 +30,10 @@ from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.budget import RunBudget
-from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
+from pytest_chatprompt.live.request_future import RequestFuture
 from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.prompt.file_reader import FileReader

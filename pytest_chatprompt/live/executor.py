@@ -14,30 +14,17 @@ import bisect
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
-from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.live.request_future import RequestFuture, cancel_future
+from pytest_chatprompt.live.shared_job import SharedJob
 from pytest_chatprompt.providers.context import Budget, SendContext, current_context, use_context
 
 T = TypeVar("T")
 # How often a job that waits for a free place looks whether it was cancelled.
 _POLL_SECONDS: Final = 0.05
-
-
-class RequestFuture(Future[T]):
-    """The future of a job that sends requests, which can be ended while the job runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cancellation = Cancellation()
-
-    def abandon(self) -> None:
-        """Give up the result: a job that waits does not start, and the requests of one that runs end."""
-        if not self.cancel():
-            self.cancellation.cancel()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,7 +88,7 @@ class RequestExecutor:
         future: RequestFuture[T] = RequestFuture()
         with self._lock:
             if self._is_cancelled:
-                _cancel_future(future)
+                cancel_future(future)
                 return future
             bisect.insort(self._queue, _Job(order, next(self._tickets), job, future, group))
             self._start_threads()
@@ -133,7 +120,7 @@ class RequestExecutor:
             BaseException: what the first job that failed has raised; the others have ended or been abandoned.
         """
         context = current_context()
-        shared = [_SharedJob(job, context) for job in jobs]
+        shared = [SharedJob(job, context) for job in jobs]
         helpers = [self.submit(order, job.run_once) for job in shared[1:]]
         try:
             for job in shared:
@@ -178,7 +165,7 @@ class RequestExecutor:
         with self._lock:
             self._is_cancelled = True
             for job in self._queue:
-                _cancel_future(job.future)
+                cancel_future(job.future)
             self._queue.clear()
             for future in self._running:
                 future.abandon()
@@ -261,45 +248,3 @@ class RequestExecutor:
         As long as other jobs are running a pause has not begun, and one of them may wait for this one.
         """
         return not self._has_room() or bool(self._pauses and not self.in_flight)
-
-
-class _SharedJob(Generic[T]):
-    """A job that several threads may pick up; the first one to do so runs it."""
-
-    def __init__(self, job: Callable[[], T], context: SendContext) -> None:
-        self._job = job
-        self._context = context
-        self._future: Future[T] = Future()
-        self._lock = threading.Lock()
-        self._is_taken = False
-
-    def run_once(self) -> None:
-        """Run the job if no thread has begun it; what it raises is in its result."""
-        with self._lock:
-            if self._is_taken:
-                return
-            self._is_taken = True
-        try:
-            result = self._run()
-        except BaseException as error:
-            self._future.set_exception(error)
-        else:
-            self._future.set_result(result)
-
-    def _run(self) -> T:
-        cancellation = self._context.cancellation
-        if cancellation is None:
-            # Only the executor can end it.
-            return self._job()
-        with cancellation.part() as part, use_context(replace(self._context, cancellation=part)):
-            return self._job()
-
-    def result(self) -> T:
-        """The result, once the thread that has begun the job ends it."""
-        return self._future.result()
-
-
-def _cancel_future(future: Future[Any]) -> None:
-    """Cancel a future that has not started, and wake those who wait for it, which `cancel` alone does not."""
-    future.cancel()
-    future.set_running_or_notify_cancel()

@@ -21,8 +21,9 @@ from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
-from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon
+from pytest_chatprompt.live.request_future import RequestFuture
 from pytest_chatprompt.live.sending import SentExchange, send_once
 from pytest_chatprompt.live.snapshot_matcher import MatchedCase, SnapshotMatcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider

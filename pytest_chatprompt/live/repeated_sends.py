@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.live.request_future import RequestFuture
 
 T = TypeVar("T")
 

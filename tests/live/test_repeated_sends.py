@@ -9,9 +9,10 @@ from typing import Any, cast
 import pytest
 
 from pytest_chatprompt.live.early_grades import EarlyGrades
-from pytest_chatprompt.live.executor import RequestExecutor, RequestFuture
+from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon
+from pytest_chatprompt.live.request_future import RequestFuture
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
 
