@@ -19,8 +19,6 @@ from pytest_chatprompt.items.report_redactor import TextRedactor
 
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict)
 
-_CONTAINERS: Final = (list, tuple, set, frozenset, dict)
-
 
 def redact_error(error: BaseException, redactor: TextRedactor) -> None:
     """Redact the texts of an error, of those that caused it, and of those in a group.
