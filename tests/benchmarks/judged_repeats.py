@@ -163,14 +163,9 @@ def run_contest(cases: int, repeat: int, concurrency: int, latency_seconds: floa
         path.write_text(head + path.read_text(encoding="utf-8"), encoding="utf-8")
         (folder / "conftest.py").write_text(_CONFTEST.format(url=server.url), encoding="utf-8")
         _run_pytest(folder, f"{cases} passed", "--snapshot-update")
-        # Cases fail on purpose.
-        (folder / "pytest.ini").write_text("[pytest]\nmarkers = half\naddopts = --tb=no\n", encoding="utf-8")
-        (folder / "conftest.py").open("a", encoding="utf-8").write(
-            "\ndef pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
-        )
-        run = _run_pytest(
-            folder, " in ", "--chatprompt-live", f"--chatprompt-concurrency={concurrency}", "--chatprompt-report=r.json"
-        )
+        live = ("--tb=no", "--chatprompt-live", f"--chatprompt-concurrency={concurrency}", "--chatprompt-report=r.json")
+        # The first answer is a poor one, so at least one case fails.
+        run = _run_pytest(folder, " failed", *live, expected_exit=1)
         replies, server_cpu_seconds = server.end()
         results = json.loads((folder / "r.json").read_text(encoding="utf-8"))["results"]
     attempts = [attempt for result in results for attempt in result["repeats"]["attempts"]]
@@ -179,9 +174,9 @@ def run_contest(cases: int, repeat: int, concurrency: int, latency_seconds: floa
     return Contest(replies, run, server_cpu_seconds, least_seconds, outcomes)
 
 
-def _run_pytest(folder: Path, expected_output: str, *arguments: str) -> Measurement:
+def _run_pytest(folder: Path, expected_output: str, *arguments: str, expected_exit: int = 0) -> Measurement:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    return measure_process(command, folder, {"PYTHONPATH": str(_ROOT)}, expected_output)
+    return measure_process(command, folder, {"PYTHONPATH": str(_ROOT)}, expected_output, expected_exit)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
