@@ -91,6 +91,8 @@ class SharedTexts:
         Returns:
             The pieces in order; joined by line breaks, they are the text.
         """
+        if len(text) < _MIN_LENGTH or not self._texts:
+            return [Piece(text, is_shared=False)]
         return list(_pieces(text, tuple(self._texts)))
 
 
