@@ -25,6 +25,8 @@ import pytest
 
 from tests.worker_template import MAX_BYTES
 
+# Elsewhere than on Linux each worker starts anew.
+CAN_FORK = hasattr(os, "pidfd_open")
 StartTemplate = Callable[[], "WorkerTemplate"]
 
 
@@ -130,7 +132,7 @@ def _forked_workers(start_worker_template: StartTemplate, monkeypatch: pytest.Mo
             super(gateway_io.Popen2IOMaster, self).__init__(self.popen.stdin, self.popen.stdout, execmodel)
 
     def create_io(spec: Any, execmodel: Any) -> Any:
-        is_measured = "COVERAGE_PROCESS_CONFIG" in os.environ
-        return create(spec, execmodel) if is_measured or not spec.popen or spec.python else ForkedIO(execmodel)
+        starts_anew = "COVERAGE_PROCESS_CONFIG" in os.environ or not spec.popen or spec.python or not CAN_FORK
+        return create(spec, execmodel) if starts_anew else ForkedIO(execmodel)
 
     monkeypatch.setattr(gateway_io, "create_io", create_io)

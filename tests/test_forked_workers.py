@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.forked_workers import StartTemplate
+from tests.forked_workers import CAN_FORK, StartTemplate
 
 TEST = """
 import os
@@ -25,7 +25,7 @@ def test_it():
 """
 
 
-@pytest.mark.parametrize("is_forked", [True, False], ids=["forked", "started anew, since it is measured"])
+@pytest.mark.parametrize("is_forked", [CAN_FORK, False], ids=["forked", "started anew, since it is measured"])
 def test_a_worker_has_the_folder_and_the_environment_of_its_test(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_forked: bool
 ) -> None:
@@ -37,6 +37,7 @@ def test_a_worker_has_the_folder_and_the_environment_of_its_test(
     pytester.runpytest_inprocess("-n1").assert_outcomes(passed=1)
 
 
+@pytest.mark.skipif(not CAN_FORK, reason="workers start anew on this system")
 @pytest.mark.usefixtures("pytester")
 def test_a_worker_is_killed(start_worker_template: StartTemplate) -> None:
     worker = start_worker_template().fork()
