@@ -77,7 +77,7 @@ schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; a
 	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
 	$(BIN)/python -c 'from pytest_chatprompt.results.report_schema import write_schema; write_schema()'
 
-mutants: $(READY)  ## change the code bit by bit, and list what no test notices; 30 minutes
+mutants: $(READY)  ## change the code bit by bit, and list what no test notices; some hours, or minutes with ARGS="'pytest_chatprompt.prompt.media.*'"
 	$(BIN)/python -m pip install --quiet --group mutants
 	rm -rf mutants # mutmut would keep its verdicts of survivors, whatever tests were added
 	ulimit -v 6000000 2>/dev/null; nice $(BIN)/mutmut run --max-children $(WORKERS) $(ARGS)

@@ -288,3 +288,28 @@ evalcases:
 """
     empty = "case 'a': the path of the file is empty once its variables are filled in"
     assert problems(project, text) == [f"a.eval.yaml:7:39: {empty}", f"a.eval.yaml:7:76: {empty}"]
+
+
+@pytest.mark.parametrize(
+    ("key", "column"),
+    [
+        ("outcome: 'Says {{ nmae }}'", 23),
+        ("expected_outcome: 'Says {{ nmae }}'", 32),
+        ("metadata: {systemPrompt: 'Says {{ nmae }}'}", 39),
+        ("input_messages: [{role: user, content: 'Says {{ nmae }}'}]", 53),
+        ("input_messages: [{role: user, content: [{type: text, value: 'Says {{ nmae }}'}]}]", 74),
+        ("expected_messages: [{role: assistant, content: 'Says {{ nmae }}'}]", 61),
+    ],
+)
+def test_an_equal_text_that_is_no_template_is_not_the_place(project: Project, key: str, column: int) -> None:
+    messages = "" if key.startswith("input_messages") else "    input_messages: [{role: user, content: hi}]\n"
+    text = f"evalcases:\n  - id: a\n    vars: {{name: x}}\n    note: 'Says {{{{ nmae }}}}'\n    {key}\n{messages}"
+    assert problems(project, text) == [
+        f"a.eval.yaml:5:{column}: case 'a': unknown variable 'nmae'; did you mean 'name'?"
+    ]
+
+
+def test_what_a_check_looks_at_is_no_template(project: Project) -> None:
+    checks = "checks: [{type: equals, value: '{{ name }}', of: '{{ name }}'}]"
+    (check,) = project.case(f"vars: {{name: x}}\n{checks}\ninput_messages: [{{role: user, content: hi}}]").checks
+    assert check.arguments == {"value": "x", "of": "{{ name }}"}

@@ -100,6 +100,9 @@ def test_a_template_that_fails_only_with_an_answer_is_an_error() -> None:
     asked("a", own)
     with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 1, column 38: "):
         asked("x", own)
+    own = prompt(("user", "a\nb\n{{ answer }} {{ nothing }}"))
+    with pytest.raises(CheckError, match=r"^message 1 of the judge's template: line 3, column 17: "):
+        asked("x", own)
 
 
 def test_a_preview_shows_stand_ins_for_the_question_and_the_answer() -> None:
