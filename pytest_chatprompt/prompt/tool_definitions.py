@@ -65,7 +65,7 @@ class OutputSchema(NamedTuple):
 
 def named_in(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """The mapping with the name of a tool or of a tool choice: nested in chat completions, the same in Responses."""
-    nested = tool.get(tool["type"], tool)
+    nested = tool.get(tool["type"])
     return nested if isinstance(nested, Mapping) else tool
 
 
