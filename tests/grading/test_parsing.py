@@ -197,10 +197,17 @@ def test_an_expression_that_python_warns_of_is_wrong_where_warnings_are_errors(p
 
 
 def test_mistakes_in_a_check_made_in_code_are_told_at_the_case_whatever_they_are_about() -> None:
-    case = case_with(EvalCheck("contains", {"valeu": "a"}), EvalCheck("contians"), EvalCheck("contains"))
+    case = case_with(
+        EvalCheck("contains", {"valeu": "a"}),
+        EvalCheck("contians"),
+        EvalCheck("contains", {"value": ["a"]}),
+        EvalCheck("contains_any", {"value": ["a", 3]}),
+    )
     with pytest.raises(EvalFileError) as raised:
         parse_checks(case, FileReader(Path("/nowhere")))
     assert str(raised.value).splitlines() == [
+        "a.eval.yaml:2:5: case 'a': 'value' must be a text, but is a list",
+        "a.eval.yaml:2:5: case 'a': 'value[1]' must be a text that is not empty, but is the number 3",
         "a.eval.yaml:2:5: case 'a': missing key 'value'",
         "a.eval.yaml:2:5: case 'a': unknown check type: 'contians'; did you mean 'contains'?",
         "a.eval.yaml:2:5: case 'a': unknown key 'valeu'; did you mean 'value'?",
