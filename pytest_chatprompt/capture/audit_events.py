@@ -162,6 +162,7 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "os.spawn": lambda _, program, *__: _program(program),
     "os.startfile": _program,
     "ctypes.dlsym": _c_function,
+    "ctypes.dlsym/handle": _c_function,
     # Audit hooks see nothing of what happens in another interpreter.
     "cpython.PyInterpreterState_New": lambda: _program("python (a subinterpreter)"),
 }

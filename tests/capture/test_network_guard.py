@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import importlib
 import inspect
@@ -24,6 +25,10 @@ from pytest_chatprompt.capture.network_guard import allow_programs, guard_networ
 from pytest_chatprompt.errors import BlockedConnectionError
 
 early_bound_connect = socket.socket.connect
+
+
+def find_by_handle() -> None:
+    _ctypes.dlsym(ctypes.CDLL(None)._handle, "connect")
 
 
 def connect_by_c_library() -> None:
@@ -94,6 +99,7 @@ def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], add
             "in a terminal of its own (os.forkpty)",
             id="a terminal of its own",
         ),
+        pytest.param(find_by_handle, "the C function connect is not called", "connect", id="a handle of ctypes"),
         pytest.param(connect_by_c_library, "the C function connect is not called", "connect", id="ctypes"),
     ],
 )
