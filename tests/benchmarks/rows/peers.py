@@ -88,7 +88,7 @@ _TOOLS: Final = (
         "Samples: {items}/{items} ",
         {"INSPECT_LOG_DIR": "logs"},
         ("--max-connections", "{0}", "--max-samples", "{0}"),
-        ("--model", "openai/gpt-5.5"),
+        ("--model", "openai/gpt-5.5", "-M", "responses_api=false"),
     ),
     _Tool(
         "promptfoo",
