@@ -50,15 +50,15 @@ scalars = st.one_of(
     st.text(st.characters()),
     st.sampled_from([_Word.ONE, _Text("two"), object(), b"bytes", {1}]),
 )
-data = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.booleans(), st.none()), inner, max_size=3),
-    ),
-    max_leaves=8,
-)
+
+
+def _containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keys = st.one_of(st.text(max_size=3), st.integers(), st.booleans(), st.none())
+    lists = st.lists(inner, max_size=3)
+    return st.one_of(inner, lists, lists.map(tuple), st.dictionaries(keys, inner, max_size=3))
+
+
+data = _containers(_containers(scalars))
 
 
 @given(st.dictionaries(st.text(max_size=5), data, max_size=4))
