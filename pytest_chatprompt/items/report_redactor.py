@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.providers.reply_text import replace_surrogates
 
 
 class TextRedactor(Protocol):
@@ -35,4 +34,10 @@ class ReportRedactor:
 
     def redact(self, text: str) -> str:
         """The text without secrets, and with U+FFFD for each half of a character."""
-        return replace_surrogates(self.redactor.redact(text))
+        redacted = self.redactor.redact(text)
+        if redacted.isascii():
+            return redacted
+        # Runs that only collect load nothing of `providers`.
+        from pytest_chatprompt.providers.reply_text import replace_surrogates  # noqa: PLC0415
+
+        return replace_surrogates(redacted)
