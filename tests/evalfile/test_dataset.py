@@ -254,6 +254,10 @@ def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
             id="no colon in the second row",
         ),
         pytest.param(
+            "d.json", '[{"a": 1},\n {"a": 2},\n  {"a" 1}]', "d.json:3:8: this file is not valid JSON: expecting ':' delimiter",
+            id="no colon in the third row",
+        ),
+        pytest.param(
             "d.json", '[{"a": 1}, ]\n',
             "d.json:1:12: this file is not valid JSON: a comma before the end of the list; remove it",
             id="a comma too many on the same line",
