@@ -60,7 +60,9 @@ class Grader:
         """Do nothing."""
 
 
-@pytest.mark.parametrize("function", [plain, wrapped, marked, lambda: None])
+@pytest.mark.parametrize(
+    "function", [plain, wrapped, marked, lambda: None], ids=["plain", "wrapped", "with another mark", "lambda"]
+)
 def test_a_function_is_plain(function: object) -> None:
     assert is_plain(function)
 
@@ -81,7 +83,20 @@ def test_a_function_is_plain(function: object) -> None:
         print,
         None,
     ],
-    ids=repr,
+    ids=[
+        "with the mark",
+        "generator",
+        "that gives a generator",
+        "coroutine",
+        "async generator",
+        "method",
+        "callable object",
+        "class",
+        "partial",
+        "cached",
+        "built-in",
+        "nothing",
+    ],
 )
 def test_anything_else_is_not(function: object) -> None:
     assert not is_plain(function)
