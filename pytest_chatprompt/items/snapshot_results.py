@@ -17,7 +17,7 @@ from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.results.case_result import SnapshotResult
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
-from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
+from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256, written_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_data import read_data
 from pytest_chatprompt.wording import shown_path
@@ -68,16 +68,18 @@ def failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str
 
     stored, sent = comparison.stored, comparison.sent
     keeps = item.config.stash.get(all_results_key, False)
+    stored_data, sent_data = _data(stored), _data(sent)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",
         difference=comparison.difference,
-        cost=None if stored is None else change_cost(_data(stored), _data(sent)),
+        cost=None if stored is None else change_cost(stored_data, sent_data),
         stored_sha256=None if stored is None else data_sha256(stored),
-        sent_sha256=data_sha256(sent),
+        # As the serializer wrote it, there is nothing to read.
+        sent_sha256=written_sha256(sent),
         renamed_from=renamed_from,
-        stored=_data(stored) if keeps else None,
-        sent=_data(sent) if keeps else None,
+        stored=stored_data if keeps else None,
+        sent=sent_data if keeps else None,
     )
 
 
