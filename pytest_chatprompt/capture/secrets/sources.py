@@ -153,6 +153,8 @@ def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
             is_secret = is_inside_secret or kind_of_variable(str(name)) is not None
             yield from _secrets_of_json(value, is_inside_secret=is_secret)
             continue
-        if is_inside_secret and looks_random(value) and not is_about_secret(str(name)):
+        # A list holds keys and nothing else; what has a name of its own may be something else.
+        looks_like_key = _looks_like_part if isinstance(data, list) else looks_random
+        if is_inside_secret and looks_like_key(value) and not is_about_secret(str(name)):
             yield value
         yield from secrets_of_variable(str(name), value)

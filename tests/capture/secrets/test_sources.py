@@ -51,6 +51,9 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{LINE_1}\n{LINE_2}\nq1g=\n-----END PRIVATE 
             "MY_CONFIG", json.dumps({"a": [{"private_key": PEM, "id": KEY}]}), {PEM, LINE_1, LINE_2}, id="JSON"
         ),
         pytest.param("API_KEYS", json.dumps([f"{LONG_KEY}a", f"{LONG_KEY}b"]), {ALL, *PAIR}, id="a list in JSON"),
+        pytest.param(
+            "API_KEYS", json.dumps([LONG_KEY[:16], LONG_KEY[:15]]), {ALL, LONG_KEY[:16]}, id="shorter keys in a list"
+        ),
         pytest.param("API_KEYS", f"{LONG_KEY}a;{LONG_KEY}b", {ALL, *PAIR}, id="a list with semicolons"),
         pytest.param("API_KEYS", f"prod={LONG_KEY}a,dev={LONG_KEY}b", {ALL, *PAIR}, id="a list with names"),
         pytest.param("API_KEYS", f"prod:{LONG_KEY}a dev:{LONG_KEY}b", {ALL, *PAIR}, id="a list with names and colons"),
