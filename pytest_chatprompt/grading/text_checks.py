@@ -6,6 +6,7 @@ The text is taken as it is: nothing is trimmed and nothing normalized.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import PlainValidator
@@ -83,7 +84,7 @@ class IContains(TextCheck):
 
     def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        return _find(response.text.casefold(), self.value.casefold())
+        return _find(_Folded(response.text), self.value.casefold())
 
 
 class ContainsAny(TextCheck):
@@ -103,7 +104,7 @@ class IContainsAny(TextCheck):
 
     def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        return _find_any(response.text.casefold(), {text: text.casefold() for text in self.value})
+        return _find_any(_Folded(response.text), {text: text.casefold() for text in self.value})
 
 
 class ContainsAll(TextCheck):
@@ -138,14 +139,35 @@ class StartsWith(TextCheck):
         return Verdict(False, "does not start with it")
 
 
-def _find(text: str, value: str) -> Verdict:
+class _Folded:
+    """A text in which `find` makes no difference between capitals and other letters.
+
+    Args:
+        text: as it is.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._folded = text.casefold()
+
+    def find(self, value: str) -> int:
+        """The offset of `value`, which is folded, in the text as it is; -1 if it is not there."""
+        offset = self._folded.find(value)
+        if offset < 0 or len(self._folded) == len(self._text):
+            return offset
+        # Some letters become two or three: the German sharp s is `ss`.
+        lengths = accumulate(len(character.casefold()) for character in self._text)
+        return next(index for index, end in enumerate(lengths) if end > offset)
+
+
+def _find(text: str | _Folded, value: str) -> Verdict:
     offset = text.find(value)
     if offset < 0:
         return Verdict(False, "does not contain it")
     return Verdict(True, f"contains it at character {offset + 1}", offset)
 
 
-def _find_any(text: str, values: dict[str, str]) -> Verdict:
+def _find_any(text: str | _Folded, values: dict[str, str]) -> Verdict:
     """Look for several texts; `values` has what to look for by what the author wrote."""
     for written, value in values.items():
         offset = text.find(value)

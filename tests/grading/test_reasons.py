@@ -27,6 +27,11 @@ CALLS = calling(("f", '{"a": 1}'), ("g", "{}"), ("f", '{"a": 2}'))
         (("contains", "c"), "ab", Verdict(False, "does not contain it")),
         (("icontains", "B"), "abab", Verdict(True, "contains it at character 2", 1)),
         (("icontains", "b"), "ABAB", Verdict(True, "contains it at character 2", 1)),
+        # A sharp s is as long as two letters while capitals make no difference.
+        (("icontains", "B"), "ßab", Verdict(True, "contains it at character 3", 2)),
+        (("icontains", "SB"), "aßb", Verdict(True, "contains it at character 2", 1)),
+        (("icontains", "z"), "ßab", Verdict(False, "does not contain it")),
+        (("icontains_any", ["z", "B"]), "ßßb", Verdict(True, "contains 'B' at character 3", 2)),
         (("icontains", "c"), "ab", Verdict(False, "does not contain it")),
         (("contains_any", ["c", "b", "a"]), "abab", Verdict(True, "contains 'b' at character 2", 1)),
         (("contains_any", ["c", "d"]), "ab", Verdict(False, "contains none of them")),
