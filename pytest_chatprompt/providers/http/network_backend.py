@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import httpcore
 import httpx
 
-from pytest_chatprompt.providers.http.pool_of_each_thread import PoolOfEachThread
+from pytest_chatprompt.providers.http.per_thread_pool import PerThreadPool
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 # One `send` takes this much as a whole once there is room, so the deadline is looked at between any two.
@@ -129,4 +129,4 @@ def limit_connections(client: httpx.Client, limits: RequestDeadline) -> None:
         if isinstance(transport, httpx.HTTPTransport):
             pool: Any = transport._pool
             pool._network_backend = DeadlineBackend(limits)
-            transport._pool = cast(Any, PoolOfEachThread(pool))
+            transport._pool = cast(Any, PerThreadPool(pool))

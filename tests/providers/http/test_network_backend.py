@@ -17,7 +17,7 @@ from pytest_chatprompt.providers.http.network_backend import (
     LimitedStream,
     limit_connections,
 )
-from pytest_chatprompt.providers.http.pool_of_each_thread import PoolOfEachThread
+from pytest_chatprompt.providers.http.per_thread_pool import PerThreadPool
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 
 CONTEXT = ssl.create_default_context()
@@ -75,6 +75,6 @@ def test_a_transport_without_connections_stays_as_it_is() -> None:
         (mounted,) = client._mounts.values()
         assert isinstance(mounted, httpx.HTTPTransport)
         pools: Any = mounted._pool
-        assert isinstance(pools, PoolOfEachThread)
+        assert isinstance(pools, PerThreadPool)
         assert isinstance(pools._pool._network_backend, DeadlineBackend)
         assert client.get("http://api.example/").status_code == 200

@@ -1,4 +1,4 @@
-"""`PoolOfEachThread`: a connection pool of httpcore for each thread, all with the same settings.
+"""`PerThreadPool`: a connection pool of httpcore for each thread, all with the same settings.
 
 httpx opens one pool for a client, and hands its requests over here instead. For each request a pool of httpcore looks
 at all of its connections, under a lock, so that requests would wait for each other where many are in flight.
@@ -18,7 +18,7 @@ import httpcore
 _POOL_STATE: Final = ("_connections", "_requests", "_optional_thread_lock", "_pool", "_pool_lock")
 
 
-class PoolOfEachThread:
+class PerThreadPool:
     """Sends the requests of each thread through a connection pool of its own. Safe between threads.
 
     Args:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.providers.http.network_backend import limit_connections
-from pytest_chatprompt.providers.http.pool_of_each_thread import PoolOfEachThread
+from pytest_chatprompt.providers.http.per_thread_pool import PerThreadPool
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 from tests.raw_server import RawServer, http_reply, read_request
 
@@ -59,7 +59,7 @@ def test_closing_it_closes_the_connections_of_all_threads(raw_server: RawServer)
             ended.set()
 
     raw_server.talk = talk
-    pools = PoolOfEachThread(httpcore.ConnectionPool())
+    pools = PerThreadPool(httpcore.ConnectionPool())
     opened, closed = threading.Event(), threading.Event()
     headers = [("host", "api.example"), ("content-length", "2")]
 
