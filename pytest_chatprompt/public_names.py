@@ -97,6 +97,10 @@ from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
     build_request as build_request,
 )
+from pytest_chatprompt.prompt.shared_texts import (
+    SharedTexts as SharedTexts,
+    TextPiece as TextPiece,
+)
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,
     AgentProvider as AgentProvider,
@@ -150,6 +154,7 @@ from pytest_chatprompt.providers.chat.openrouter import (
 from pytest_chatprompt.providers.chat.payload import (
     Payload as Payload,
     PreparedRequest as PreparedRequest,
+    PreviewedBody as PreviewedBody,
 )
 from pytest_chatprompt.providers.chat.setting_fields import (
     SettingField as SettingField,

@@ -846,7 +846,7 @@ def test_the_tree_of_errors_is_that_of_the_module_and_the_classes() -> None:
 def test_what_the_page_on_security_calls_secret_is_secret() -> None:
     section = PAGES["docs/security.md"].partition("- Environment variables")[2].partition("\n- ")[0]
     endings = [word for word in quoted(section) if re.fullmatch(r"[A-Z]+", word) and word != "PGPASSWORD"]
-    assert len(endings) == 15
+    assert len(endings) == 17
     for ending in endings:
         # The shell's own PWD is the working folder.
         assert is_secret_name(ending) or ending == "PWD"

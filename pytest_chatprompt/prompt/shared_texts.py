@@ -22,7 +22,7 @@ _EDGE: Final = 8_192
 T = TypeVar("T")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Some lines of a text.
 
     Args:
@@ -47,7 +47,7 @@ class SharedTexts:
             self._texts = [text, *self._texts[: _MAX_TEXTS - 1]]
             self._known = {key: value for key, value in self._known.items() if key[0] in self._texts}
 
-    def remember(self, piece: Piece, key: str, compute: Callable[[str], T], version: object = None) -> T:
+    def remember(self, piece: TextPiece, key: str, compute: Callable[[str], T], version: object = None) -> T:
         """Compute something of a piece; of a shared one only once.
 
         Args:
@@ -82,7 +82,7 @@ class SharedTexts:
             for piece in pieces
         )
 
-    def pieces(self, text: str) -> list[Piece]:
+    def pieces(self, text: str) -> list[TextPiece]:
         """Cut a text where shared texts begin and end.
 
         Args:
@@ -92,23 +92,23 @@ class SharedTexts:
             The pieces in order; joined by line breaks, they are the text.
         """
         if len(text) < _MIN_LENGTH or not self._texts:
-            return [Piece(text, is_shared=False)]
+            return [TextPiece(text, is_shared=False)]
         return list(_pieces(text, tuple(self._texts)))
 
 
-def _pieces(text: str, shared_texts: tuple[str, ...]) -> Iterator[Piece]:
+def _pieces(text: str, shared_texts: tuple[str, ...]) -> Iterator[TextPiece]:
     for index, shared in enumerate(shared_texts):
         start = _find(shared, text)
         if start is None:
             continue
         if start:
             yield from _pieces(text[: start - 1], shared_texts[index:])
-        yield Piece(shared, is_shared=True)
+        yield TextPiece(shared, is_shared=True)
         end = start + len(shared)
         if end < len(text):
             yield from _pieces(text[end + 1 :], shared_texts[index:])
         return
-    yield Piece(text, is_shared=False)
+    yield TextPiece(text, is_shared=False)
 
 
 def _find(shared: str, text: str) -> int | None:

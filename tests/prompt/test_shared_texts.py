@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.prompt.shared_texts import Piece, SharedTexts
+from pytest_chatprompt.prompt.shared_texts import SharedTexts, TextPiece
 
 LONG = "\n".join(f"line {number} of a long document" for number in range(1_000))
 OTHER = "\n".join(f"{number}. another document" for number in range(1_000))
@@ -77,7 +77,7 @@ def test_what_is_computed_of_a_shared_text_is_computed_once() -> None:
 
 
 def test_it_is_computed_again_for_another_key_or_version() -> None:
-    shared, piece = shared_texts(LONG), Piece(LONG, is_shared=True)
+    shared, piece = shared_texts(LONG), TextPiece(LONG, is_shared=True)
     one, two = object(), object()
     values = iter(range(5))
     calls = [("a", one), ("a", one), ("b", one), ("a", two), ("a", two), ("a", one)]
@@ -87,7 +87,7 @@ def test_it_is_computed_again_for_another_key_or_version() -> None:
 
 
 def test_what_is_known_of_a_text_is_forgotten_with_it() -> None:
-    shared, piece = shared_texts(LONG), Piece(LONG, is_shared=True)
+    shared, piece = shared_texts(LONG), TextPiece(LONG, is_shared=True)
     assert shared.remember(piece, "a", lambda _: 1) == 1
     for number in range(8):
         shared.add(f"{number}\n{OTHER}")
