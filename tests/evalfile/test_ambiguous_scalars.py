@@ -46,3 +46,8 @@ def test_all_others_are_sent(project: Project) -> None:
 
 def test_data_that_is_not_sent_may_have_them(project: Project) -> None:
     assert project.case("input: x\nexpected_output: {a: yes}").expected_messages[0].content == {"a": True}
+
+
+def test_only_the_data_in_a_message_has_scalars_for_other_readers(project: Project) -> None:
+    case = project.case("input_messages: [{role: user, name: 1e3, content: {a: b}}]")
+    assert case.input_messages[0].name == "1e3"

@@ -141,6 +141,17 @@ def test_a_byte_order_mark_is_ignored(project: Project) -> None:
             ["a.eval.yaml:2:1: a second YAML document begins here; only one is allowed in a file"],
             id="two documents",
         ),
+        pytest.param(
+            f"metadata: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
+            ["a.eval.yaml:1:12: the key 3 is not a string; put it in quotes"],
+            id="a number as a key of the metadata",
+            marks=pytest.mark.beyond_schema("JSON has no other keys than texts"),
+        ),
+        pytest.param(
+            f"vars: {{3: x}}\nevalcases:\n  - id: a\n{HELLO}",
+            ["a.eval.yaml:1:8: the key 3 is not a string; put it in quotes"],
+            id="a number as the name of a variable",
+        ),
     ],
 )
 def test_problems_of_the_file_raise_an_error_that_lists_all_of_them(

@@ -93,6 +93,14 @@ def test_a_mistake_in_tools_is_told_at_its_place(
     schema_agrees(project.root / "a.eval.yaml")
 
 
+def test_a_tool_without_a_type_is_checked_as_a_function(project: Project) -> None:
+    assert case_problems(project, f"tools: [{{function: {{nmae: a}}}}]\n{HI}") == [
+        "a.eval.yaml:3:13: case 'a': missing key 'type'",
+        "a.eval.yaml:3:24: case 'a': missing key 'name'",
+        "a.eval.yaml:3:25: case 'a': unknown key 'nmae'; did you mean 'name'?",
+    ]
+
+
 def test_tool_for_tools_is_a_near_miss(project: Project) -> None:
     assert case_problems(project, f"tool: []\n{HI}") == [
         "a.eval.yaml:3:5: case 'a': unknown key 'tool'; did you mean 'tools'?"
