@@ -28,6 +28,7 @@ DOUBLING = "{% set x = 'a' * 1000000 %}"
         pytest.param(DOUBLING + "{{ range(99) | join(x) }}", id="the filter join"),
         pytest.param(DOUBLING + "{{ range(99) | join(d=x) }}", id="the filter join with a named argument"),
         pytest.param(DOUBLING + "{{ x.join(['', ''] * 20) }}", id="the method join"),
+        pytest.param(DOUBLING + "{{ x.join(['', ''] * 20) | length }}", id="the method join, before it makes the text"),
         pytest.param("{{ 'a' | center(99999) }}", id="a width of a filter"),
         pytest.param("{{ 'a' | indent(width=99999) }}", id="a named width"),
         pytest.param("{{ [1] | batch(99999, 'x') | list }}", id="a size of a batch"),
@@ -75,6 +76,11 @@ def test_the_texts_that_are_joined_count() -> None:
         render("{{ ','.join(['x' * 1000000] * 30) | length }}", {})
 
 
+def test_join_without_texts_is_the_error_of_python() -> None:
+    with pytest.raises(TypeError, match="exactly one argument"):
+        render("{{ ','.join() }}", {})
+
+
 def test_a_width_may_be_as_large_as_the_limit() -> None:
     assert render(f"{{{{ 'a' | center({template_limits.MAX_WIDTH}) | length }}}}", {}) == str(template_limits.MAX_WIDTH)
 
@@ -100,6 +106,7 @@ def test_many_calls_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("{{ 'abc'.replace('b', 'x', 1) }}{{ 'x'.split('x', 1) }}", "axc['', '']", id="methods"),
         pytest.param("{{ 'a1' | replace(1, 2) }}", "a2", id="a filter on numbers"),
         pytest.param("{{ ','.join('ab') }}{{ '{:,}'.format(1000000) }}{{ '%5.1f' % 2 }}", "a,b1,000,000  2.0", id="formats"),
+        pytest.param("{{ ','.join([]) }}", "", id="a list without texts"),
         pytest.param("{{ 'x' * 9999 }}", "x" * 9999, id="a long text"),
         pytest.param("{% for x in range(100) %}{% for y in range(100) %}.{% endfor %}{% endfor %}", "." * 10000, id="loops"),
     ],

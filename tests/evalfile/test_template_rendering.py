@@ -12,6 +12,7 @@ import pytest
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case_template import CaseTemplate, written_cases
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
 from tests.conftest import Project
 from tests.media import PNG
 
@@ -313,3 +314,22 @@ def test_what_a_check_looks_at_is_no_template(project: Project) -> None:
     checks = "checks: [{type: equals, value: '{{ name }}', of: '{{ name }}'}]"
     (check,) = project.case(f"vars: {{name: x}}\n{checks}\ninput_messages: [{{role: user, content: hi}}]").checks
     assert check.arguments == {"value": "x", "of": "{{ name }}"}
+
+
+def test_an_error_in_a_text_of_its_own_file_is_told_with_its_line_and_column() -> None:
+    with pytest.raises(TextTemplateError) as caught:
+        render_text("a\nb\nc {{ nobody }}", {})
+    assert str(caught.value) == "line 3, column 6: unknown variable 'nobody'; there are no variables; add it to 'vars'"
+
+
+def test_an_error_in_the_content_is_not_told_at_an_equal_text_of_another_key(project: Project) -> None:
+    assert problems(
+        project,
+        """
+evalcases:
+  - id: a
+    vars: {name: Ada}
+    input_messages:
+      - {role: user, name: "{{ nobody }}", content: "{{ nobody }}"}
+""",
+    ) == ["a.eval.yaml:6:57: case 'a': unknown variable 'nobody'; the variables are name"]

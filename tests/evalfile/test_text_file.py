@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from pytest_chatprompt.evalfile.text_file import MAX_BYTES, TextFileError, read_lines, read_regular_file, read_text
+from tests.media import PNG
 
 
 def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> None:
@@ -28,9 +28,9 @@ def test_text_is_decoded_as_utf8_without_the_byte_order_mark(tmp_path: Path) -> 
     ],
 )
 def test_a_path_that_is_not_a_regular_file_is_refused(path: str, reason: str) -> None:
-    with pytest.raises(TextFileError, match=re.escape(reason)) as caught:
+    with pytest.raises(TextFileError) as caught:
         read_text(Path(path), Path("/"))
-    assert (caught.value.line, caught.value.column) == (1, 1)
+    assert (str(caught.value), caught.value.line, caught.value.column) == (reason, 1, 1)
 
 
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
@@ -92,6 +92,16 @@ def test_an_invalid_byte_is_reported_at_its_position(tmp_path: Path, content: by
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
+@pytest.mark.parametrize(
+    ("content", "media_type"), [pytest.param(PNG, "image/png", id="an image"), pytest.param(b"\xff", "", id="no media")]
+)
+def test_what_is_not_text_is_reported_with_its_media_type(tmp_path: Path, content: bytes, media_type: str) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(TextFileError) as caught:
+        read_text(tmp_path / "x", Path("/"))
+    assert caught.value.media_type == media_type
+
+
 def test_a_link_that_leads_out_of_the_root_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "root").mkdir()
@@ -143,6 +153,23 @@ def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path, monk
     assert caught.value.line == 3
     (tmp_path / "x").write_bytes(b"ab\nabc")
     assert list(read_lines(tmp_path / "x", Path("/"), 100)) == [b"ab\n", b"abc"]
+
+
+@pytest.mark.parametrize("before", [pytest.param(b"", id="the first line"), pytest.param(b"a\n", id="a later line")])
+def test_of_a_line_that_is_too_long_no_more_than_the_limit_is_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: bytes
+) -> None:
+    monkeypatch.setattr("pytest_chatprompt.evalfile.text_file.MAX_BYTES", 1024**2)
+    with (tmp_path / "x").open("wb") as file:
+        file.write(before)
+        file.truncate(64 * 1024**2)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TextFileError, match="has a line that is larger than 1 MiB"):
+            list(read_lines(tmp_path / "x", Path("/"), 100 * 1024**2))
+        assert tracemalloc.get_traced_memory()[1] < 8 * 1024**2
+    finally:
+        tracemalloc.stop()
 
 
 def test_lines_of_a_file_that_is_too_large_or_outside_are_refused(tmp_path: Path) -> None:

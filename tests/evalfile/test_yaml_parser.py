@@ -37,6 +37,10 @@ def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
     assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
 
 
+def test_an_alias_of_a_text_has_its_value() -> None:
+    assert parse_yaml("a: &x 1\nb: *x\n")[0].data() == {"a": 1, "b": 1}
+
+
 def test_the_value_of_an_empty_text_is_none() -> None:
     assert parse_yaml("")[0].data() is None
     assert parse_yaml("# only a comment\n")[0].data() is None
