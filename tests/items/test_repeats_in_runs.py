@@ -383,9 +383,11 @@ def test_ctrl_c_records_the_answers_that_have_arrived(repeated: MakeRun, server:
         return GOOD
 
     server.script = script
+    # In a thread, it would interrupt the case that the answer is for.
     interrupting = """
 calls = []
 
+@pytest.mark.thread_unsafe
 def pytest_chatprompt_response(response):
     calls.append(response)
     if len(calls) == 2:
