@@ -30,6 +30,8 @@ def test_a_worker_has_the_folder_and_the_environment_of_its_test(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_forked: bool
 ) -> None:
     monkeypatch.setenv("OF_THE_TEST", "yes")
+    # `make` unsets it.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("TMPDIR", str(pytester.path))
     if not is_forked:
         monkeypatch.setenv("COVERAGE_PROCESS_CONFIG", "")

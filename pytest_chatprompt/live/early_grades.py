@@ -60,10 +60,6 @@ class EarlyGrades(NamedTuple):
     fixtures: Mapping[Any, GraderOutcome]
     hook: GraderOutcome | None
 
-    def are_about(self, case: EvalCase, request: ProviderRequest, response: ProviderResponse) -> bool:
-        """Whether they are about this answer to this case."""
-        return self.response is response and self.case == case and self.request == request
-
 
 # Runs jobs, in several threads where they are free, and waits for all of them.
 RunJobs = Callable[[Sequence[Callable[[], Any]]], list[Any]]

@@ -174,6 +174,27 @@ def test_without_v_with_one_provider_or_offline_nothing_is_added(shop: Run) -> N
     ]
 
 
+def test_a_test_of_own_code_has_no_line(shop: Run) -> None:
+    shop.write(
+        {
+            "test_own.py": """
+import httpx
+
+def test_it(eval_api, eval_snapshot):
+    eval_api.reply(text="In 7 days")
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "m", "messages": []})
+    assert eval_api.sent == eval_snapshot
+"""
+        }
+    )
+    shop.update("test_own.py")
+    # With a report, each test has a result.
+    result = shop("--chatprompt-live", "-v", "--chatprompt-report=all.json", "test_own.py")
+    result.assert_outcomes(passed=1)
+    (index,) = (index for index, line in enumerate(result.outlines) if line.startswith("test_own.py::test_it"))
+    assert result.outlines[index + 1] == ""
+
+
 def test_a_run_without_a_terminal_has_no_lines(shop: Run) -> None:
     shop.append(
         "conftest.py",
