@@ -155,7 +155,8 @@ class RedactionHooks:
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         """Redact the report of pytest-json-report, which keeps the records of logging."""
-        redacted = redact_value(json_report, self.redactor)
+        # Without a secret it is the same object.
+        redacted = dict(redact_value(json_report, self.redactor))
         json_report.clear()
         json_report.update(redacted)
 

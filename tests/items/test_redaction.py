@@ -396,6 +396,12 @@ def test_the_records_in_the_report_of_pytest_json_report_hold_no_secret(pytestco
     assert report == {"tests": [{"call": {"log": [{"msg": "logged [secret]", "lineno": 5}]}}]}
 
 
+def test_a_report_of_pytest_json_report_without_a_secret_stays_as_it_is(pytestconfig: pytest.Config) -> None:
+    report = {"tests": [{"nodeid": "a"}]}
+    RedactionHooks(pytestconfig, Redactor({"APP_API_KEY": KEY})).pytest_json_modifyreport(report)
+    assert report == {"tests": [{"nodeid": "a"}]}
+
+
 def test_a_warning_that_is_only_text_is_redacted(pytestconfig: pytest.Config) -> None:
     class Recorded:
         message = f"text {KEY}"
