@@ -95,7 +95,7 @@ def redact_representation(representation: Any, redactor: TextRedactor) -> Any:
     """
     if representation is None:
         return None
-    redacted = redact_parts(representation, redactor)
+    redacted = _redact_parts(representation, redactor)
     text = str(redacted)
     redacted_text = redactor.redact(text)
     return redacted if redacted_text == text or isinstance(redacted, tuple) else redacted_text
@@ -125,17 +125,12 @@ def _slots(kind: type[BaseException]) -> Iterator[str]:
                 yield name
 
 
-def redact_parts(value: Any, redactor: TextRedactor) -> Any:
-    """Do as `redact_value`, and change dataclasses in place, such as pytest's representations.
-
-    Args:
-        value: what a report shows; objects of a test would be changed too.
-        redactor: removes the secrets of the run.
-    """
+def _redact_parts(value: Any, redactor: TextRedactor) -> Any:
+    """Do as `redact_value`, and change the dataclasses that pytest's representations are made of in place."""
     if type(value) in (list, tuple):
-        return type(value)(redact_parts(item, redactor) for item in value)
+        return type(value)(_redact_parts(item, redactor) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            object.__setattr__(value, field.name, redact_parts(getattr(value, field.name), redactor))
+            object.__setattr__(value, field.name, _redact_parts(getattr(value, field.name), redactor))
         return value
     return redact_value(value, redactor)

@@ -120,11 +120,11 @@ class SnapshotMatcher:
                 judging = judging_ahead(case.judge, checks, loaded, request, self.judge_prompt)
             judge = () if judging is None else judging.previews
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            is_equal = file_shows(case.snapshot_path, dump(data))
+            is_equal = file_shows(case.snapshot_path, dump(data, shared=self.reader.shared))
         except Exception:
             # Errors of the case are reported when it runs.
             return None
         findings = any(each.response.findings for each in (exchange, *judge))
-        if not is_equal or findings or self.redactor.find(data) is not None:
+        if not is_equal or findings or self.redactor.find(data, self.reader.shared) is not None:
             return None
         return MatchedCase(exchange, judging, case.grade and partial(case.grade, loaded, exchange.request))

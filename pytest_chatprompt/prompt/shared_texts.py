@@ -36,7 +36,7 @@ class TextPiece(NamedTuple):
 
 @dataclass(slots=True)
 class SharedTexts:
-    """The long texts that were read last, and what is known of each."""
+    """The long texts that were read last, and what is known of each. Safe between threads."""
 
     _texts: list[str] = field(default_factory=list)
     _known: dict[tuple[str, str], tuple[object, Any]] = field(default_factory=dict)
@@ -45,7 +45,8 @@ class SharedTexts:
         """Note the text of a file that was read, if it is long."""
         if len(text) >= _MIN_LENGTH:
             self._texts = [text, *self._texts[: _MAX_TEXTS - 1]]
-            self._known = {key: value for key, value in self._known.items() if key[0] in self._texts}
+            # A copy, since other threads may remember something meanwhile.
+            self._known = {key: value for key, value in self._known.copy().items() if key[0] in self._texts}
 
     def remember(self, piece: TextPiece, key: str, compute: Callable[[str], T], version: object = None) -> T:
         """Compute something of a piece; of a shared one only once.

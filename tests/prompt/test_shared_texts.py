@@ -100,3 +100,21 @@ def test_the_middle_of_a_searched_text_is_left_out_unless_something_was_found() 
     assert rest == f"a\n{LONG[:8_192]}\0{LONG[-8_192:]}\nb"
     assert shared.without_searched(f"a\n{LONG}\nb", "y", lambda _: True, None) == f"a\n{LONG}\nb"
     assert shared.without_searched("a\nb", "x", lambda _: False, None) == "a\nb"
+
+
+def test_another_thread_may_remember_something_while_a_text_is_added() -> None:
+    shared = shared_texts(LONG)
+
+    class Interrupting(str):
+        """Equal to no text; while it is compared, another text is looked at, as if by another thread."""
+
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            shared.remember(TextPiece(LONG, is_shared=True), f"key {len(shared._known)}", len)
+            return False
+
+    for key in ("a", "b"):
+        shared.remember(TextPiece(LONG, is_shared=True), key, len)
+    shared.add(Interrupting(OTHER))
+    assert shared.pieces(LONG) == [TextPiece(LONG, is_shared=True)]
