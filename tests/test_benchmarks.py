@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,8 +170,22 @@ def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
     assert len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()) == project.items == 3
 
 
-def test_the_contest_of_repeated_cases_has_a_verdict_for_each_reply(capsys: pytest.CaptureFixture[str]) -> None:
-    repeats.main(["--cases=6", "--repeat=3", "--concurrency=4", "--seconds=0.01"])
-    output = capsys.readouterr().out
-    assert "'passed'" in output
-    assert "'failed'" in output
+@pytest.mark.parametrize("rubrics", [(), repeats.RUBRICS], ids=["without a judge", "judged"])
+def test_each_reply_in_the_contest_of_repeated_cases_has_its_verdict(rubrics: tuple[str, ...]) -> None:
+    contest = repeats.run_contest(6, 3, 4, 0.01, rubrics)
+    assert contest.is_complete
+    assert set(contest.outcomes) == {"passed", "failed", "error"}
+    assert (contest.replies.judged.total() > 0) == bool(rubrics)
+
+
+def test_the_contest_of_repeated_cases_prints_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    repeats.main(["--cases=2", "--repeat=2", "--concurrency=2", "--seconds=0.01"])
+    assert "verdicts: {" in capsys.readouterr().out
+
+
+def test_a_verdict_that_is_missing_from_the_contest_is_noticed() -> None:
+    contest = repeats.run_contest(2, 2, 2, 0.01)
+    assert contest.is_complete
+    assert not replace(contest, outcomes=Counter()).is_complete
+    contest.replies.judged[1] += 1
+    assert not contest.is_complete

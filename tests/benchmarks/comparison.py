@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from tests.benchmarks.process import Measurement, measure_process
 from tests.benchmarks.project import Project
-from tests.benchmarks.stub_server import stub_server
+from tests.benchmarks.stub_server import Replies, stub_server
 
 ROOT: Final = Path(__file__).parents[2]
 PYTEST: Final = (sys.executable, "-m", "pytest", "-q")
@@ -39,7 +39,7 @@ def _served(latency_seconds: float | None) -> Iterator[Mapping[str, str]]:
     if latency_seconds is None:
         yield {}
     else:
-        with stub_server(latency_seconds) as server:
+        with stub_server(Replies(), latency_seconds) as server:
             yield {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
 
 

@@ -1,20 +1,46 @@
-"""A stub of OpenAI's API in a process of its own, which answers each request after the same time."""
+"""A stub of OpenAI's API in a process of its own, which waits before each reply.
+
+A `Replies` comes in; the URL of the server comes out, and in the end what became of the replies, and the CPU time of
+the server, since it shares the machine with what is measured. `comparison` and `repeats` use it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import multiprocessing
-from collections import Counter
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Any, Final
 
-# What every third reply is, by turns, where there are faults, and what its answer counts as.
-_FAULTS: Final = ((200, "poor", "failed"), (500, "", "error"), (200, "", "failed"))
-_USAGE: Final = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+# Connections that the operating system accepts while the server is busy.
+_BACKLOG: Final = 1024
+_COMPLETION: Final = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+}
+
+
+@dataclass
+class Replies:
+    """Gives the reply to each request; a subclass gives others.
+
+    Attributes:
+        requests: how many it has replied to.
+    """
+
+    requests: int = 0
+
+    def reply(self, body: bytes) -> tuple[int, str]:  # noqa: ARG002 - for subclasses
+        """The status and the text of the reply of chat completions to the body of a request."""
+        self.requests += 1
+        return 200, "good"
 
 
 @dataclass(frozen=True)
@@ -29,70 +55,71 @@ class StubServer:
     url: str
     connection: Connection
 
-    def end(self) -> Counter[str]:
-        """End it. Gives how many answers of each kind it gave: `passed`, `failed`, `error`."""
+    def end(self) -> tuple[Any, float]:
+        """End it; gives its `Replies` and the CPU seconds of its process."""
         self.connection.send("end")
-        given: Counter[str] = self.connection.recv()
-        return given
+        replies, cpu_seconds = self.connection.recv()
+        return replies, cpu_seconds
 
 
 @contextmanager
-def stub_server(latency_seconds: float, *, has_faults: bool = False) -> Iterator[StubServer]:
+def stub_server(replies: Replies, latency_seconds: float) -> Iterator[StubServer]:
     """Run a server.
 
     Args:
+        replies: what it replies.
         latency_seconds: how long it waits before each reply.
-        has_faults: whether every third reply is an error or an answer that is not good.
     """
     context = multiprocessing.get_context("spawn")
-    connection, other = context.Pipe()
-    process = context.Process(target=_serve, args=(other, latency_seconds, has_faults), daemon=True)
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, replies, latency_seconds), daemon=True)
     process.start()
     try:
-        yield StubServer(f"http://127.0.0.1:{connection.recv()}", connection)
+        yield StubServer(f"http://127.0.0.1:{ours.recv()}", ours)
     finally:
         process.terminate()
         process.join()
 
 
-def _serve(connection: Connection, latency_seconds: float, has_faults: bool) -> None:
-    given: Counter[str] = Counter()
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.partition(b":")[2]))
-        number = given.total()
-        is_fault = has_faults and number % 3 == 0
-        status, text, outcome = _FAULTS[number // 3 % len(_FAULTS)] if is_fault else (200, "good", "passed")
-        given[outcome] += 1
-        await asyncio.sleep(latency_seconds)
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        reply = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": _USAGE,
-        }
-        body = json.dumps(reply).encode()
-        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        writer.write(head + body)
-        await writer.drain()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                await answer(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            # The client has closed the connection.
-            writer.close()
-
+def _serve(connection: Connection, replies: Replies, latency_seconds: float) -> None:
     async def serve() -> None:
-        server = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=1024)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: _Exchange(loop, replies, latency_seconds), "127.0.0.1", 0, backlog=_BACKLOG
+        )
         connection.send(server.sockets[0].getsockname()[1])
         await asyncio.to_thread(connection.recv)
-        connection.send(given)
+        connection.send((replies, time.process_time()))
 
     asyncio.run(serve())
+
+
+class _Exchange(asyncio.Protocol):
+    """The requests of one connection and their replies, without asyncio's streams, which would take twice the time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, replies: Replies, latency_seconds: float) -> None:
+        self._loop = loop
+        self._replies = replies
+        self._latency_seconds = latency_seconds
+        self._received = b""
+        self._transport: Any = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, end, body = self._received.partition(b"\r\n\r\n")
+        if not end:
+            return
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if len(body) == length:
+            self._received = b""
+            self._loop.call_later(self._latency_seconds, self._answer, *self._replies.reply(body))
+
+    def _answer(self, status: int, text: str) -> None:
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        reply = {**_COMPLETION, "choices": [choice]}
+        body = json.dumps(reply).encode()
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        self._transport.write(head + body)
