@@ -2,7 +2,7 @@
 
 Whoever is about to send a request reserves its cost here, and says afterwards what it was. The first request of an
 account goes; from then on a request goes if what was spent, what those in flight cost on average, and what it costs on
-average itself is within the budget. Safe between threads. `live_run` makes one, providers and recordings use it.
+average itself is within the budget. A first request in flight counts as the dearest average of the others. Safe between threads. `live_run` makes one, providers and recordings use it.
 """
 
 from __future__ import annotations
@@ -141,11 +141,13 @@ class RunBudget:
         Raises:
             BudgetError: there is none.
         """
-        reserved = sum(each.in_flight * each.mean for each in self._accounts.values())
+        means = [each.mean for each in self._accounts.values()]
+        # A first request in flight has no mean yet, and may cost as much as those of the dearest account.
+        reserved = sum(each.in_flight * (each.mean or max(means)) for each in self._accounts.values())
         is_left = self._spent() + reserved + account.mean <= self.limit_usd + _TOLERANCE
         if account.mean == 0:
             # A first request goes as long as anything is left.
-            is_left = self._spent() + reserved < self.limit_usd
+            is_left = self._spent() + reserved < self.limit_usd - _TOLERANCE
         if is_left:
             return not (waits and self._ending and account.is_unknown)
         if waits and self._ending:

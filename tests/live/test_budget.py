@@ -67,6 +67,30 @@ def test_the_first_request_of_each_account_goes_as_long_as_anything_is_left() ->
     assert budget.spent_usd == pytest.approx(0.995)
 
 
+def test_a_first_request_in_flight_counts_as_much_as_the_dearest_known_one() -> None:
+    budget = RunBudget(0.7)
+    for _ in range(5):
+        send(budget, 0.1)
+    first = reserve(budget, OTHER)
+    reserve(budget).settle(0.1)
+    # 0.6 are spent, and what the other's first request costs is not known yet.
+    assert is_waiting(budget, OPENAI)
+    first.settle(0.1)
+    assert budget.spent_usd == pytest.approx(0.7)
+    with pytest.raises(BudgetError, match=r"spent: \$0.70 so far"):
+        reserve(budget)
+
+
+def test_a_first_request_does_not_go_if_only_a_rounding_error_is_left() -> None:
+    budget = RunBudget(1)
+    for _ in range(10):
+        send(budget, 0.1)
+    # Ten times 0.1 is a little less than 1 in floats.
+    assert budget.spent_usd < 1
+    with pytest.raises(BudgetError, match=r"spent: \$1.00 so far"):
+        reserve(budget, OTHER)
+
+
 def test_those_in_flight_are_reserved_at_the_mean_of_their_account() -> None:
     budget = RunBudget(1)
     send(budget, 0.1)
