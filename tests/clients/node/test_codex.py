@@ -1,7 +1,8 @@
-"""The real Codex: what it sends to its model is captured, offline and live, and is the same in each run."""
+"""The real Codex: the document reaches its model; what it sends is captured, and is the same in each run."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,15 @@ REQUEST = ProviderRequest(question="Say hello.", eval_case_id="a")
 URL = "https://api.openai.com/v1/responses"
 
 
+EXECUTABLE = str(FOLDER / "node_modules/.bin/codex")
+
+
 @pytest.fixture
 def codex(tmp_path: Path) -> CodexProvider:
     """Codex with an empty home, below the root folder."""
     home = tmp_path / "home"
     home.mkdir()
-    executable = str(FOLDER / "node_modules/.bin/codex")
-    return CodexProvider(executable=executable, capture=True, env={"CODEX_HOME": str(home), "TZ": "UTC"})
+    return CodexProvider(executable=EXECUTABLE, capture=True, env={"CODEX_HOME": str(home), "TZ": "UTC"})
 
 
 def answer(_: httpx.Request) -> httpx.Response:
@@ -81,3 +84,39 @@ def test_live_codex_reaches_the_api_through_the_server(
     assert exchange.response.text == "hello"
     assert keys == ["Bearer sk-real-0123456789"]
     assert snapshot_data(exchange, "codex", tmp_path) == captured(codex, tmp_path)
+
+
+def test_the_document_reaches_the_api_byte_for_byte(tmp_path: Path) -> None:
+    bodies: list[Any] = []
+
+    def real_api(request: httpx.Request) -> httpx.Response:
+        bodies.append(json.loads(request.content))
+        return answer(request)
+
+    api = CaptureServer(real_api)
+    settings = {
+        "name": "stub",
+        "base_url": api.environ["OPENAI_BASE_URL"],
+        "wire_api": "responses",
+        "request_max_retries": 0,
+        "stream_max_retries": 0,
+    }
+    provider = CodexProvider(
+        executable=EXECUTABLE,
+        model="stub",
+        sandbox="read-only",
+        config={"model_provider": "stub", **{f"model_providers.stub.{key}": value for key, value in settings.items()}},
+        env={"CODEX_HOME": str(tmp_path), "HOME": str(tmp_path), "OPENAI_API_KEY": "none"},
+        timeout_seconds=120,
+    )
+    question = "'single' \"double\" `back` $HOME \\ \t trailing \n\n ü😀 \u2028\n" + "long line " * 10_000 + "\n\n"
+    request = ProviderRequest(question=question, input_files=(tmp_path / "x.py",))
+    try:
+        response = provider.send(request)
+    finally:
+        api.close()
+    assert response.text == "hello"
+    assert response.usage is not None
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 2)
+    texts = [part["text"] for item in bodies[0]["input"] if item.get("role") == "user" for part in item["content"]]
+    assert texts[-1] == provider.build_invocation(request, tmp_path).prompt

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -160,77 +156,3 @@ def test_the_error_about_a_missing_executable_says_how_to_choose_another(tmp_pat
     assert str(caught.value) == (
         "executable 'codex-of-nobody' not found on PATH; install it, or pass executable=... to CodexProvider"
     )
-
-
-@pytest.fixture
-def responses_api() -> Iterator[tuple[str, list[Any]]]:
-    """A stub of OpenAI's Responses API: its base URL, and the bodies that it received."""
-    bodies: list[Any] = []
-    usage = {
-        "input_tokens": 5,
-        "output_tokens": 7,
-        "total_tokens": 12,
-        "input_tokens_details": None,
-        "output_tokens_details": None,
-    }
-    text = {"type": "output_text", "text": "The answer."}
-    events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": {"id": "r"}},
-        {
-            "type": "response.output_item.done",
-            "item": {"type": "message", "role": "assistant", "id": "m", "content": [text]},
-        },
-        {"type": "response.completed", "response": {"id": "r", "usage": usage}},
-    ]
-    stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", str(len(stream)))
-            self.end_headers()
-            self.wfile.write(stream)
-
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", bodies
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.mark.codex
-@pytest.mark.skipif(
-    shutil.which("codex") is None, reason="the executable codex is not on PATH: npm install @openai/codex"
-)
-def test_the_document_reaches_the_api_of_the_real_codex_byte_for_byte(
-    tmp_path: Path, responses_api: tuple[str, list[Any]]
-) -> None:
-    url, bodies = responses_api
-    settings = {
-        "name": "stub",
-        "base_url": url,
-        "wire_api": "responses",
-        "request_max_retries": 0,
-        "stream_max_retries": 0,
-    }
-    provider = CodexProvider(
-        model="stub",
-        sandbox="read-only",
-        config={"model_provider": "stub", **{f"model_providers.stub.{key}": value for key, value in settings.items()}},
-        env={"CODEX_HOME": str(tmp_path), "HOME": str(tmp_path), "OPENAI_API_KEY": "none"},
-        timeout_seconds=120,
-    )
-    question = "'single' \"double\" `back` $HOME \\ \t trailing \n\n ü😀 \u2028\n" + "long line " * 10_000 + "\n\n"
-    request = ProviderRequest(question=question, input_files=(tmp_path / "x.py",))
-    response = provider.send(request)
-    assert response.text == "The answer."
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (5, 7)
-    texts = [part["text"] for item in bodies[0]["input"] if item.get("role") == "user" for part in item["content"]]
-    assert texts[-1] == provider.build_invocation(request, tmp_path).prompt
