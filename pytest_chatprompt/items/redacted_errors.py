@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import fields, is_dataclass
 from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType
@@ -81,6 +82,16 @@ def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) 
     if all(map(operator.is_, old, new)):
         return value
     return dict(zip(new[::2], new[1::2], strict=True)) if type(value) is dict else type(value)(new)
+
+
+def redact_attribute(value: Any, redactor: TextRedactor) -> Any:
+    """Do as `redact_value`, and redact the fields of a dataclass, in a copy: a test may use the same object."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return redact_value(value, redactor)
+    redacted = copy(value)
+    for field in fields(value):
+        object.__setattr__(redacted, field.name, redact_value(getattr(value, field.name), redactor))
+    return redacted
 
 
 def redact_representation(representation: Any, redactor: TextRedactor) -> Any:

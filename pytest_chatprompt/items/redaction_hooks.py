@@ -20,7 +20,7 @@ from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
-from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
+from pytest_chatprompt.items.redacted_errors import redact_attribute, redact_error, redact_representation, redact_value
 from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams
 from pytest_chatprompt.items.report_redactor import ReportRedactor, TextRedactor
 from pytest_chatprompt.items.stand_in_error import without_secrets
@@ -172,8 +172,8 @@ class RedactionHooks:
         _redact_report(report, self.redactor)
         attributes = vars(report)
         for name in attributes.keys() - _OWN_ATTRIBUTES:
-            # Other plugins add what they report, such as output and records of logging.
-            attributes[name] = redact_value(attributes[name], self.redactor)
+            # Other plugins add what they report, such as output and records of logging, or the parameters of a subtest.
+            attributes[name] = redact_attribute(attributes[name], self.redactor)
 
 
 def _redact_collect_report(report: pytest.CollectReport, redactor: TextRedactor) -> None:

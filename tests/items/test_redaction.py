@@ -281,6 +281,47 @@ def pytest_runtest_logreport(report):
     assert KEY not in seen
 
 
+def test_parameters_of_subtests_show_no_secret(leaking: Run) -> None:
+    leaking.write(
+        {
+            "test_b.py": f"""
+import unittest
+
+KEY = "{KEY}"
+
+def test_fails(subtests):
+    with subtests.test(f"with {{KEY}}", key=KEY, keys=[KEY]):
+        assert False
+
+
+class TestUnit(unittest.TestCase):
+    def test_fails(self):
+        with self.subTest(f"with {{KEY}}", key=KEY):
+            self.fail()
+""",
+            # What pytest-reportlog writes, and what pytest-xdist sends.
+            "conftest.py": """
+import json
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    config = pytest.current_config
+    with open("seen.log", "a") as file:
+        json.dump(config.hook.pytest_report_to_serializable(config=config, report=report), file)
+
+def pytest_configure(config):
+    pytest.current_config = config
+""",
+        }
+    )
+    result = leaking("-rA")
+    assert fragments_in(everything_written(leaking, result)) == []
+    seen = Path(leaking.path, "seen.log").read_text()
+    assert """{"msg": "with [secret]", "kwargs": {"key": "'[secret]'", "keys": "['[secret]']"}}""" in seen
+    assert """{"msg": "with [secret]", "kwargs": {"key": "'[secret]'"}}""" in seen
+
+
 @pytest.mark.parametrize(
     ("code", "outcome", "line"),
     [
