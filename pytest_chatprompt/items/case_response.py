@@ -6,6 +6,8 @@ An item that was compared with its snapshot comes in; its answer comes out, note
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -28,6 +30,21 @@ compared_key: Final[pytest.StashKey[Exchange]] = pytest.StashKey()
 masks_key: Final[pytest.StashKey[Masks]] = pytest.StashKey()
 # The answer that it got.
 _live_key: Final[pytest.StashKey[LiveResponse]] = pytest.StashKey()
+
+
+@contextmanager
+def kept_while_answered(item: EvalItem, compared: Exchange) -> Iterator[None]:
+    """Keep what was compared, and then the answer to it, for the functions below; after the block neither is kept.
+
+    The answers of a run would add up: pytest keeps its items.
+    """
+    item.stash[compared_key] = compared
+    try:
+        yield
+    finally:
+        for key in (compared_key, _live_key, first_response_key):
+            if key in item.stash:
+                del item.stash[key]
 
 
 def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderResponse:

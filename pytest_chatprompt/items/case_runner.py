@@ -16,7 +16,7 @@ import pytest
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import capture_prepared
 from pytest_chatprompt.errors import CaptureError, SnapshotError
-from pytest_chatprompt.items.case_response import compared_key, get_votes, masks_key
+from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_while_answered, masks_key
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
@@ -81,7 +81,8 @@ class CaseRunner:
 
             estimate_case(self.request, self.provider, self.provider_request, self.api, checks)
             return
-        exchange = capture_prepared(self.provider, self.provider_request, self.api)
+        # A live run sends what it has compared, so it needs the whole request.
+        exchange = None if options.live else capture_prepared(self.provider, self.provider_request, self.api)
         if exchange is None:
             exchange = self._capture(is_live=options.live)
         judging = (
@@ -98,8 +99,8 @@ class CaseRunner:
         with nullcontext() if checks is None else checks.reported_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
-                item.stash[compared_key] = exchange
-                self._check_answer(item, checks, judging)
+                with kept_while_answered(item, exchange):
+                    self._check_answer(item, checks, judging)
 
     def _masks(self, item: EvalItem) -> Masks:
         # It is set up, unless the project overrides `eval_snapshot`, which asks for it.

@@ -18,7 +18,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
-from pytest_chatprompt.items.own_fixtures import set_up
+from pytest_chatprompt.items.own_fixtures import set_up, tear_down
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ class EvalItem(pytest.Function):
         self.funcargs |= dict.fromkeys(self.own_fixtures)
         super().setup()
         set_up(self.own_fixtures, self.funcargs)
+
+    def teardown(self) -> None:
+        """End the own fixtures, after pytest has ended all others."""
+        tear_down(self.own_fixtures)
+        super().teardown()
 
     @property
     def line(self) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE
 from pytest_chatprompt.items.own_fixtures import own_fixtures
+from pytest_chatprompt.options import options_key
 
 # The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
@@ -153,8 +154,18 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
 def own_fixtures_of(template: pytest.Function) -> dict[str, Any]:
     """The definitions of the fixtures that need no set-up by pytest, see `own_fixtures`."""
     if _own_fixtures_key not in template.stash:
-        template.stash[_own_fixtures_key] = own_fixtures(fixture_info(template).name2fixturedefs, template)
+        definitions = {} if _reads_what_was_sent(template) else fixture_info(template).name2fixturedefs
+        template.stash[_own_fixtures_key] = own_fixtures(definitions, template)
     return template.stash[_own_fixtures_key]
+
+
+def _reads_what_was_sent(template: pytest.Function) -> bool:
+    """Whether a fixture of the project may ask for `eval_api` once the case was sent: one that uses the response."""
+    options = template.config.stash[options_key]
+    if not (options.live or options.replay):
+        return False
+    manager: Any = template.session._fixturemanager
+    return bool(response_fixtures(template)) or len(manager.getfixturedefs(RESPONSE_FIXTURE, template)) > 1
 
 
 def _may_differ_between_files(file: pytest.Module) -> bool:

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.options import options_key
-
 _NAMES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
+# Those of a case of its own. Items share an `eval_api` that only they ask for: who asks later gets another.
+_KEPT: Final = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
 _MODULE: Final = "pytest_chatprompt.fixtures"
-# They leave fixtures that are neither async nor shown as they are.
-_HARMLESS_PLUGINS: Final = ("_pytest.", "anyio.", "pytest_asyncio.")
+# They leave fixtures that are neither async nor shown as they are. This package's hook gives pytest what fixtures of
+# the project have returned early.
+_HARMLESS_PLUGINS: Final = ("_pytest.", "anyio.", "pytest_asyncio.", "pytest_chatprompt.")
 _SHOWING_OPTIONS: Final = ("setupshow", "setuponly", "setupplan")
 
 
@@ -29,12 +30,10 @@ def own_fixtures(definitions: Mapping[str, Sequence[Any]], item: pytest.Item) ->
         item: one that has these fixtures.
 
     Returns:
-        Those of this package, if nothing overrides them. None in live and replayed runs, and where the options of
-        pytest or a hook of another plugin show the set-up of fixtures.
+        Those of this package, if nothing overrides them. None where the options of pytest or a hook of another plugin
+        show the set-up of fixtures.
     """
-    config = item.config
-    options = config.stash[options_key]
-    if options.live or options.replay or any(config.getoption(name, False) for name in _SHOWING_OPTIONS):
+    if any(item.config.getoption(name, False) for name in _SHOWING_OPTIONS):
         return {}
     implementations = item.ihook.pytest_fixture_setup.get_hookimpls()
     if not all(_module(implementation.plugin).startswith(_HARMLESS_PLUGINS) for implementation in implementations):
@@ -44,20 +43,37 @@ def own_fixtures(definitions: Mapping[str, Sequence[Any]], item: pytest.Item) ->
 
 
 def set_up(definitions: Mapping[str, Any], values: dict[str, Any]) -> None:
-    """Set up the own fixtures of an item.
+    """Set up the own fixtures of an item. Whoever asks pytest for one of a case later gets the same value.
 
     Args:
         definitions: as `own_fixtures` gives them.
         values: of all other fixtures of the item, by name, `request` included; those of the own ones are added.
     """
     __tracebackhide__ = True
-    request: pytest.FixtureRequest = values["request"]
+    request: Any = values["request"]
     for name, definition in definitions.items():
         if definition.cached_result is not None:
             # A fixture of the project has asked for it.
             values[name] = request.getfixturevalue(name)
-        else:
-            values[name] = definition.func(**{argument: values[argument] for argument in definition.argnames})
+            continue
+        value = values[name] = definition.func(**{argument: values[argument] for argument in definition.argnames})
+        if name in _KEPT:
+            # As pytest notes what it has set up itself.
+            definition.cached_result = (value, None, None)
+            request._fixture_defs[name] = definition
+
+
+def tear_down(definitions: Mapping[str, Any]) -> None:
+    """Forget the values of the own fixtures of an item, at the end of its teardown: the definitions are of all items.
+
+    Args:
+        definitions: as `own_fixtures` gives them.
+    """
+    for definition in definitions.values():
+        if definition.argname in _KEPT:
+            definition.cached_result = None
+            # Those of fixtures that asked for it: they have ended.
+            definition._finalizers.clear()
 
 
 def _module(plugin: object) -> str:

@@ -99,9 +99,6 @@ class RepeatedCase:
             ReplayError: too few answers are recorded.
         """
         __tracebackhide__ = True
-        if first_response_key in self.item.stash:
-            # The item runs again.
-            del self.item.stash[first_response_key]
         self.item.stash[failed_checks_key] = ""
         try:
             for answer in source.answers(self._is_certain):

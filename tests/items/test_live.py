@@ -364,3 +364,30 @@ def test_progress_is_shown_during_a_long_wait(
     result = live_project(3, conftest=FREQUENT_PROGRESS)("--chatprompt-live", "--chatprompt-concurrency", "2", *capture)
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["waiting: 2 requests in flight, 0 answered"])
+
+
+@pytest.mark.parametrize("options", [["--chatprompt-live"], ["--chatprompt-replay"]], ids=["live", "replayed"])
+@pytest.mark.parametrize("repeat", ["1", "2"])
+def test_no_answer_is_kept_once_its_case_has_run(
+    live_project: MakeLiveProject, options: list[str], repeat: str
+) -> None:
+    conftest = """
+import gc
+import weakref
+
+responses = []
+
+@pytest.fixture(autouse=True)
+def uses_response(eval_response):
+    responses.append(weakref.ref(eval_response))
+
+def pytest_sessionfinish():
+    gc.collect()
+    print("\\n>", len(responses), "answers,", sum(each() is not None for each in responses), "kept")
+"""
+    run = live_project(3, conftest=conftest)
+    run("--chatprompt-live", "--chatprompt-record", "--chatprompt-repeat", repeat)
+    # What records the hooks of a run within this process keeps all that they get.
+    result = run.pytester.runpytest_subprocess("-s", *options, "--chatprompt-repeat", repeat)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["> 3 answers, 0 kept"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, MakeLiveProject, Run
+from tests.server import Server
 
+KEPT = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks")
 
 
@@ -14,26 +16,115 @@ def outputs(result: pytest.RunResult) -> list[str]:
     return [line.partition("> ")[2] for line in result.outlines if "> " in line]
 
 
-def test_pytest_sets_up_none_of_them_in_an_offline_run(run: Run) -> None:
-    conftest = """
+# Pytest gives each fixture that it sets up a finalizer.
+SHOWS_SET_UP = """
 import pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     names = sorted(name for name, value in item.funcargs.items() if name.startswith("eval_"))
-    set_up = sorted(name for name in names if item._fixtureinfo.name2fixturedefs[name][-1].cached_result is not None)
+    set_up = sorted(name for name in names if item._fixtureinfo.name2fixturedefs[name][-1]._finalizers)
     print("\\n>", *names)
     print("> set up:", *set_up)
     print(">", type(item.funcargs["eval_request"]).__name__, type(item.funcargs["eval_api"]).__name__)
     return (yield)
 """
-    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+SHOWN = ["eval_api eval_case eval_masks eval_provider eval_request eval_snapshot", "set up:", "ProviderRequest EvalAPI"]
+
+
+def test_pytest_sets_up_none_of_them_in_an_offline_run(run: Run) -> None:
+    run.write({"conftest.py": SHOWS_SET_UP, "a.eval.yaml": HELLO})
     run.update()
-    assert outputs(run("-s")) == [
-        "eval_api eval_case eval_masks eval_provider eval_request eval_snapshot",
-        "set up:",
-        "ProviderRequest EvalAPI",
-    ]
+    assert outputs(run("-s")) == SHOWN
+
+
+def test_pytest_sets_up_none_of_them_in_a_live_or_replayed_run(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(3)
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + SHOWS_SET_UP})
+    for options in (["--chatprompt-live", "--chatprompt-record"], ["--chatprompt-replay"]):
+        result = run("-s", *options)
+        result.assert_outcomes(passed=3)
+        assert outputs(result) == SHOWN * 3
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("options", [[], ["--chatprompt-live"]], ids=["offline", "live"])
+def test_who_asks_later_gets_what_the_item_uses(
+    live_project: MakeLiveProject, server: Server, options: list[str]
+) -> None:
+    run = live_project(2)
+    asks = f"""
+REQUESTS = []
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    values = item.funcargs
+    print("\\n>", [item._request.getfixturevalue(name) is values[name] for name in {KEPT!r}])
+    REQUESTS.append(values["eval_request"])
+    yield
+    if {bool(options)}:
+        print(">", item._request.getfixturevalue("eval_response").text)
+
+def pytest_sessionfinish():
+    print("\\n>", len({{id(value) for value in REQUESTS}}))
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
+    result = run("-s", *options)
+    result.assert_outcomes(passed=2)
+    shown = [str([True] * len(KEPT)), *(["a real answer"] if options else [])]
+    # Each case has its own.
+    assert outputs(result) == [*shown, *shown, "2"]
+    assert len(server.requests) == (2 if options else 0)
+
+
+# What it sends cannot be prepared, so it comes to the item's `eval_api`.
+OWN_PROVIDER = """
+import httpx
+
+@pytest.fixture
+def openai_provider():
+    def send(request):
+        reply = httpx.post("{url}/chat/completions", json={{"messages": [], "case": request.eval_case_id}})
+        return ProviderResponse(text=reply.json()["choices"][0]["message"]["content"])
+
+    return send
+"""
+
+
+def test_an_override_of_the_response_gets_what_the_item_uses(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(2, conftest=OWN_PROVIDER.format(url=server.url))
+    override = """
+@pytest.fixture
+def eval_response(eval_response, eval_api, eval_case, request):
+    values = request.node.funcargs
+    print("\\n>", eval_api is values["eval_api"], eval_case is values["eval_case"], len(eval_api.sent))
+    return eval_response.model_copy(update={"text": eval_case.id})
+
+def pytest_chatprompt_response(case, response):
+    assert response.text == case.id
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + override})
+    result = run("-s", "--chatprompt-live")
+    result.assert_outcomes(passed=2)
+    assert outputs(result) == ["True True 1"] * 2
+    assert len(server.requests) == 2
+
+
+def test_a_fixture_that_uses_the_response_gets_what_the_item_uses(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    run = live_project(2, conftest=OWN_PROVIDER.format(url=server.url))
+    uses = """
+@pytest.fixture(autouse=True)
+def uses(eval_response, eval_api, eval_case, request):
+    values = request.node.funcargs
+    print("\\n>", eval_api is values["eval_api"], eval_case is values["eval_case"], len(eval_api.sent))
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + uses})
+    result = run("-s", "--chatprompt-live")
+    result.assert_outcomes(passed=2)
+    assert outputs(result) == ["True True 1"] * 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("name", NAMES)
