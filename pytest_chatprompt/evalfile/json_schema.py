@@ -186,7 +186,7 @@ class _Generator:
     def _of_field(self, model: type[BaseModel], name: str, text: str) -> Schema:
         """The schema of a field; what several models inherit is a definition."""
         schema = _with_text(self._of_value(model.model_fields[name]), text)
-        owner = next(each for each in model.__mro__ if name in vars(each).get("__annotations__", ()))
+        owner = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
         if owner is model:
             return schema
         self.definitions[f"{owner.__name__}.{name}"] = schema

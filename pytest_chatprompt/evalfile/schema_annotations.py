@@ -6,7 +6,6 @@ room are annotated with them. What costs anything is wrapped in a function, so t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -68,7 +67,7 @@ def path_pattern(suffixes: Iterable[str]) -> str:
     """A pattern of paths that end in one of several suffixes, in upper or lower case.
 
     Args:
-        suffixes: with their dots, in lower case.
+        suffixes: with their dots, of small letters.
     """
     return rf"\.({'|'.join(map(_in_any_case, (suffix.removeprefix('.') for suffix in suffixes)))})$"
 
@@ -97,4 +96,4 @@ def characters_pattern(is_allowed: Callable[[str], bool]) -> str:
 
 
 def _in_any_case(word: str) -> str:
-    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else re.escape(letter) for letter in word)
+    return "".join(f"[{letter.upper()}{letter}]" for letter in word)

@@ -128,7 +128,7 @@ def _find_text(root: Node, case_location: _Location, location: _Location, text: 
     else:
         candidates = [(*case_location, *location), location]
     nodes = [root.find(candidate) for candidate in candidates]
-    return next((node for node in nodes if node.value == text), nodes[0])
+    return next((node for node in nodes[:-1] if node.value == text), nodes[-1])
 
 
 def _text(renderer: _Renderer, text: str | None, location: _Location) -> str | None:

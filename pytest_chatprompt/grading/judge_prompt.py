@@ -147,9 +147,7 @@ class JudgeQuestion:
         )
 
 
-def judge_question(
-    case: EvalCase, rubric: str, question: str, prompt: JudgePrompt | None, votes: int = 1
-) -> JudgeQuestion:
+def judge_question(case: EvalCase, rubric: str, question: str, prompt: JudgePrompt | None, votes: int) -> JudgeQuestion:
     """What a judge is asked about the answers to a case.
 
     Args:

@@ -45,7 +45,7 @@ class JudgeVote:
     is_replayed: bool = False
 
 
-def read_vote(response: ProviderResponse, *, is_replayed: bool = False) -> JudgeVote:
+def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:
     """Read the reply of a judge.
 
     Args:
@@ -92,10 +92,10 @@ def _last_object(text: str) -> dict[str, Any] | None:
     # The first place from where all the rest is one object: an object within it is none of its own.
     for place in [match.start() for match in re.finditer(r"\{", text)][:_MOST_BRACES]:
         try:
-            data = json.loads(text[place:], object_pairs_hook=_without_repetition)
+            found: dict[str, Any] = json.loads(text[place:], object_pairs_hook=_without_repetition)
         except (ValueError, RecursionError):
             continue
-        return data if isinstance(data, dict) else None
+        return found
     return None
 
 

@@ -35,7 +35,7 @@ class RequiredPasses:
         # As the author wrote the rate: 0.07 times 100 is a little more than 7 in binary fractions.
         return math.ceil(Fraction(repr(self.pass_rate)) * self.planned)
 
-    def outcome(self, passed: int, failed: int, errors: int = 0) -> AttemptOutcome | None:
+    def outcome(self, passed: int, failed: int, errors: int) -> AttemptOutcome | None:
         """How the case ends, whatever the answers that are still missing say.
 
         An error says nothing about the answer, so the case is an error if, and only if, it could have ended either way.

@@ -102,6 +102,18 @@ def test_each_key_is_warned_about_once_for_a_file(project: Project) -> None:
     assert [text.partition(": ")[0] for text in found] == ["5:5", "6:16", "7:5"]
 
 
+def test_each_of_several_keys_is_warned_about(project: Project) -> None:
+    body = "metadata: {seed: 1, tools: []}\ninput: x\nexpected_output: x\nexpected_messages: []"
+    found = warnings(project, "execution: {seed: 1}", body)
+    assert [text.partition(" ")[2].removeprefix("case 'a': ").partition(" ")[0] for text in found] == [
+        "'execution.seed'",
+        "'metadata.seed'",
+        "'metadata.tools'",
+        "'input'",
+        "'expected_output'",
+    ]
+
+
 def test_a_shorthand_alone_is_not_warned_about(project: Project) -> None:
     path = project.write("a.eval.yaml", "evalcases:\n  - {id: a, input: x, expected_output: y}\n")
     found: list[object] = []

@@ -49,6 +49,20 @@ class Other(StrictModel):
     kind: Literal["other"] = "other"
 
 
+class Example(StrictModel):
+    """A mapping whose docstring describes no key.
+
+    Example:
+        kind: inner
+    """
+
+    kind: str = ""
+
+
+class Renamed(Inner):
+    """A mapping with nothing but what another has."""
+
+
 class Inherits(Inner):
     """A mapping with what another has.
 
@@ -183,6 +197,16 @@ def test_what_tells_the_members_of_a_union_apart_is_required() -> None:
     assert schema_of(Annotated[Inner | Other, Field(discriminator="kind")]) == (schema, definitions)
 
 
+def test_only_the_section_of_attributes_describes_the_keys_of_a_model() -> None:
+    _, definitions = schema_of(Example)
+    assert definitions["Example"]["properties"] == {"kind": {"type": "string"}}
+
+
+def test_a_model_may_have_nothing_but_what_it_inherits() -> None:
+    _, definitions = schema_of(Renamed)
+    assert definitions["Renamed"]["properties"] == {"kind": {"$ref": "#/$defs/Inner.kind"}}
+
+
 def test_what_a_model_inherits_is_one_definition() -> None:
     _, definitions = schema_of(Inherits)
     assert definitions == {
@@ -207,6 +231,11 @@ def test_a_mapping_may_have_keys_beside_those_of_its_model() -> None:
         "additionalProperties": ref,
     }
     assert definitions == {"Inner": INNER}
+
+
+def test_the_keys_beside_those_of_a_model_may_be_any() -> None:
+    schema, _ = schema_of(Annotated[Inner, OtherKeys(dict[str, int])])
+    assert schema == INNER | {"additionalProperties": {"type": "integer"}}
 
 
 def test_a_type_or_an_annotation_that_is_not_known_is_an_error() -> None:

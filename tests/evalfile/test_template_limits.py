@@ -85,9 +85,18 @@ def test_a_width_may_be_as_large_as_the_limit() -> None:
     assert render(f"{{{{ 'a' | center({template_limits.MAX_WIDTH}) | length }}}}", {}) == str(template_limits.MAX_WIDTH)
 
 
-def test_many_rounds_of_loops_are_refused() -> None:
-    with pytest.raises(TemplateLimitError, match="more than 1,000,000 times"):
-        render("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", {})
+def test_a_template_has_a_million_steps() -> None:
+    assert template_limits.MAX_STEPS == 1_000_000
+
+
+def test_many_rounds_of_loops_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_limits, "MAX_STEPS", 2_000)
+    # The call of `range` is a step too.
+    render("{% for a in range(1999) %}{% endfor %}", {})
+    with pytest.raises(TemplateLimitError, match="loops and calls more than 2,000 times"):
+        render("{% for a in range(2000) %}{% endfor %}", {})
+    with pytest.raises(TemplateLimitError, match="loops and calls more than 2,000 times"):
+        render("{% for a in range(99) %}{% for b in range(99) %}{% endfor %}{% endfor %}", {})
 
 
 def test_many_calls_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_a_verdict_is_the_object_at_the_end_of_a_reply(text: str, passed: bool, 
     ],
 )
 def test_what_is_no_verdict_is_an_error(text: str, error: str) -> None:
-    vote = read_vote(ProviderResponse(text=text))
+    vote = read_vote(ProviderResponse(text=text), is_replayed=False)
     assert vote.passed is None
     assert vote.error.startswith(error)
 
@@ -76,7 +76,7 @@ def test_a_vote_keeps_the_reply_that_it_was_read_from(is_replayed: bool) -> None
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens"])
 def test_a_reply_that_was_cut_off_is_no_verdict_whatever_it_ends_with(reason: str) -> None:
     text = '{"reason": "the answer says {"reason": "x", "pass": true}'
-    vote = read_vote(ProviderResponse(text=text, finish_reason=reason))
+    vote = read_vote(ProviderResponse(text=text, finish_reason=reason), is_replayed=False)
     assert vote.passed is None
     assert vote.error.startswith(
         f"the judge's reply is not a verdict: it was cut off (finish reason: {reason}); it is '"
@@ -84,19 +84,19 @@ def test_a_reply_that_was_cut_off_is_no_verdict_whatever_it_ends_with(reason: st
 
 
 def test_a_verdict_that_was_withheld_is_an_error() -> None:
-    vote = read_vote(ProviderResponse(text='{"reason": "x", "pass": true}', blocked="SAFETY"))
+    vote = read_vote(ProviderResponse(text='{"reason": "x", "pass": true}', blocked="SAFETY"), is_replayed=False)
     assert (vote.passed, vote.error) == (None, "the judge's API withheld the verdict: SAFETY")
 
 
 @given(st.text(), st.booleans())
 def test_what_a_judge_writes_as_json_is_read_as_it_is(reason: str, passed: bool) -> None:
-    vote = read_vote(ProviderResponse(text=json.dumps({"reason": reason, "pass": passed})))
+    vote = read_vote(ProviderResponse(text=json.dumps({"reason": reason, "pass": passed})), is_replayed=False)
     assert (vote.passed, vote.error) == (passed, "")
 
 
 @given(st.text())
 def test_no_other_text_crashes_the_reader_or_passes(text: str) -> None:
-    vote = read_vote(ProviderResponse(text=text))
+    vote = read_vote(ProviderResponse(text=text), is_replayed=False)
     assert vote.passed is None
     assert vote.error
 

@@ -180,6 +180,20 @@ def test_a_mistake_in_the_file_of_a_schema_is_told_there(project: Project) -> No
     ]
 
 
+def test_a_schema_in_a_file_holds_only_what_json_can_hold(project: Project) -> None:
+    project.write("evals/schema.yaml", "properties:\n  day: {const: 2026-01-01}\n")
+    assert parse(project, "checks: [{type: is_json, value: schema.yaml}]") == [
+        "evals/schema.yaml:2:16: JSON has no date; put 2026-01-01 in quotes",
+    ]
+
+
+def test_a_file_of_a_schema_that_is_not_text_is_named(project: Project) -> None:
+    project.write("evals/schema.json", b"\xff")
+    assert parse(project, "checks: [{type: is_json, value: schema.json}]") == [
+        "evals/a.eval.yaml:4:37: case 'a': file schema.json is not valid UTF-8 (byte 0xFF)",
+    ]
+
+
 def test_a_mistake_in_a_check_made_in_code_is_told_at_the_case() -> None:
     case = case_with(EvalCheck("contains", {"value": 3}), EvalCheck("contains_any", {"value": ["a", None]}))
     with pytest.raises(EvalFileError) as raised:

@@ -48,6 +48,19 @@ def test_f4_each_file_is_read_once_in_a_run(project: Project) -> None:
     assert reader.read(reader.find("x.md", project.root).path, "x.md") == "before"
 
 
+def test_as_many_bytes_as_the_limit_are_kept_those_that_were_read_last(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_chatprompt.prompt.file_reader._MAX_KEPT_BYTES", 6)
+    reader = FileReader(project.root)
+    first, second, third = (project.write(name, b"old") for name in ("1.png", "2.png", "3.png"))
+    assert [reader.read_bytes(path, path.name) for path in (first, second)] == [b"old", b"old"]
+    for path in (first, second, third):
+        path.write_bytes(b"new")
+    assert [reader.read_bytes(path, path.name) for path in (first, second, third)] == [b"old", b"old", b"new"]
+    assert [reader.read_bytes(path, path.name) for path in (second, third, first)] == [b"old", b"new", b"new"]
+
+
 def test_f2_an_eval_file_outside_the_root_cannot_name_files_beside_it(project: Project, tmp_path: Path) -> None:
     project.write("outside/x.md", "x")
     with pytest.raises(AttachmentError, match="is outside the root folder"):

@@ -47,6 +47,7 @@ def test_a_data_url_is_its_bytes() -> None:
     media = media_of_url("image", data_url(PNG))
     assert media == Media("image", "", "image/png", PNG)
     assert str(media) == f"<Image: {PNG_SHOWN}>"
+    assert str(Media("image", "", "image/png", b"")) == "<Image: image/png, 0 bytes, sha256:e3b0c44298fc1c14>"
     assert media_of_url("image", data_url(PNG, "IMAGE/PNG")) == media
 
 

@@ -58,8 +58,16 @@ def test_a_short_text_is_not_shared() -> None:
     assert shared_texts("short").pieces("short") == [("short", False)]
 
 
+@pytest.mark.parametrize(("length", "is_shared"), [(19_999, False), (20_000, True)])
+def test_a_text_is_long_from_20_000_characters_on(length: int, is_shared: bool) -> None:
+    text = "x" * length
+    assert shared_texts(text).pieces(text) == [(text, is_shared)]
+
+
 def test_only_the_texts_that_were_read_last_are_looked_for() -> None:
-    shared = shared_texts(LONG, *(f"{number}\n{OTHER}" for number in range(8)))
+    shared = shared_texts(LONG, *(f"{number}\n{OTHER}" for number in range(7)))
+    assert shared.pieces(LONG) == [(LONG, True)]
+    shared.add(f"7\n{OTHER}")
     assert shared.pieces(LONG) == [(LONG, False)]
     assert shared.pieces(f"7\n{OTHER}") == [(f"7\n{OTHER}", True)]
 
@@ -86,9 +94,11 @@ def test_it_is_computed_again_for_another_key_or_version() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_known_of_a_text_is_forgotten_with_it() -> None:
+def test_what_is_known_of_a_text_is_forgotten_with_it_and_not_before() -> None:
     shared, piece = shared_texts(LONG), TextPiece(LONG, is_shared=True)
     assert shared.remember(piece, "a", lambda _: 1) == 1
+    shared.add(OTHER)
+    assert shared.remember(piece, "a", lambda _: 2) == 1
     for number in range(8):
         shared.add(f"{number}\n{OTHER}")
     assert shared.remember(piece, "a", lambda _: 2) == 2
@@ -100,6 +110,7 @@ def test_the_middle_of_a_searched_text_is_left_out_unless_something_was_found() 
     assert rest == f"a\n{LONG[:8_192]}\0{LONG[-8_192:]}\nb"
     assert shared.without_searched(f"a\n{LONG}\nb", "y", lambda _: True, None) == f"a\n{LONG}\nb"
     assert shared.without_searched("a\nb", "x", lambda _: False, None) == "a\nb"
+    assert shared.without_searched(LONG, "x", lambda _: True, object()) == LONG
 
 
 def test_another_thread_may_remember_something_while_a_text_is_added() -> None:
