@@ -115,3 +115,9 @@ def test_a_mistake_in_a_template_of_data_is_reported_at_its_position(project: Pr
 def test_each_shorthand_counts_without_the_other() -> None:
     case = EvalCase.model_validate({"id": "a", "input_messages": [user("x")], "expected_output": "y"})
     assert [dumped(message) for message in case.expected_messages] == [assistant("y")]
+
+
+def test_a_key_elsewhere_may_be_called_as_the_messages_that_a_shorthand_stands_for(project: Project) -> None:
+    with pytest.raises(EvalFileError) as caught:
+        project.case("input: x\nsettings: {extra_body: {input_messages: 2026-01-01}}")
+    assert str(caught.value) == "evals/a.eval.yaml:5:45: case 'a': JSON has no date; put 2026-01-01 in quotes"
