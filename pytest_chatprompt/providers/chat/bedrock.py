@@ -194,7 +194,7 @@ class BedrockProvider(ChatProvider):
         stop_reason = data.get("stopReason")
         usage = data.get("usage") or {}
         return ProviderResponse(
-            text="".join(block["text"] for block in blocks if "text" in block),
+            text="".join(map(_text, blocks)),
             finish_reason=stop_reason,
             usage=_usage(usage),
             raw=data,
@@ -216,13 +216,19 @@ def _first_variable(names: Sequence[str]) -> str | None:
     return next((value for name in names if (value := os.environ.get(name))), None)
 
 
+def _text(block: Mapping[str, Any]) -> str:
+    """The text of a block of a reply; where documents are cited, it is in parts beside the citations."""
+    cited = (block.get("citationsContent") or {}).get("content") or ()
+    return "".join((block.get("text", ""), *(part["text"] for part in cited)))
+
+
 def _usage(usage: Mapping[str, Any]) -> TokenUsage:
     """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
     read, written = count_at(usage, "cacheReadInputTokens"), count_at(usage, "cacheWriteInputTokens")
     details = usage.get("cacheDetails") or []
     return TokenUsage(
-        input_tokens=total(usage.get("inputTokens"), read, written),
-        output_tokens=usage.get("outputTokens"),
+        input_tokens=total(count_at(usage, "inputTokens"), read, written),
+        output_tokens=count_at(usage, "outputTokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
         cache_write_1h_tokens=total(*(count_at(entry, "inputTokens") for entry in details if entry.get("ttl") == "1h")),

@@ -161,6 +161,11 @@ def test_an_empty_description_is_not_sent() -> None:
             [{"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": "a"}, {"text": "b"}],
             "end_turn", "ab", None, id="all text, without the reasoning",
         ),
+        pytest.param(
+            [{"text": "a"}, {"citationsContent": {"content": [{"text": "b"}, {"text": "c"}], "citations": []}},
+             {"citationsContent": {"citations": []}}],
+            "end_turn", "abc", None, id="text beside its citations",
+        ),
         pytest.param([{"text": "No."}], "guardrail_intervened", "No.", "guardrail_intervened", id="a guardrail"),
         pytest.param([], "content_filtered", "", "content_filtered", id="a filtered answer"),
     ],
