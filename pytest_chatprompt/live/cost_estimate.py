@@ -88,4 +88,5 @@ def _most_output(body: Any) -> int:
     """The most tokens that an answer may have, as the body says."""
     objects = [body, *(body.get(key) for key in _CONTAINERS)] if isinstance(body, Mapping) else []
     limits = [each[key] for each in objects if isinstance(each, Mapping) for key in _LIMITS if key in each]
-    return next((limit for limit in limits if isinstance(limit, int)), ASSUMED_OUTPUT_TOKENS)
+    # Ollama takes -1 for no limit.
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), ASSUMED_OUTPUT_TOKENS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Protocol, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -16,10 +16,13 @@ from pytest_chatprompt.providers.reply_text import replace_surrogates
 
 # Text that can be written, shown and sent to another process.
 WholeText = Annotated[str, AfterValidator(replace_surrogates)]
+# What can be added up, compared and written as JSON.
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TokenUsage(BaseModel):
-    """How many tokens a request used; `None` where the API does not say.
+    """How many tokens a request used, from 0; `None` where the API does not say.
 
     Attributes:
         input_tokens: all of the prompt, those read from a cache and written to one included.
@@ -32,16 +35,16 @@ class TokenUsage(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    cache_write_1h_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
 
 
 class ProviderResponse(BaseModel):
-    """The answer of a model or an agent.
+    """The answer of a model or an agent. Its numbers are finite, and none is below 0.
 
     Attributes:
         text: the text, its blocks joined, without the thinking; `""` for none. Half a character (a lone surrogate),
@@ -65,11 +68,11 @@ class ProviderResponse(BaseModel):
     text: WholeText
     finish_reason: WholeText | None = None
     usage: TokenUsage = TokenUsage()
-    cost_usd: float | None = None
+    cost_usd: Amount | None = None
     raw: Any = None
     tool_calls: tuple[ToolCall, ...] = ()
-    latency_seconds: float | None = None
-    retries: int = 0
+    latency_seconds: Amount | None = None
+    retries: Count = 0
     blocked: WholeText | None = None
     adjustments: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.results.change_cost import ChangeCost
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.snapshots.changes import Difference
@@ -68,13 +69,13 @@ class ResponseResult(_Record):
     text: str
     tool_calls: tuple[Any, ...] = ()
     finish_reason: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cost_usd: float | None = None
-    latency_seconds: float | None = None
-    retries: int = 0
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    cost_usd: Amount | None = None
+    latency_seconds: Amount | None = None
+    retries: Count = 0
     is_replayed: bool = False
 
 

@@ -42,6 +42,9 @@ RESPONSE = ProviderResponse(text="")
         pytest.param(GeminiProvider(price=PRICE, max_output_tokens=5), 5, id="gemini"),
         pytest.param(BedrockProvider(price=PRICE, max_output_tokens=5), 5, id="bedrock"),
         pytest.param(OpenAIProvider(price=PRICE, extra_body={"max_tokens": "many"}), 1000, id="no number"),
+        pytest.param(
+            OpenAIProvider(price=PRICE, extra_body={"max_tokens": -1}), 1000, id="no limit, as Ollama says it"
+        ),
     ],
 )
 def test_the_output_is_what_the_request_allows(provider: ChatProvider, output: int) -> None:

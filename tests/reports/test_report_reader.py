@@ -44,6 +44,12 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
             f"unable to parse string as an integer{HINT}",
             id="a wrong value",
         ),
+        pytest.param(
+            b'{"version": 1, "results": [{"node_id": "x", "path": "x", "line": 1, "outcome": "passed", '
+            b'"response": {"text": "", "cost_usd": Infinity}}]}',
+            f"not a report of this version: results[0].response.cost_usd: Input should be a finite number{HINT}",
+            id="an infinite cost",
+        ),
     ],
 )
 def test_a_file_that_is_no_report_is_an_error_that_says_why(tmp_path: Path, content: bytes, message: str) -> None:

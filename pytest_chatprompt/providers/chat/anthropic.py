@@ -150,8 +150,8 @@ def _usage(usage: Mapping[str, Any]) -> TokenUsage:
     """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
     read, written = count_at(usage, "cache_read_input_tokens"), count_at(usage, "cache_creation_input_tokens")
     return TokenUsage(
-        input_tokens=total(usage.get("input_tokens"), read, written),
-        output_tokens=usage.get("output_tokens"),
+        input_tokens=total(count_at(usage, "input_tokens"), read, written),
+        output_tokens=count_at(usage, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
         cache_write_1h_tokens=count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"),

@@ -165,8 +165,8 @@ def _usage(usage: Mapping[str, Any]) -> TokenUsage:
     """The counts of a reply: thoughts are billed as output, and what tools of the API gave as input."""
     thoughts = count_at(usage, "thoughtsTokenCount")
     return TokenUsage(
-        input_tokens=total(usage.get("promptTokenCount"), count_at(usage, "toolUsePromptTokenCount")),
-        output_tokens=total(usage.get("candidatesTokenCount"), thoughts),
+        input_tokens=total(count_at(usage, "promptTokenCount"), count_at(usage, "toolUsePromptTokenCount")),
+        output_tokens=total(count_at(usage, "candidatesTokenCount"), thoughts),
         cache_read_tokens=count_at(usage, "cachedContentTokenCount"),
         reasoning_tokens=thoughts,
     )

@@ -135,8 +135,8 @@ class OpenAIProvider(ChatProvider):
             text=content or "",
             finish_reason=finish_reason,
             usage=TokenUsage(
-                input_tokens=usage.get("prompt_tokens"),
-                output_tokens=usage.get("completion_tokens"),
+                input_tokens=count_at(usage, "prompt_tokens"),
+                output_tokens=count_at(usage, "completion_tokens"),
                 cache_read_tokens=count_at(usage, "prompt_tokens_details", "cached_tokens"),
                 cache_write_tokens=count_at(usage, "prompt_tokens_details", "cache_write_tokens"),
                 reasoning_tokens=count_at(usage, "completion_tokens_details", "reasoning_tokens"),

@@ -129,8 +129,8 @@ class OpenAIResponsesProvider(ChatProvider):
             text="".join(part["text"] for part in parts if part["type"] == "output_text"),
             finish_reason=reason or data.get("status"),
             usage=TokenUsage(
-                input_tokens=usage.get("input_tokens"),
-                output_tokens=usage.get("output_tokens"),
+                input_tokens=count_at(usage, "input_tokens"),
+                output_tokens=count_at(usage, "output_tokens"),
                 cache_read_tokens=count_at(usage, "input_tokens_details", "cached_tokens"),
                 cache_write_tokens=count_at(usage, "input_tokens_details", "cache_write_tokens"),
                 reasoning_tokens=count_at(usage, "output_tokens_details", "reasoning_tokens"),

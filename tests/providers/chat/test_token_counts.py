@@ -107,6 +107,17 @@ def test_what_an_api_does_not_say_is_unknown(
 
 
 @pytest.mark.parametrize(
+    ("provider", "reply", "counts"), [row.values[:3] for row in ROWS], ids=[row.id for row in ROWS]
+)
+@pytest.mark.parametrize("odd", [-1, 2.5, "many"])
+def test_what_is_no_count_is_unknown_and_the_answer_is_read(
+    provider: ChatProvider, reply: Callable[[Any], Any], counts: dict[str, Any], odd: Any
+) -> None:
+    usage = {key: odd for key, value in counts.items() if isinstance(value, int)}
+    assert provider.read_reply(reply(usage)).usage == TokenUsage()
+
+
+@pytest.mark.parametrize(
     ("usage", "expected"),
     [
         ({"a": {"b": 3}}, 3),
