@@ -6,7 +6,9 @@ A provider and a request come in: offline with the stand-in of the APIs, in a li
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +23,7 @@ from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
 from pytest_chatprompt.capture.prepared_requests import can_prepare, is_built_in
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
+from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_latency, with_recorded_latency
 from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.sent_request import SentRequest
@@ -104,6 +106,8 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
 ) -> Exchange:
     """Let a provider send a request to the real API, and capture what it sends. Safe between threads.
 
+    A response that does not say how long it took has the time that the provider took.
+
     Args:
         provider: an object with `send`, or a plain function; either may be async.
         request: what to send.
@@ -117,6 +121,21 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         BudgetError: the budget of the run does not allow it; the cost of an agent is not known.
         CaptureError: a request of a child process could not be forwarded.
     """
+    __tracebackhide__ = True
+    started_at = time.monotonic()
+    exchange = _capture_live(provider, request, router, replies, api, recording)
+    response = with_latency(exchange.response, recording, time.monotonic() - started_at)
+    return replace(exchange, response=response)
+
+
+def _capture_live(  # noqa: PLR0913, PLR0917 - those of `capture_live`
+    provider: Provider | SendFunction,
+    request: ProviderRequest,
+    router: LiveCaptureRouter,
+    replies: Sequence[Reply],
+    api: EvalAPI | None,
+    recording: OpenRecording | None,
+) -> Exchange:
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
         router.redactor.add_agent_environment(provider.env)
@@ -169,7 +188,8 @@ def capture_replayed(
         with use_context(SendContext(is_offline=True, replay=replay)):
             return Exchange(request, with_recorded_latency(provider.send(request), recording), ())
     api.recording = recording
-    return capture_offline(provider, request, api)
+    exchange = capture_offline(provider, request, api)
+    return replace(exchange, response=with_latency(exchange.response, recording))
 
 
 def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[SentRequest, ...]:

@@ -56,6 +56,7 @@ class ProviderResponse(BaseModel):
         raw: the body of the API's reply, decoded from JSON; the events of an agent that reports them, else `None`.
         tool_calls: the tool calls in the answer, in the shape of OpenAI's chat completions.
         latency_seconds: from the first byte of the request to the last byte of the reply; retries do not count.
+            Of an agent, and of a provider of your own that does not say it, how long `send` took.
         retries: how many times the request was sent again before this answer.
         blocked: why the API withheld the answer although the status is 200, in its words; `None` if it did not.
         adjustments: what the provider changed in the messages to fit the API's shape.

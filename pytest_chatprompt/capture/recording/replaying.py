@@ -112,6 +112,22 @@ def with_recorded_latency(response: ProviderResponse, recording: OpenRecording) 
     return response.model_copy(update={"latency_seconds": sum(latencies)})
 
 
+def with_latency(
+    response: ProviderResponse, recording: OpenRecording | None, seconds: float | None = None
+) -> ProviderResponse:
+    """A response with a latency; unchanged if its provider says how long it took, or does not wait for it.
+
+    Args:
+        response: of any provider.
+        recording: of its requests, whose latencies count if all of them are replayed; `None` for none.
+        seconds: how long the provider took; `None` if that says nothing.
+    """
+    if response.latency_seconds is not None or not response.is_awaited:
+        return response
+    timed = response.model_copy(update={"latency_seconds": seconds})
+    return timed if recording is None else with_recorded_latency(timed, recording)
+
+
 def _forwarded(
     request: httpx.Request, response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
 ) -> httpx.Response:
