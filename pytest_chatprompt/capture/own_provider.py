@@ -65,10 +65,16 @@ def _wait_for(awaitable: Awaitable[Any]) -> Any:
     async def wait() -> Any:
         return await awaitable
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _is_in_event_loop():
         return asyncio.run(wait())
     # Asked for within an async test: its loop cannot run another one, but a thread can.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(contextvars.copy_context().run, asyncio.run, wait()).result()
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -336,4 +336,8 @@ def result_of(future: Future[T]) -> T:
     __tracebackhide__ = True
     if future.cancelled():
         raise RequestCancelledError
+    error = future.exception()
+    if error is not None:
+        # The traceback of an exception that `result` raises begins with two frames of the standard library.
+        raise error
     return future.result()

@@ -66,8 +66,9 @@ def test_an_error_of_an_async_provider_is_raised_unchanged(in_a_loop: bool) -> N
     async def within_a_loop() -> ProviderResponse:
         return call_provider(failing, REQUEST)
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(KeyError, match="mine") as caught:
         asyncio.run(within_a_loop()) if in_a_loop else call_provider(failing, REQUEST)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize(

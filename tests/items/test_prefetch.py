@@ -117,6 +117,31 @@ def pytest_chatprompt_response(response):
     assert server.max_in_flight == 3
 
 
+@pytest.mark.parametrize("keyword", ["", "async "], ids=["sync", "async"])
+def test_the_traceback_of_a_custom_provider_begins_in_its_code(
+    live_project: MakeLiveProject, server: Server, keyword: str
+) -> None:
+    provider = f"""
+import httpx
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    {keyword}def send(request):
+        reply = httpx.post("{server.url}/chat/completions", json={{"messages": [{{"content": request.question}}]}})
+        if "answer" in reply.json():
+            raise LookupError("no answer today")
+        return "fine"
+
+    return send
+"""
+    server.reply = Reply({"answer": "a live answer"})
+    result = live_project(3, conftest=provider)("--chatprompt-live")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["*LookupError: no answer today", "conftest.py:*: LookupError"])
+    for text in ("concurrent", "During handling", "tracebackhide"):
+        result.stdout.no_fnmatch_line(f"*{text}*")
+
+
 def test_cases_of_a_custom_provider_that_needs_a_route_are_sent_in_their_turn(
     live_project: MakeLiveProject, server: Server
 ) -> None:
