@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.errors import CheckError, CheckFailedError, ProviderError, ReplayError
+from pytest_chatprompt.errors import BudgetError, CheckError, CheckFailedError, ProviderError, ReplayError
 from pytest_chatprompt.evalfile.repeat_keys import DEFAULT_PASS_RATE
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
@@ -129,7 +129,8 @@ class RepeatedCase:
                 return
             result = response_result(response, answer.live.is_replayed)
             error, checks = self._grade(answer.number, answer.live)
-        if answer.error is not None:
+        if answer.error is not None and not isinstance(answer.error, BudgetError):
+            # What was not sent is no part of the usage.
             self._errors.append(answer.error)
         outcome: AttemptOutcome = "passed"
         problem = ""

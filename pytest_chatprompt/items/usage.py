@@ -48,10 +48,9 @@ def add_usage(item: pytest.Item, provider_name: str, *outcomes: ProviderResponse
     if len(numbers) == 1:
         properties |= numbers[0]
     else:
-        properties |= {key: [each.get(key, UNKNOWN) for each in numbers] for key in _NUMBERS}
-        costs = [each[_COST] for each in numbers if _COST in each]
-        if costs:
-            properties[_COST] = sum(costs)
+        has_costs = any(_COST in each for each in numbers)
+        keys = (*_NUMBERS, _COST) if has_costs else _NUMBERS
+        properties |= {key: [each.get(key, UNKNOWN) for each in numbers] for key in keys}
     reason = item.stash.get(_reason_key, None)
     if reason is not None:
         properties["not_sent_ahead"] = reason

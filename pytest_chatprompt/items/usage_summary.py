@@ -152,7 +152,7 @@ class UsageSummary:
                 str(sum(case["retries"] for case in cases)),
                 f"{statistics.median(latencies):.2f} s" if latencies else UNKNOWN,
                 f"{max(latencies):.2f} s" if latencies else UNKNOWN,
-                *([_cost([case.get("cost_usd") for case in cases])] if has_costs else []),
+                *([_cost(_values(cases, "cost_usd"))] if has_costs else []),
             )
 
 
@@ -181,9 +181,9 @@ def _sum(counts: list[Any]) -> str:
     return f"{sum(known)} + {unknown} {UNKNOWN}" if unknown else str(sum(known))
 
 
-def _cost(costs: list[float | None]) -> str:
-    """A sum, and of how many cases the cost is not known: `$0.12`, `$0.12 + 2 unknown`, `unknown`."""
-    known = [cost for cost in costs if cost is not None]
+def _cost(costs: list[Any]) -> str:
+    """A sum, and of how many answers the cost is not known: `$0.12`, `$0.12 + 2 unknown`, `unknown`."""
+    known = [cost for cost in costs if _is_number(cost)]
     unknown = len(costs) - len(known)
     if not known:
         return UNKNOWN

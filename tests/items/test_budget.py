@@ -35,6 +35,15 @@ def test_nothing_more_is_sent_once_the_budget_is_spent(live_project: MakeLivePro
     )
 
 
+def test_answers_of_a_repeated_case_that_are_not_sent_for_are_no_part_of_the_usage(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    result = live_project(2)("--chatprompt-live", "--chatprompt-repeat=4", THREE_ANSWERS)
+    result.assert_outcomes(errors=2)
+    assert len(server.requests) == 3
+    result.stdout.fnmatch_lines(["openai *[12]            30              9        0 * $0.00042"])
+
+
 def test_the_ini_value_is_a_budget_too_and_the_option_wins(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(4)
     run.append("pytest.ini", "chatprompt_budget_usd = 0.0005\n")

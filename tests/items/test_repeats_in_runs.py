@@ -460,7 +460,8 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     properties = {name: value for name, value in entries if name not in ("chatprompt_answer", "chatprompt_check")}
     assert json.loads(str(properties.pop("chatprompt_latency_seconds")).replace("'", '"'))[4] == "unknown"
     # Four answers with ten and three tokens each.
-    assert float(str(properties.pop("chatprompt_cost_usd"))) > 0
+    *costs, unknown = json.loads(str(properties.pop("chatprompt_cost_usd")).replace("'", '"'))
+    assert (costs, unknown) == ([0.00014] * 4, "unknown")
     assert properties == {
         "chatprompt_provider": "openai",
         "chatprompt_retries": "0",
@@ -471,7 +472,7 @@ def test_reports_have_every_answer(repeated: MakeRun, server: Server) -> None:
     }
     (error,) = junit.iter("error")
     assert "answer 3 of 5: 1 check failed" in (error.text or "")
-    result.stdout.fnmatch_lines(["openai *1 *40 + 1 unknown *12 + 1 unknown *0 *"])
+    result.stdout.fnmatch_lines(["openai *1 *40 + 1 unknown *12 + 1 unknown *0 * $0.00056 + 1 unknown"])
 
 
 def test_a_secret_in_an_answer_is_redacted_everywhere(repeated: MakeRun, server: Server) -> None:
