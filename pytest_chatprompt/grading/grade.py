@@ -64,7 +64,7 @@ def grade(
             raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is not a Verdict")
     except CheckError as error:
         return GradedCheck(check, subject, None, str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return GradedCheck(check, subject, None, f"crashed with {describe_crash(error)}")
     if check.is_negated:
         verdict = Verdict(not verdict.passed, verdict.reason, verdict.offset)
@@ -75,7 +75,7 @@ def _decide(check: Check, case: EvalCase, subject: Any, votes: Sequence[JudgeVot
     return count_votes(votes) if isinstance(check, LlmRubric) else check.grade(case, subject)
 
 
-def describe_crash(error: Exception) -> str:
+def describe_crash(error: BaseException) -> str:
     """An exception, and where it was raised."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     text = f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
 from pytest_chatprompt.evalfile.case import EvalCase
@@ -29,8 +31,6 @@ from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging, Votes
@@ -129,6 +129,9 @@ class CaseChecks:
             except ENDED_EARLY as error:
                 # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")
+            except pytest.fail.Exception as error:
+                problem = f"a check fails by returning False or by an assertion, not by pytest.fail: {error}"
+                graded = GradedCheck(check, subject, None, problem)
             self.graded.append(graded)
 
     @contextmanager

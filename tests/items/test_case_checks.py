@@ -198,6 +198,38 @@ def test_a_check_cannot_skip_its_test(graded_project: Run) -> None:
     assert "a.eval.yaml:16:9: python 'own_checks:skip': a check cannot skip a test: not today" in result.outlines
 
 
+def test_a_check_cannot_end_its_test(graded_project: Run) -> None:
+    checks = """\
+import pytest
+import sys
+
+def fail(case, response):
+    pytest.fail("not like this")
+
+def leave(case, response):
+    sys.exit("a tool left")
+
+def refuse(case, response):
+    return False
+"""
+    case = "  - {id: c, input_messages: [{role: user, content: hi}], checks: CHECKS}\n"
+    listed = ", ".join(f"{{type: python, value: 'ends:{name}'}}" for name in ("fail", "leave", "refuse"))
+    text = "provider: openai\nevalcases:\n" + case.replace("CHECKS", f"[{listed}]")
+    graded_project.write({"ends.py": checks, "b.eval.yaml": text})
+    graded_project.update("b.eval.yaml")
+    result = graded_project("--chatprompt-live", "b.eval.yaml")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "b.eval.yaml:3:5: case 'c': 1 of 3 checks failed, 2 checks could not be graded: *",
+            "*: python 'ends:fail': a check fails by returning False or by an assertion, not by pytest.fail: "
+            "not like this",
+            "*: python 'ends:leave': crashed with SystemExit: a tool left (ends.py, line 8)",
+            "*: python 'ends:refuse': the answer is refused: the function returned False",
+        ]
+    )
+
+
 AGENT = """
 import pytest
 from pytest_chatprompt import ProviderResponse
