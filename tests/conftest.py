@@ -48,6 +48,7 @@ for variable in [name for name in os.environ if not MACHINE_VARIABLES.fullmatch(
 pytest_plugins = [
     "pytester",
     "tests.forked_workers",
+    "tests.forked_pytest",
     "tests.git_repository",
     "tests.inner_runs",
     "tests.installed",

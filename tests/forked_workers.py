@@ -85,11 +85,16 @@ class WorkerTemplate:
         }
         stdin, our_stdin = os.pipe()
         our_stdout, stdout = os.pipe()
-        socket.send_fds(self._connection, [json.dumps(data).encode()], [stdin, stdout, 2])
+        pid, descriptor = self.start(data, stdin, stdout, 2)
         os.close(stdin)
         os.close(stdout)
+        return ForkedProcess(pid, descriptor, os.fdopen(our_stdin, "wb", 0), os.fdopen(our_stdout, "rb"))
+
+    def start(self, data: dict[str, Any], *streams: int) -> tuple[int, int]:
+        """Start a process; see `tests.worker_template` for the message. Gives its number and a descriptor of it."""
+        socket.send_fds(self._connection, [json.dumps(data).encode()], streams)
         pid, (descriptor,), _, _ = socket.recv_fds(self._connection, MAX_BYTES, 1)
-        return ForkedProcess(int(pid), descriptor, os.fdopen(our_stdin, "wb", 0), os.fdopen(our_stdout, "rb"))
+        return int(pid), descriptor
 
     def close(self) -> None:
         """End the template; the workers go on."""

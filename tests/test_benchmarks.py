@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +14,43 @@ import pytest
 from tests.benchmarks import repeats
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.comparison import Comparison, Side, Waiting
-from tests.benchmarks.process import Measurement, measure_process
+from tests.benchmarks.process import KIB, Measurement, measure_process, run_process
 from tests.benchmarks.project import Project
 from tests.benchmarks.result import Result, growth, measure
 from tests.benchmarks.rows.sizes import COMPARE_BY_SIZE
 from tests.benchmarks.table import COMPARISONS
+from tests.forked_pytest import ForkPytest
+from tests.forked_workers import CAN_FORK
 
 MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
+
+
+@pytest.fixture
+def _forked_runs(fork_pytest: ForkPytest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forks the runs of pytest that are measured: those of so few cases mostly import."""
+
+    def fork(
+        command: Sequence[str], folder: Path, environment: Mapping[str, str], output: int
+    ) -> tuple[int, Measurement]:
+        if tuple(command[:3]) != (sys.executable, "-m", "pytest"):
+            return run_process(command, folder, environment, output)
+        started = time.perf_counter()
+        process = fork_pytest(list(command[3:]), folder, environment, output)
+        status = process.wait()
+        return status, Measurement(process.cpu_seconds, time.perf_counter() - started, process.peak_kib / KIB)
+
+    if CAN_FORK:
+        monkeypatch.setattr("tests.benchmarks.process.run_process", fork)
+
+
+# The fixture `pytester` says which plugins the process that is forked imports.
+forked_runs = pytest.mark.usefixtures("pytester", "_forked_runs")
 
 
 @pytest.mark.parametrize(
     "name",
     [
         "compare 100",
-        "update 100",
         "collect 5,000",
         "compare 1,250 through four providers",
         "compare 5,000 rows, against as many cases",
@@ -36,7 +61,16 @@ MEASUREMENT = Measurement(cpu_seconds=2.0, wall_seconds=3.0, peak_mib=64.0)
         "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
     ],
 )
+@forked_runs
 def test_a_comparison_runs_both_sides(name: str) -> None:
+    run_comparison(name)
+
+
+def test_a_comparison_runs_processes_that_start_anew() -> None:
+    run_comparison("update 100")
+
+
+def run_comparison(name: str) -> None:
     (comparison,) = (each for each in COMPARISONS if each.name == name)
     result = measure(
         replace(comparison, project=replace(comparison.project, cases=4), budget=None, most_mib=None), runs=1
@@ -170,6 +204,7 @@ def test_the_rows_of_a_project_are_a_dataset(tmp_path: Path) -> None:
     assert len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()) == project.items == 3
 
 
+@forked_runs
 @pytest.mark.parametrize("rubrics", [(), repeats.RUBRICS], ids=["without a judge", "judged"])
 def test_each_reply_in_the_contest_of_repeated_cases_has_its_verdict(rubrics: tuple[str, ...]) -> None:
     contest = repeats.run_contest(6, 3, 4, 0.01, rubrics)
@@ -178,11 +213,13 @@ def test_each_reply_in_the_contest_of_repeated_cases_has_its_verdict(rubrics: tu
     assert (contest.replies.judged.total() > 0) == bool(rubrics)
 
 
+@forked_runs
 def test_the_contest_of_repeated_cases_prints_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     repeats.main(["--cases=2", "--repeat=2", "--concurrency=2", "--seconds=0.01"])
     assert "verdicts: {" in capsys.readouterr().out
 
 
+@forked_runs
 def test_a_verdict_that_is_missing_from_the_contest_is_noticed() -> None:
     contest = repeats.run_contest(2, 2, 2, 0.01)
     assert contest.is_complete

@@ -1,8 +1,9 @@
-"""A process that has imported what workers of pytest-xdist import, and is forked for each of them.
+"""A process that has imported what runs of pytest import, and is forked for each worker of pytest-xdist and for more.
 
 `tests.forked_workers` starts it as a script, with the number of a Unix socket. Each message on it is the JSON of the
-folder, the environment and whether to write bytecode, with the worker's standard streams; the answer is a file
-descriptor of the new process. It ends when the socket is closed.
+folder, the environment and whether to write bytecode, with the new process's standard streams; the answer is a file
+descriptor of the new process. If the message has arguments as well, this is not a worker but `python -m pytest` with
+these, and how it ends and what it took is written to one more stream. The template ends when the socket is closed.
 """
 
 from __future__ import annotations
@@ -11,17 +12,23 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
+import runpy
+import signal
 import socket
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 CASE = "evalcases:\n  - id: a\n    input_messages: [{role: user, content: hello}]\n"
 MAX_BYTES = 2**20
+# Without the folder of this script, and the folders that the variable adds.
+INSTALLED = [path for path in sys.path[1:] if path not in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 
 
 def warm_up() -> None:
@@ -34,18 +41,21 @@ def warm_up() -> None:
         os.chdir("/")
     # Not before pytest has registered its plugins, whose asserts it rewrites as they are imported.
     importlib.import_module("xdist.remote")
+    # What a live run needs as well.
+    package = importlib.import_module("pytest_chatprompt")
+    for module in pkgutil.walk_packages(package.__path__, "pytest_chatprompt."):
+        importlib.import_module(module.name)
 
     gc.collect()
     # A collection in a worker would copy the pages of all of this.
     gc.freeze()
 
 
-def become_worker(message: bytes, streams: list[int]) -> None:
-    """Be the process that `python -u -c` with execnet's line would be."""
+def adopt(data: dict[str, Any], streams: list[int]) -> None:
+    """Take over the folder, the environment and the standard streams of the process that this shall be."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    data = json.loads(message)
     os.chdir(data["folder"])
     os.environ.clear()
     os.environ.update(data["environment"])
@@ -53,31 +63,78 @@ def become_worker(message: bytes, streams: list[int]) -> None:
     tempfile.tempdir = None
     importlib.invalidate_caches()
     sys.dont_write_bytecode = data["dont_write_bytecode"]
+
+
+def become_worker() -> None:
+    """Be the process that `python -u -c` with execnet's line would be."""
     sys.argv[:] = ["-c"]
     sys.modules["__main__"] = main = ModuleType("__main__")
     exec(eval(sys.stdin.readline()), vars(main))
 
 
+def become_pytest(arguments: list[str]) -> None:
+    """Be the process that `python -m pytest` with these arguments would be."""
+    added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = [str(Path.cwd()), *added, *INSTALLED]
+    sys.argv[1:] = arguments
+    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+def report_end(pid: int, ended: int) -> None:
+    """Wait for a process; write its exit status, its CPU seconds and the peak of its memory in KiB as JSON."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _, status, usage = os.wait4(pid, 0)
+    end = [os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
+    os.write(ended, json.dumps(end).encode())
+    os._exit(0)
+
+
+def send_process(connection: socket.socket, pid: int) -> None:
+    """Answer with the new process, which is a child of this one."""
+    process = os.pidfd_open(pid)
+    socket.send_fds(connection, [str(pid).encode()], [process])
+    os.close(process)
+
+
 def serve(connection: socket.socket) -> None:
-    """Fork a worker for each message."""
+    """Fork a process for each message."""
     connection.send(b"ready")
     while True:
-        message, streams, _, _ = socket.recv_fds(connection, MAX_BYTES, 3)
+        message, streams, _, _ = socket.recv_fds(connection, MAX_BYTES, 4)
         # Their time counts as that of this process from then on.
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         if not message:
             return
+        data = json.loads(message)
         pid = os.fork()
         if pid == 0:
-            connection.close()
-            become_worker(message, streams)
+            serve_one(connection, data, streams)
             return
-        process = os.pidfd_open(pid)
-        socket.send_fds(connection, [str(pid).encode()], [process])
-        for descriptor in (process, *streams):
+        if "arguments" not in data:
+            send_process(connection, pid)
+        for descriptor in streams:
             os.close(descriptor)
+
+
+def serve_one(connection: socket.socket, data: dict[str, Any], streams: list[int]) -> None:
+    """Be the process of a message, or be its parent, if somebody wants to know how it ends."""
+    if "arguments" in data:
+        ended = streams.pop()
+        pid = os.fork()
+        if pid:
+            send_process(connection, pid)
+            for descriptor in streams:
+                os.close(descriptor)
+            report_end(pid, ended)
+        os.close(ended)
+    connection.close()
+    adopt(data, streams)
+    if "arguments" in data:
+        become_pytest(data["arguments"])
+    else:
+        become_worker()
 
 
 if __name__ == "__main__":

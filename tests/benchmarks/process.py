@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_KIB: float = 1024.0
+KIB: float = 1024.0
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,31 @@ def measure_process(
         RuntimeError: its exit code is another one, or its output does not contain the expected text.
     """
     with tempfile.TemporaryFile() as output:
-        started = time.perf_counter()
-        with subprocess.Popen(
-            command, cwd=folder, env=_environment(environment), stdout=output, stderr=subprocess.STDOUT
-        ) as process:
-            _, status, usage = os.wait4(process.pid, 0)
-            wall_seconds = time.perf_counter() - started
-            process.returncode = os.waitstatus_to_exitcode(status)
+        status, measurement = run_process(command, folder, _environment(environment), output.fileno())
         output.seek(0)
         text = output.read().decode(errors="replace")
-    if process.returncode != expected_exit or expected_output not in text:
-        raise RuntimeError(f"{' '.join(command)} in {folder} ended with {process.returncode}:\n{text[-3000:]}")
-    return Measurement(usage.ru_utime + usage.ru_stime, wall_seconds, usage.ru_maxrss / _KIB)
+    if status != expected_exit or expected_output not in text:
+        raise RuntimeError(f"{' '.join(command)} in {folder} ended with {status}:\n{text[-3000:]}")
+    return measurement
+
+
+def run_process(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], output: int
+) -> tuple[int, Measurement]:
+    """Run a command once; gives its exit status and what it took.
+
+    Args:
+        command: the program and its arguments.
+        folder: the folder in which it runs.
+        environment: all of its variables.
+        output: the number of a file for its output.
+    """
+    started = time.perf_counter()
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, Measurement(usage.ru_utime + usage.ru_stime, wall_seconds, usage.ru_maxrss / KIB)
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

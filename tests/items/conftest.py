@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.forked_pytest import PytestProcess, StartPytest
 from tests.server import Reply, Server
 
 WriteFiles = Callable[[Mapping[str, str]], None]
@@ -23,14 +24,24 @@ evalcases:
 class Run:
     """A project folder, and runs of pytest in it."""
 
-    def __init__(self, pytester: pytest.Pytester, write_files: WriteFiles) -> None:
+    def __init__(self, pytester: pytest.Pytester, write_files: WriteFiles, start_pytest: StartPytest) -> None:
         self.pytester = pytester
+        self._start_pytest = start_pytest
         self.path = pytester.path
         self.write = write_files
 
     def __call__(self, *arguments: str) -> pytest.RunResult:
         """Run pytest."""
         return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+    def start(self, *arguments: str) -> PytestProcess:
+        """Start pytest in a process of its own; its output is in the file `output`."""
+        with (self.path / "output").open("wb") as output:
+            return self._start_pytest("-p", "no:cacheprovider", *arguments, folder=self.path, output=output.fileno())
+
+    def output(self) -> str:
+        """What the process has written so far."""
+        return (self.path / "output").read_text(encoding="utf-8")
 
     def update(self, *arguments: str) -> pytest.RunResult:
         """Run pytest with `--snapshot-update`, successfully."""
@@ -57,7 +68,9 @@ class Run:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(
+    pytester: pytest.Pytester, write_files: WriteFiles, start_pytest: StartPytest, monkeypatch: pytest.MonkeyPatch
+) -> Run:
     """Runs pytest in an empty project, without any key in the environment."""
     for variable in (
         # These tests may run in a worker of pytest-xdist, but their runs of pytest do not.
@@ -71,7 +84,7 @@ def run(pytester: pytest.Pytester, write_files: WriteFiles, monkeypatch: pytest.
     ):
         monkeypatch.delenv(variable, raising=False)
     write_files({"pytest.ini": "[pytest]\nfilterwarnings = error\n"})
-    return Run(pytester, write_files)
+    return Run(pytester, write_files, start_pytest)
 
 
 def lines(path: Path) -> list[str]:

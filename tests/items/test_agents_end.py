@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,24 +11,23 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
+from tests.forked_pytest import PytestProcess
 from tests.items.conftest import HELLO, Run
 from tests.items.test_agents import CONFTEST
 from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, end_all_in, ends_soon, pids
 
 
 @contextmanager
-def running_agent(run: Run, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def running_agent(run: Run, *arguments: str) -> Iterator[PytestProcess]:
     """A live run of pytest whose agent has started all its children; its output goes to the file `output`."""
     command = ["sh", "-c", f"cd {run.path}; {START_CHILDREN}; echo $$ $PPID >> pids; exec sleep 600"]
     run.write({"a.eval.yaml": "provider: cli" + HELLO, "conftest.py": CONFTEST.format(command=command)})
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--chatprompt-live", "--snapshot-update"]
-    with (run.path / "output").open("wb") as output:
-        process = subprocess.Popen([*argv, *arguments], cwd=run.path, stdout=output, stderr=output)
+    process = run.start("--chatprompt-live", "--snapshot-update", *arguments)
     try:
         deadline = time.monotonic() + 60
         path = run.path / "pids"
         while not path.exists() or len(path.read_text().split()) < CHILDREN + 3:
-            assert time.monotonic() < deadline, (run.path / "output").read_text()
+            assert time.monotonic() < deadline, run.output()
             time.sleep(0.02)
         yield process
     finally:

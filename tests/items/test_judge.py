@@ -350,7 +350,7 @@ def test_ctrl_c_ends_the_requests_to_the_judge_and_keeps_the_answers(judged_proj
         wait_until(lambda: len(asked(server)) >= 6)
         process.send_signal(signal.SIGINT)
         # The judge never replies.
-        process.communicate(timeout=50)
+        process.wait(50)
     end.set()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     for number in range(3):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -387,12 +385,11 @@ def test_a_run_that_is_killed_leaves_no_half_recording_and_the_next_goes_on(
     own: Run, server: Server, kills: int, count: int
 ) -> None:
     own.write({"test_it.py": MANY.replace("COUNT", str(count)).replace("VERSION", "1")})
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *BOTH]
     chosen = random.Random(kills)
     for number in range(1, kills + 1):
         # At any moment between this request and the next ones.
         sent, pause = number * (count - 10) // kills, chosen.uniform(0, 0.01)
-        process = subprocess.Popen(command, cwd=own.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = own.start(*BOTH)
         deadline = time.monotonic() + 60
         while len(server.requests) < sent and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -327,9 +325,6 @@ def test_a_full_trace_shows_no_key(run: Run, server: Server) -> None:
     assert KEY not in result.stdout.str()
 
 
-UPDATE = [sys.executable, "-m", "pytest", "-q", "--snapshot-update", "-p", "no:cacheprovider"]
-
-
 def is_complete(path: Path, before: bytes) -> bool:
     """Whether a snapshot is the old one, or the new one up to its last line."""
     content = path.read_bytes()
@@ -358,7 +353,7 @@ def test_killing_an_update_leaves_every_snapshot_complete(run: Run, delays_secon
         before = {name: (folder / name).read_bytes() for name in original}
         run.write({"a.eval.yaml": f"evalcases:\n{cases}".replace("content: hello", f"content: changed {update}")})
         unchanged_ns = folder.stat().st_mtime_ns
-        process = subprocess.Popen(UPDATE, cwd=run.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = run.start("--snapshot-update")
         try:
             deadline = time.monotonic() + 60
             # Each snapshot is written beside its place and renamed.
@@ -381,7 +376,7 @@ def test_two_updates_at_the_same_time_do_not_corrupt_snapshots(run: Run) -> None
         f"  - id: c{number}\n    input_messages: [{{role: user, content: hello}}]\n" for number in range(50)
     )
     run.write({"a.eval.yaml": f"evalcases:\n{cases}"})
-    processes = [subprocess.Popen(UPDATE, cwd=run.path, stdout=subprocess.DEVNULL) for _ in range(2)]
+    processes = [run.start("--snapshot-update") for _ in range(2)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
     assert len(run.snapshots()) == 50
     run().assert_outcomes(passed=50)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,22 +16,21 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.items.stop_signal import StopWatcher
+from tests.forked_pytest import PytestProcess
 from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 from tests.server import Reply, Server
 
 
 @contextmanager
-def pytest_process(run: Run, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def pytest_process(run: Run, *arguments: str) -> Iterator[PytestProcess]:
     """Run pytest in a process of its own; it is killed if it still runs at the end of the block."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--chatprompt-live", *arguments]
-    with subprocess.Popen(
-        command, cwd=run.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    process = run.start("--chatprompt-live", *arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(60)
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
@@ -121,9 +118,8 @@ def test_ctrl_c_cancels_requests_to_an_api_that_does_not_reply(live_project: Mak
         wait_until(lambda: len(server.requests) >= 3)
         process.send_signal(signal.SIGINT)
         # The server never replies.
-        output, _ = process.communicate(timeout=50)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert "KeyboardInterrupt" in output
+        assert process.wait(50) == pytest.ExitCode.INTERRUPTED
+    assert "KeyboardInterrupt" in run.output()
     server.stall.set()
     assert len(server.requests) == 3
 
@@ -156,8 +152,7 @@ def pytest_runtest_logreport(report):
     with pytest_process(run, "-n", "2") as process:
         wait_until(lambda: len(server.requests) >= 4)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=50)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED
+        assert process.wait(50) == pytest.ExitCode.INTERRUPTED
     pids = [int(path.name.partition("-")[2]) for path in run.path.glob("pid-*")]
     assert len(pids) == 2
     wait_until(lambda: not any(map(is_alive, pids)))
@@ -233,10 +228,9 @@ def test_ctrl_c_records_the_answers_that_have_arrived(live_project: MakeLiveProj
     with pytest_process(run, "--chatprompt-record") as process:
         wait_until((run.path / "answered").exists)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=50)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED
+        assert process.wait(50) == pytest.ExitCode.INTERRUPTED
     assert recordings(run) == ["c1[openai].recording.yaml", "c2[openai].recording.yaml"]
-    assert "Recorded 2 more answers, for cases that did not run." in output
+    assert "Recorded 2 more answers, for cases that did not run." in run.output()
     run("--chatprompt-replay").assert_outcomes(passed=2, errors=3)
 
 
@@ -339,8 +333,7 @@ def test_a_timeout_that_ends_the_process_ends_the_request(
     use_plugin("timeout")
     run, closed = hanging_project
     with pytest_process(run, "--timeout=3", "--timeout-method=thread") as process:
-        process.communicate(timeout=50)
-        assert process.returncode == 1
+        assert process.wait(50) == 1
         assert closed.wait(40)
 
 

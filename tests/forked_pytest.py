@@ -1,0 +1,126 @@
+"""Processes of `python -m pytest` that tests interrupt, kill or measure, forked from one that has imported pytest.
+
+A process that starts anew imports for half a second of computing time. Arguments of pytest come in; what comes out has
+the methods of a `subprocess.Popen`. The template is that of `tests.forked_workers`. Tests with the mark
+`measures_processes` get processes that start anew, as coverage wants them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.forked_workers import CAN_FORK, StartTemplate
+
+
+class PytestProcess(Protocol):
+    """A process of pytest, as `subprocess.Popen` has it."""
+
+    pid: int
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
+class ForkedPytest:
+    """A forked process of pytest.
+
+    Args:
+        pid: its number.
+        descriptor: of the process.
+        ended: where its end is reported.
+
+    Attributes:
+        returncode: its exit status, the negative number of a signal that ended it, or `None` if it is not known to
+            have ended.
+        cpu_seconds: user and system time, once it has ended.
+        peak_kib: the peak of its resident memory, once it has ended.
+    """
+
+    def __init__(self, pid: int, descriptor: int, ended: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.cpu_seconds = 0.0
+        self.peak_kib = 0
+        self._descriptor = descriptor
+        self._ended = os.fdopen(ended, "rb")
+
+    def poll(self) -> int | None:
+        """Its exit status, or `None` if it still runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, for some seconds at most."""
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("pytest", timeout or 0)
+            self.returncode, self.cpu_seconds, self.peak_kib = json.loads(self._ended.read())
+        return self.returncode
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, unless it has ended."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._descriptor, sig)
+
+    def kill(self) -> None:
+        """Kill it, unless it has ended."""
+        self.send_signal(signal.SIGKILL)
+
+    def __del__(self) -> None:
+        self._ended.close()
+        os.close(self._descriptor)
+
+
+ForkPytest = Callable[[list[str], Path, Mapping[str, str], int], ForkedPytest]
+# Called with arguments of pytest, the folder, and optionally `output`, the number of a file for its output.
+StartPytest = Callable[..., PytestProcess]
+
+
+@pytest.fixture
+def fork_pytest(start_worker_template: StartTemplate) -> ForkPytest:
+    """Forks a process of pytest with these arguments, folder, environment and number of a file for its output."""
+
+    def fork(arguments: list[str], folder: Path, environment: Mapping[str, str], output: int) -> ForkedPytest:
+        data = {
+            "folder": str(folder),
+            "environment": dict(environment),
+            "dont_write_bytecode": bool(environment.get("PYTHONDONTWRITEBYTECODE")),
+            "arguments": arguments,
+        }
+        ended, theirs = os.pipe()
+        with open(os.devnull) as nothing:  # noqa: PTH123 - a descriptor is needed
+            pid, descriptor = start_worker_template().start(data, nothing.fileno(), output, output, theirs)
+        os.close(theirs)
+        return ForkedPytest(pid, descriptor, ended)
+
+    return fork
+
+
+@pytest.fixture
+def start_pytest(fork_pytest: ForkPytest) -> StartPytest:
+    """Starts pytest in a process of its own, with the environment of this one."""
+
+    def start(*arguments: str, folder: Path, output: int | None = None) -> PytestProcess:
+        with open(os.devnull, "wb") as nothing:  # noqa: PTH123
+            stream = nothing.fileno() if output is None else output
+            if "COVERAGE_PROCESS_CONFIG" not in os.environ and CAN_FORK:
+                return fork_pytest(list(arguments), folder, os.environ, stream)
+            command = [sys.executable, "-m", "pytest", *arguments]
+            return subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
+
+    return start
