@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pytest_chatprompt.eval_file_check import __file__ as check_file
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 from pytest_chatprompt.report_commands import main
 from tests.git_repository import Git, commit_all
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
@@ -60,7 +60,7 @@ def test_the_live_job_runs_on_a_schedule_only_with_the_keys_that_providers_read(
     assert set(WORKFLOW[True]) == {"pull_request", "schedule", "workflow_dispatch"}
     job = WORKFLOW["jobs"]["live"]
     assert job["if"] == "github.event_name != 'pull_request'"
-    assert set(job["env"]) <= {provider.key_variable for provider in CHAT_PROVIDERS}
+    assert set(job["env"]) <= {provider.key_variable for provider in chat_providers()}
     assert all(value == f"${{{{ secrets.{name} }}}}" for name, value in job["env"].items())
     for name in job["env"]:
         monkeypatch.setenv(name, "")

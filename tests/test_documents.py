@@ -42,7 +42,7 @@ from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS, PROVIDERS
+from pytest_chatprompt.providers.registry import PROVIDERS, chat_providers
 from pytest_chatprompt.report_commands import main
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
@@ -224,12 +224,12 @@ def test_the_images_of_the_page_on_eval_files_run(run: Run) -> None:
 def test_the_table_of_media_is_the_tables_of_the_apis() -> None:
     (_, *vendors), *rows = table_with_head("docs/providers.md", after="## Images, documents and audio")
     assert ["Azure OpenAI" if vendor == "Azure" else vendor for vendor in vendors] == [
-        provider.vendor for provider in CHAT_PROVIDERS
+        provider.vendor for provider in chat_providers()
     ]
     in_table = {quoted(kind)[0]: cells for kind, *cells in rows}
     assert list(in_table) == list(MEDIA_TYPES)
     for kind, cells in in_table.items():
-        for provider, cell in zip(CHAT_PROVIDERS, cells, strict=True):
+        for provider, cell in zip(chat_providers(), cells, strict=True):
             support = {key: support for key, support in provider.media.items() if key == kind}.get(cast(Any, kind))
             assert cell == ("no" if support is None else "file, URL" if support.takes_urls else "file")
 
@@ -244,7 +244,7 @@ def test_the_settings_and_tools_of_the_page_on_eval_files_run(run: Run) -> None:
 def test_the_tables_of_settings_are_the_code() -> None:
     documented = [name for row in table("docs/eval-files.md", after="| setting | value |") for name in quoted(row[0])]
     assert documented == list(RequestSettings.model_fields)
-    own_fields = [provider for provider in CHAT_PROVIDERS if "setting_fields" in vars(provider)]
+    own_fields = [provider for provider in chat_providers() if "setting_fields" in vars(provider)]
     (_, *heads), *rows = table_with_head("docs/eval-files.md", after="Where each API has the settings")
     # A head names several vendors, or adds where the fields are: `OpenAI, Azure`, `Gemini, in ...`.
     vendors = ["Amazon Bedrock" if head.startswith("Bedrock") else head.partition(", ")[0] for head in heads]

@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.agents.base import AgentInvocation
-from pytest_chatprompt.providers.chat.payload import PreparedRequest
-from pytest_chatprompt.providers.response import ProviderResponse
-
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.capture.sent_request import SentRequest
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.agents.base import AgentInvocation
+    from pytest_chatprompt.providers.chat.payload import PreparedRequest
+    from pytest_chatprompt.providers.response import ProviderResponse
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Final
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 
 # What clients read when they are made (https://www.python-httpx.org/environment_variables/).
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
@@ -50,7 +50,7 @@ def _placeholder_variables() -> dict[str, str]:
     variables: dict[str, str] = {}
     for api in REDIRECTED_APIS:
         variables |= {api.keys[0]: "offline", **api.offline}
-    for provider in CHAT_PROVIDERS:
+    for provider in chat_providers():
         variables |= provider.placeholders()
     return variables
 

@@ -21,7 +21,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import is_built_in_class
 from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _can_preview_body(provider: ChatProvider) -> bool:
 
 def is_built_in(provider: object) -> TypeGuard[ChatProvider]:
     """Whether a provider is exactly a built-in class, and its `send` is not replaced."""
-    return type(provider) in CHAT_PROVIDERS and getattr(provider.send, "__func__", None) is ChatProvider.send  # type: ignore[attr-defined]
+    return is_built_in_class(type(provider)) and getattr(provider.send, "__func__", None) is ChatProvider.send  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,6 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.agents.base import AgentProvider
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -119,6 +118,7 @@ def response_in_test(
     __tracebackhide__ = True
     from pytest_chatprompt.capture.own_provider import call_provider  # noqa: PLC0415
     from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
 
     if not api.is_live:
         response = capture_offline(provider, provider_request, api).response

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.providers.agents.base import left_out
-from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation, portable_text
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.exchange import Exchange
+    from pytest_chatprompt.providers.agents.base import AgentInvocation
 
 # What a snapshot shows beside the data that is sent.
 _NOT_SENT: Final = frozenset({"provider", "question", "adjustments"})
@@ -31,7 +31,7 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
         sent nothing, the chat prompt that it was given.
     """
     if exchange.invocation is not None:
-        return portable_invocation(exchange.invocation, root) | _requests_of_agent(exchange, root)
+        return _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
     if not exchange.sent:
         return [message.as_dict() for message in exchange.request.chat_prompt or ()]
     return [[sent.endpoint, sent.body] for sent in exchange.sent]
@@ -63,7 +63,9 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Seq
 def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, Any]:
     data: dict[str, Any] = {"provider": provider_name}
     if exchange.invocation is not None:
-        data |= {"question": exchange.request.question, **portable_invocation(exchange.invocation, root)}
+        from pytest_chatprompt.providers.agents.base import left_out  # noqa: PLC0415
+
+        data |= {"question": exchange.request.question, **_invocation_data(exchange.invocation, root)}
         data |= _requests_of_agent(exchange, root)
         return data | _adjustments((*exchange.request.question_adjustments, *left_out(exchange.request)))
     match exchange.sent:
@@ -83,10 +85,19 @@ def _adjustments(adjustments: Sequence[str]) -> dict[str, Any]:
     return {"adjustments": list(adjustments)} if adjustments else {}
 
 
+def _invocation_data(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
+    # Most runs have no agent: they import nothing of agents.
+    from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation  # noqa: PLC0415
+
+    return portable_invocation(invocation, root)
+
+
 def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
     """What an agent sent to its model, if it was captured; pytest's root folder is `{rootdir}` in it."""
     if not exchange.sent:
         return {}
+    from pytest_chatprompt.providers.agents.portable_invocation import portable_text  # noqa: PLC0415
+
     # Not followed by more of a name: `/project` is not the folder of `/project-2`.
     root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")
 

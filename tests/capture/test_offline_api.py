@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.apis.table import get_api
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 
 
 class Fim(OpenAIProvider):
@@ -34,7 +34,7 @@ def post(path: str, sender: type[ChatProvider], body: Any = None) -> httpx.Reque
     return httpx.Request("POST", f"https://api.example{path}", json=body or {}, extensions=extensions)
 
 
-@pytest.mark.parametrize("provider", CHAT_PROVIDERS)
+@pytest.mark.parametrize("provider", chat_providers())
 def test_every_built_in_provider_names_an_api(provider: type[ChatProvider]) -> None:
     assert get_api(provider.offline_api).name == provider.offline_api
 

@@ -27,7 +27,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.capture.prepared_requests import capture_prepared
 from pytest_chatprompt.capture.provider_capture import capture_offline
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 
 REQUEST = ProviderRequest(question="hi", chat_prompt=(ChatMessage("user", "hé\n"),))
 # Anthropic has one system prompt, and preflight finds that the conversation ends in an answer.
@@ -81,7 +81,7 @@ def test_it_is_what_an_exchange_shows(name: str, message: ProviderRequest, api: 
 
 
 def test_every_built_in_provider_is_compared_with_an_exchange_or_has_to_send() -> None:
-    assert {type(make()) for make in MAKERS.values()} | {BedrockProvider} == set(CHAT_PROVIDERS)
+    assert {type(make()) for make in MAKERS.values()} | {BedrockProvider} == set(chat_providers())
 
 
 def test_adjustments_and_findings_are_there(api: EvalAPI) -> None:

@@ -34,7 +34,7 @@ from pytest_chatprompt import (
     ProviderResponse,
 )
 from pytest_chatprompt.capture.provider_capture import capture_offline
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from tests.replies import plain_reply
 
@@ -110,7 +110,7 @@ def test_the_built_in_providers_work_with_nothing_set(
     )
 
 
-BUILT_IN = list(CHAT_PROVIDERS)
+BUILT_IN = list(chat_providers())
 
 
 @pytest.mark.parametrize("kind", BUILT_IN)

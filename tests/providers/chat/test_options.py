@@ -23,7 +23,7 @@ from pytest_chatprompt import (
     ProviderResponse,
     SettingField,
 )
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 from tests.server import Server
 
 HI = ChatMessage("user", "hi")
@@ -435,7 +435,7 @@ def test_a_custom_tool_and_its_grammar_are_nested_for_chat_completions() -> None
     }
 
 
-@pytest.mark.parametrize("provider_class", CHAT_PROVIDERS)
+@pytest.mark.parametrize("provider_class", chat_providers())
 def test_an_empty_list_of_tools_is_not_sent(provider_class: Any) -> None:
     arguments = {AzureProvider: {"endpoint": "https://x.example"}, BedrockProvider: {"region": "us-east-1"}}
     provider = provider_class(**arguments.get(provider_class, {}))

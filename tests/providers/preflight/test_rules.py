@@ -16,7 +16,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.providers.registry import CHAT_PROVIDERS
+from pytest_chatprompt.providers.registry import chat_providers
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER, call
 from tests.replies import plain_reply
 from tests.server import Server
@@ -67,7 +67,7 @@ def test_an_ordinary_conversation_breaks_no_rule(provider: ChatProvider) -> None
     assert findings_of(provider, SYSTEM, *round_trip) == []
 
 
-@pytest.mark.parametrize("provider", CHAT_PROVIDERS)
+@pytest.mark.parametrize("provider", chat_providers())
 def test_a_default_model_with_default_settings_breaks_no_rule(provider: Any) -> None:
     assert findings_of(provider(), USER) == []
 
@@ -497,7 +497,7 @@ def test_settings_are_checked_as_they_are_in_the_body(
     assert findings_of(provider, USER) == findings
 
 
-@pytest.mark.parametrize("provider", CHAT_PROVIDERS)
+@pytest.mark.parametrize("provider", chat_providers())
 def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: type[ChatProvider]) -> None:
     names = [rule.name for rule in provider.rules]
     hosts = (
