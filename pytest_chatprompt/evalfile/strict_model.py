@@ -51,7 +51,8 @@ class StrictModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_extension_keys(cls, data: Any) -> Any:
-        if isinstance(data, dict):
+        # Most mappings have no other keys than the model, and are used as they are.
+        if isinstance(data, dict) and not data.keys() <= cls.model_fields.keys():
             # The parser reports a key that is not a string.
             return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
         return data

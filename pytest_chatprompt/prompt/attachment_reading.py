@@ -67,7 +67,10 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     diagnostics: list[Diagnostic] = []
     seen: set[tuple[str, str]] = set()
     for message_index, message in enumerate(case.input_messages):
-        for part_index, part in enumerate(message.parts):
+        if not isinstance(message.content, tuple):
+            # Only parts name files.
+            continue
+        for part_index, part in enumerate(message.content):
             key = "file" if isinstance(part, TextPart) else "value"
             written: str | None = getattr(part, key)
             if written is None or (part.type, written) in seen:

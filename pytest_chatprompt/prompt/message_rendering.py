@@ -61,8 +61,10 @@ def _render(
     parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []
-    for part_number, part in enumerate(message.parts, start=1):
-        rendered = render_part(part, attachments)
+    # Most messages are a text, which is its only part.
+    texts_and_parts = (message.content,) if isinstance(message.content, str) else message.parts
+    for part_number, part in enumerate(texts_and_parts, start=1):
+        rendered = part if isinstance(part, str) else render_part(part, attachments)
         if isinstance(rendered, str) and is_blank(rendered):
             blank_parts.append(part_number)
             continue

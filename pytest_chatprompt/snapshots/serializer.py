@@ -69,65 +69,79 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Shared
     Raises:
         TypeError: the data contains a value of another type.
     """
-    lines = list(_lines(data, "", _Layout(escape_blocks, shared or SharedTexts())))
+    lines: list[str] = []
+    _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def _lines(value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> Iterator[str]:
-    """The lines of a mapping or sequence that is not empty."""
+# The functions add to one list: a generator in each level would hand on every line through all levels around it.
+
+
+def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
+    """Add the lines of a mapping or sequence that is not empty."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _entry(f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
+            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
         for inner in value:
-            yield from _entry(f"{indent}-", inner, indent, layout, is_item=True)
+            _add_entry(lines, f"{indent}-", inner, indent, layout, is_item=True)
 
 
-def _entry(prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool) -> Iterator[str]:
-    """The lines of a mapping's value or a sequence's item, beginning with its key or dash."""
+def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
+    lines: list[str], prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool
+) -> None:
+    """Add the lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            yield from _block(prefix, value, deeper, layout)
-        case Mapping() if value:
+            _add_block(lines, prefix, value, deeper, layout)
+        case str():
+            # Most values are strings of one line.
+            lines.append(f"{prefix} {inline(value)}")
+        case dict() | Mapping() if value:
             if is_item:
                 # The first key follows the dash on its line, the others stand below.
-                lines = _lines(value, deeper, layout)
-                yield f"{prefix} {next(lines).removeprefix(deeper)}"
-                yield from lines
+                first = len(lines)
+                _add_lines(lines, value, deeper, layout)
+                lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
             else:
-                yield prefix
-                yield from _lines(value, deeper, layout)
+                lines.append(prefix)
+                _add_lines(lines, value, deeper, layout)
         case list() | tuple() if value:
-            yield prefix
-            yield from _lines(value, deeper if is_item else indent, layout)
+            lines.append(prefix)
+            _add_lines(lines, value, deeper if is_item else indent, layout)
         case _:
-            yield f"{prefix} {inline(value)}"
+            lines.append(f"{prefix} {inline(value)}")
 
 
-def _block(prefix: str, text: str, indent: str, layout: _Layout) -> Iterator[str]:
-    """The lines of a string of several lines."""
+def _add_block(lines: list[str], prefix: str, text: str, indent: str, layout: _Layout) -> None:
+    """Add the lines of a string of several lines."""
     shared = layout.shared
     pieces = shared.pieces(text.removesuffix("\n"))
     is_visible = all(shared.remember(piece, "visible", _is_all_visible) for piece in pieces)
     if layout.escapes_blocks or text.endswith("\n\n") or text == "\n" or not is_visible:
-        yield f'{prefix} "\\'
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-            breaks = [r"\n"] * len(lines)
-        else:
-            breaks = [*[r"\n"] * (len(lines) - 1), ""]
-        for number, (line, line_break) in enumerate(zip(lines, breaks, strict=True), start=1):
-            # YAML would drop leading blanks as indentation; escaping the first one keeps them all.
-            backslash = "\\" if line.startswith(" ") else ""
-            yield f"{indent}{backslash}{_escape(line)}{line_break}" + ('"' if number == len(lines) else "\\")
+        lines.append(f'{prefix} "\\')
+        lines += _escaped_lines(text, indent)
         return
     # Without this number YAML takes the indentation from the first line that is not empty.
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
-    yield f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-")
-    # Yield all lines at once: for a document of a megabyte, one by one takes longer than everything else together.
-    yield "\n".join([shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces])
+    lines.append(f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-"))
+    # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
+    lines.append("\n".join([shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces]))
+
+
+def _escaped_lines(text: str, indent: str) -> Iterator[str]:
+    """The lines of a string in double quotes, without the first quote."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+        breaks = [r"\n"] * len(lines)
+    else:
+        breaks = [*[r"\n"] * (len(lines) - 1), ""]
+    for number, (line, line_break) in enumerate(zip(lines, breaks, strict=True), start=1):
+        # YAML would drop leading blanks as indentation; escaping the first one keeps them all.
+        backslash = "\\" if line.startswith(" ") else ""
+        yield f"{indent}{backslash}{_escape(line)}{line_break}" + ('"' if number == len(lines) else "\\")
 
 
 def _indented(text: str, indent: str) -> str:
