@@ -48,26 +48,39 @@ def redact_value(value: Any, redactor: TextRedactor) -> Any:
         value: any value; lists, tuples, sets and dicts are looked into.
         redactor: removes the secrets of the run.
     """
-    if not isinstance(value, str):
-        # A search costs more than the short texts of a report that it goes through; no secret reaches across a zero.
-        texts = "\0".join(_texts(value))
-        if redactor.redact(texts) == texts:
-            return value
+    if not isinstance(value, str) and _is_clean(value, redactor):
+        return value
     return _redact_nested(value, redactor, ())
 
 
-def _texts(value: Any) -> list[str]:
-    """The texts that `_redact_nested` looks at, in any order."""
+def _is_clean(value: Any, redactor: TextRedactor, *, with_dataclasses: bool = False) -> bool:
+    """Whether nothing in a value is to be redacted; one search for all of its texts, most of which are short."""
+    # No secret reaches across a zero.
+    texts = "\0".join(_texts(value, with_dataclasses))
+    return redactor.redact(texts) == texts
+
+
+def _texts(value: Any, with_dataclasses: bool) -> list[str]:
+    """The texts in a value and in the containers within it, in any order; on demand in dataclasses too."""
     texts: list[str] = []
     pending, seen = [value], set()
     while pending:
         each = pending.pop()
         if isinstance(each, str):
             texts.append(each)
-        elif type(each) in _CONTAINERS and id(each) not in seen:
+        elif id(each) in seen:
+            continue
+        elif type(each) in _CONTAINERS:
             seen.add(id(each))
             pending += chain.from_iterable(each.items()) if type(each) is dict else each
+        elif with_dataclasses and _is_dataclass_object(each):
+            seen.add(id(each))
+            pending += [getattr(each, field.name) for field in fields(each)]
     return texts
+
+
+def _is_dataclass_object(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
 
 
 def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) -> Any:
@@ -106,7 +119,8 @@ def redact_representation(representation: Any, redactor: TextRedactor) -> Any:
     """
     if representation is None:
         return None
-    redacted = _redact_parts(representation, redactor)
+    is_clean = _is_clean(representation, redactor, with_dataclasses=True)
+    redacted = representation if is_clean else _redact_parts(representation, redactor)
     text = str(redacted)
     redacted_text = redactor.redact(text)
     return redacted if redacted_text == text or isinstance(redacted, tuple) else redacted_text
@@ -140,7 +154,7 @@ def _redact_parts(value: Any, redactor: TextRedactor) -> Any:
     """Do as `redact_value`, and change the dataclasses that pytest's representations are made of in place."""
     if type(value) in (list, tuple):
         return type(value)(_redact_parts(item, redactor) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
+    if _is_dataclass_object(value):
         for field in fields(value):
             object.__setattr__(value, field.name, _redact_parts(getattr(value, field.name), redactor))
         return value

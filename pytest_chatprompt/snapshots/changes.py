@@ -10,13 +10,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.line_places import Line, lines_of
 from pytest_chatprompt.snapshots.reordering import Move, in_sent_order
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_data import read_data
+from pytest_chatprompt.snapshots.stored_data import read_data, written_anew
 
 _CONTEXT_LINES: Final = 1
 # A shorter diff is not worth comparing a second time with all blocks escaped.
@@ -101,8 +101,7 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
             as long as its data can be read.
         sent: the text of what is sent now, written by `serializer`.
     """
-    data = _readable_data(stored)
-    difference = None if data is None else _compare_data(data, read_data(sent))
+    difference = _compare_data(stored, sent) if _is_readable(stored) else None
     if difference is not None and (difference.hunks or stored == sent):
         return difference
     # The stored text cannot be read, or not as the data that it shows: the changed lines of the text say why.
@@ -110,16 +109,18 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     return _difference(before, after, _opcodes(before.text, after.text), ())
 
 
-def _compare_data(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> Difference:
-    ordered, moves = in_sent_order(stored, sent)
-    sides = [_Side(_split_lines(dump(data)), lines_of(data)) for data in (ordered, sent)]
+def _compare_data(stored: str, sent: str) -> Difference:
+    sent_data = read_data(sent)
+    ordered, moves = in_sent_order(read_data(stored), sent_data)
+    texts = (dump(ordered) if moves else written_anew(stored), sent)
+    sides = [_Side(_split_lines(text), lines_of(data)) for text, data in zip(texts, (ordered, sent_data), strict=True)]
     opcodes = _opcodes(sides[0].text, sides[1].text)
     if _length(opcodes) > _SHORT_DIFF_LINES:
         # The first invisible character in a block switches all of its lines to escapes. With every block escaped in
         # both texts, a change of one line is a diff of one line again.
         escaped = [
             _Side(_split_lines(dump(data, escape_blocks=True)), side.lines)
-            for data, side in zip((ordered, sent), sides, strict=True)
+            for data, side in zip((ordered, sent_data), sides, strict=True)
         ]
         shorter = _opcodes(escaped[0].text, escaped[1].text)
         if _length(shorter) < _length(opcodes):
@@ -127,13 +128,12 @@ def _compare_data(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> Differe
     return _difference(sides[0], sides[1], opcodes, moves)
 
 
-def _readable_data(stored: str) -> Mapping[str, Any] | None:
-    """The data of a stored text; `None` if a snapshot cannot hold it."""
+def _is_readable(stored: str) -> bool:
+    """Whether a stored text has the data of a snapshot."""
     try:
-        data = read_data(stored)
-        return data if isinstance(data, Mapping) and data and dump(data) else None
+        return isinstance(read_data(stored), Mapping) and bool(written_anew(stored))
     except (SnapshotFileError, TypeError, RecursionError):
-        return None
+        return False
 
 
 def _split_lines(text: str) -> list[str]:

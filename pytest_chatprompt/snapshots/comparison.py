@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_data import read_data
+from pytest_chatprompt.snapshots.stored_data import written_anew
 
 
 class Comparison:
@@ -44,7 +43,7 @@ def data_sha256(text: str) -> str:
         text: of its file; one that cannot be read is hashed as it is.
     """
     with suppress(SnapshotFileError, TypeError, AttributeError, RecursionError):
-        text = dump(read_data(text))
+        text = written_anew(text)
     return written_sha256(text)
 
 

@@ -11,12 +11,14 @@ on which of its values holds, and the file shows both.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
+from pytest_chatprompt.snapshots.serializer import dump
 
 _FastLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -40,6 +42,8 @@ class _PythonStrictLoader(_StrictConstructor, yaml.SafeLoader):
     pass
 
 
+# A comparison that fails asks several times for what it stored and what it sent.
+@lru_cache(maxsize=2)
 def read_data(text: str) -> Any:
     """Read the data that the text of a snapshot shows.
 
@@ -47,7 +51,8 @@ def read_data(text: str) -> Any:
         text: of the whole file.
 
     Returns:
-        The data; `None` for an empty text.
+        The data, which nobody may change: whoever asks for the same text may get the same object; `None` for an empty
+        text.
 
     Raises:
         SnapshotFileError: it is not valid YAML, repeats a key, or is nested too deeply.
@@ -60,6 +65,20 @@ def read_data(text: str) -> Any:
             return yaml.load(text, _PythonStrictLoader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise SnapshotFileError("is not valid YAML") from error
+
+
+@lru_cache(maxsize=1)
+def written_anew(text: str) -> str:
+    """The text of a snapshot as the serializer writes its data.
+
+    Args:
+        text: of the whole file.
+
+    Raises:
+        SnapshotFileError: see `read_data`.
+        TypeError, AttributeError, RecursionError: a snapshot cannot hold its data.
+    """
+    return dump(read_data(text))
 
 
 def shows_the_same(stored: str, sent: str) -> bool:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 REDACTED: Final = "[secret]"
 # Shorter texts are searched faster than they are looked for in others.
 _LONG_TEXT: Final = 500
+# A failure is redacted whenever a plugin may have changed its report, and most of its texts are the same each time.
+_MOST_CLEAN_TEXTS: Final = 100
+_LONGEST_CLEAN_TEXT: Final = 10_000
 
 
 class FoundSecret(NamedTuple):
@@ -69,6 +72,8 @@ class Redactor:
         self._secrets: frozenset[str] = frozenset()
         self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
+        # Texts in which nothing was found, since the last secret was learned.
+        self._clean: set[str] = set()
         self._add_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
@@ -143,6 +148,10 @@ class Redactor:
             # pytest's terminal writes most of its texts in such pieces.
             return text
         self._add_environment()
+        # Before the search: a secret that another thread learns meanwhile replaces the set.
+        clean = self._clean
+        if text in clean:
+            return text
         spans = list(find_fragments(text, self._secrets))
         if self._holds_secret(text):
             plain, *others = variants(text)
@@ -152,6 +161,10 @@ class Redactor:
                 if hits:
                     traced = variant.traced(text)
                     spans += [traced.original_span(hit.start, hit.end) for hit in hits]
+        if not spans and len(text) <= _LONGEST_CLEAN_TEXT:
+            if len(clean) >= _MOST_CLEAN_TEXTS:
+                clean.clear()
+            clean.add(text)
         return _cut(text, spans)
 
     def redact_data(self, data: Any) -> Any:
@@ -220,6 +233,7 @@ class Redactor:
                 with self._lock:
                     self._secrets |= {secret}
                     self._forms = self._forms.with_forms(encoded_forms(secret), what)
+                    self._clean = set()
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

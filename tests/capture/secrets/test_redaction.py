@@ -17,6 +17,7 @@ import httpx
 import pytest
 from hypothesis import assume, given, strategies as st
 
+from pytest_chatprompt.capture.secrets import redaction
 from pytest_chatprompt.capture.secrets.names import SecretKind
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
 from pytest_chatprompt.capture.secrets.values import looks_secret
@@ -334,6 +335,43 @@ def test_long_texts_are_redacted() -> None:
     text = "\n".join([*lines, quote(KEY, safe="").replace("0", "%30"), *lines, KEY])
     assert redactor.redact(text) == "\n".join([*lines, "[secret]", *lines, "[secret]"])
     assert redactor.find({"a": text}) is not None
+
+
+def test_a_text_without_a_secret_is_searched_again_once_a_secret_is_learned() -> None:
+    redactor = Redactor({})
+    text = f"the header holds {KEY}"
+    assert redactor.redact(text) == redactor.redact(text) == text
+    redactor.add_headers({"authorization": f"Bearer {KEY}"})
+    assert redactor.redact(text) == "the header holds [secret]"
+
+
+def test_a_text_without_a_secret_is_searched_again_once_a_variable_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor(os.environ)
+    text = f"the variable holds {KEY}"
+    assert redactor.redact(text) == text
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    assert redactor.redact(text) == "the variable holds [secret]"
+
+
+@pytest.mark.parametrize(
+    ("others", "length", "searches"),
+    [
+        pytest.param(0, 100, 1, id="the same text again"),
+        pytest.param(99, 100, 1, id="99 other texts meanwhile"),
+        pytest.param(100, 100, 2, id="more other texts than are kept"),
+        pytest.param(0, 20_000, 2, id="a text too long to be kept"),
+    ],
+)
+def test_of_the_last_texts_without_a_secret_none_is_searched_twice(
+    others: int, length: int, searches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+    monkeypatch.setattr(redaction, "find_fragments", lambda text, _: searched.append(text) or ())
+    redactor = Redactor({})
+    text = "x" * length
+    for each in (text, *(f"other text {number}" for number in range(others)), text):
+        assert redactor.redact(each) == each
+    assert searched.count(text) == searches
 
 
 def test_threads_may_learn_and_redact_at_the_same_time() -> None:
