@@ -47,8 +47,9 @@ class ChatMessage:
     @property
     def media(self) -> tuple[Media, ...]:
         """The images, documents and audio in the content."""
-        parts = self.content if isinstance(self.content, tuple) else ()
-        return tuple(part for part in parts if isinstance(part, Media))
+        if not isinstance(self.content, tuple):
+            return ()
+        return tuple(part for part in self.content if isinstance(part, Media))
 
     def as_dict(self) -> dict[str, Any]:
         """The message as JSON data: `role` and `content` always, the other fields only if they are set.

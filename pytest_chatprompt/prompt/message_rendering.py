@@ -58,13 +58,14 @@ def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -
 def _render(
     number: int, message: EvalMessage, attachments: Attachments, *, keep_references: bool = False
 ) -> RenderedMessage:
+    if isinstance(message.content, str) and not is_blank(message.content):
+        # Most messages are a text, which is sent as it is.
+        return RenderedMessage(number, message, message.content)
     parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []
-    # Most messages are a text, which is its only part.
-    texts_and_parts = (message.content,) if isinstance(message.content, str) else message.parts
-    for part_number, part in enumerate(texts_and_parts, start=1):
-        rendered = part if isinstance(part, str) else render_part(part, attachments)
+    for part_number, part in enumerate(message.parts, start=1):
+        rendered = render_part(part, attachments)
         if isinstance(rendered, str) and is_blank(rendered):
             blank_parts.append(part_number)
             continue

@@ -73,6 +73,8 @@ class SharedTexts:
             is_found: searches a text.
             version: see `remember`.
         """
+        if len(text) < _MIN_LENGTH:
+            return text
         pieces = self.pieces(text)
         if not any(piece.is_shared for piece in pieces):
             return text

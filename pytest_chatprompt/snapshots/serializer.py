@@ -79,7 +79,7 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Shared
 
 def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         for key, inner in value.items():
             _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
