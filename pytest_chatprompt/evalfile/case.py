@@ -106,7 +106,7 @@ INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] |
 EXPECTED_AS_WRITTEN: Final = WrittenAs(lambda: TupleOf[EvalMessage] | Any)
 
 
-class EvalCase(SharedKeys):
+class EvalCase(SharedKeys, defer_build=False):
     """One case of an eval file, with the file's defaults filled in.
 
     Attributes:

@@ -39,7 +39,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 from pytest_chatprompt.wording import shown_path
 
 
-class EvalFileKeys(SharedKeys):
+class EvalFileKeys(SharedKeys, defer_build=False):
     """The keys at the top of an eval file.
 
     Attributes:

@@ -132,7 +132,8 @@ class Execution(BaseModel):
         return {key: value for key, value in data.items() if isinstance(key, str)} if isinstance(data, dict) else data
 
 
-class SharedKeys(StrictModel):
+# Nothing is validated by it alone, so its own validator is never built.
+class SharedKeys(StrictModel, defer_build=True):
     """The keys that an eval file and a case may both have.
 
     Attributes:
