@@ -141,12 +141,12 @@ class UnusedSnapshots:
 
     def _take_along_recordings(self) -> None:
         """Move the unused recordings whose requests other tests send now to these tests, such as renamed ones."""
-        from pytest_chatprompt.snapshots.moved_recordings import RecordingIndex  # noqa: PLC0415
-
         unused = self.of_cases | self.of_tests
         recordings = sorted(filter(is_recording, unused))
         if not recordings:
             return
+        from pytest_chatprompt.snapshots.moved_recordings import RecordingIndex  # noqa: PLC0415
+
         folders = {path.parent for path in unused} | {file.snapshot_folder for file in self._files.values()}
         senders = RecordingIndex([*folders, *map(Path, self.own_uses.modules)], self.own_uses.sent, unused)
         for path in recordings:

@@ -10,10 +10,13 @@ import hashlib
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_data import written_anew
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.snapshots.changes import Difference
 
 
 class Comparison:
@@ -33,6 +36,9 @@ class Comparison:
     @cached_property
     def difference(self) -> Difference:
         """What changed; empty where there is no snapshot."""
+        # An update only hashes the texts.
+        from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots  # noqa: PLC0415
+
         return Difference((), ()) if self.stored is None else compare_snapshots(self.stored, self.sent)
 
 
