@@ -13,18 +13,22 @@ from pytest_chatprompt.providers.agents import process_tree
 from pytest_chatprompt.providers.agents.process_tree import descendants, end_processes, in_group, marked
 
 
+# All processes of the machine are searched, and another run of these tests has its own.
+MARK = f"MARK_OF_TEST_{os.getpid()}"
+
+
 @pytest.fixture
 def sleeper() -> Iterator[psutil.Process]:
     """A process with a variable of its own, in a process group of its own."""
-    with subprocess.Popen(["sleep", "600"], env={**os.environ, "MARK_OF_TEST": "1"}, start_new_session=True) as process:
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, MARK: "1"}, start_new_session=True) as process:
         yield psutil.Process(process.pid)
         process.kill()
 
 
 def test_a_process_is_found_by_its_parent_and_by_its_mark_and_by_its_group(sleeper: psutil.Process) -> None:
     assert sleeper in descendants()
-    assert marked("MARK_OF_TEST") == {sleeper}
-    assert marked("OTHER_MARK_OF_TEST") == set()
+    assert marked(MARK) == {sleeper}
+    assert marked(f"OTHER_{MARK}") == set()
     assert in_group({sleeper, psutil.Process()}, sleeper.pid) == {sleeper}
 
 
