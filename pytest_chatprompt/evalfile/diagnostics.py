@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key, explain_foreign_role
+from pytest_chatprompt.evalfile.foreign_keys import explain_foreign_key, find_own_role
 from pytest_chatprompt.evalfile.message import PART_MODELS, ROLES, EvalMessage, ToolCall
 from pytest_chatprompt.evalfile.response_format import FlatSchemaFormat, SchemaDefinition
 from pytest_chatprompt.evalfile.settings import RequestSettings
@@ -103,9 +103,9 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _suggest_role(role: str, expected: str) -> str:
     """What to write instead of a role where pydantic expects `'user' or 'assistant'`."""
     roles = [each for each in ROLES if repr(each) in expected]
-    explanation = explain_foreign_role(role)
-    if any(repr(each) in explanation for each in roles):
-        return explanation
+    own_role = find_own_role(role)
+    if own_role in roles:
+        return f"write {own_role!r}"
     return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
 
 

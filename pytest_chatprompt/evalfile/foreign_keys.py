@@ -137,10 +137,9 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 _ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
 
 
-def explain_foreign_role(role: str) -> str:
-    """Say which role to write instead of a role of another format; `""` for an unknown role."""
-    name = _ROLES.get(_key(role))
-    return "" if name is None else f"write {name!r}"
+def find_own_role(role: str) -> str | None:
+    """The role to write instead of a role of another format; `None` for an unknown role."""
+    return _ROLES.get(_key(role))
 
 
 def explain_foreign_key(level: Level, key: str) -> str:
