@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
     Returns:
         0 if all went well; 1 if `compare` found a case that got worse, or `merge` a snapshot that nothing uses; 2 for
-        what cannot be read, merged, written or removed.
+        what cannot be read, merged, written or removed, the output of the command included.
 
     Raises:
         SystemExit: the words are not a command.
@@ -69,9 +69,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has stopped reading, as `head` does. Python would report that as an error when it ends.
+    except OSError as error:
+        # Python would report an error again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader may have stopped reading, as `head` does.
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"error: cannot write to the standard output: {error.strerror}\n")
+            return USAGE_ERROR
     return int(status)
 
 

@@ -123,6 +123,17 @@ def test_who_reads_only_the_beginning_sees_no_error(folder: Path) -> None:
         assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.measures_processes
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_an_output_that_cannot_be_written_does_not_say_that_a_case_is_worse(folder: Path) -> None:
+    write(folder / "a.json")
+    command = [sys.executable, "-m", "pytest_chatprompt", "compare", "a.json", "a.json"]
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, text=True, timeout=60)
+    assert process.stderr == "error: cannot write to the standard output: No space left on device\n"
+    assert process.returncode == 2
+
+
 def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
     ids = case_ids(6)
     run.write({"one/a.eval.yaml": eval_file(ids), "two/b.eval.yaml": eval_file(ids), "two/c.eval.yaml": eval_file(ids)})
