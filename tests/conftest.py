@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -164,9 +165,10 @@ def _imported_package() -> None:
     """Imports every module of the package: pytester drops after each run in this process what that run imported first."""
     for module in pkgutil.walk_packages(pytest_chatprompt.__path__, "pytest_chatprompt."):
         import_module(module.name)
-    # A full collection of garbage would go through all that is imported, every few runs.
-    gc.collect()
-    gc.freeze()
+    # The environments of `make test-clients` have no price list.
+    with suppress(ImportError):
+        import_module("genai_prices.data")
+    freeze_objects()
 
 
 def unmeasured(function: Callable[P, T]) -> Callable[P, T]:
@@ -184,9 +186,16 @@ def unmeasured(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
+def freeze_objects() -> None:
+    """Let full collections of garbage pass over all objects that are there now: tests, and what they have imported."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_finish() -> None:
     """Hypothesis looks at each character of Unicode once for each fresh clone; that takes long where it is measured."""
     unmeasured(intervals_from_codec)("utf-8")
+    freeze_objects()
 
 
 @pytest.fixture

@@ -45,6 +45,8 @@ def warm_up() -> None:
     package = importlib.import_module("pytest_chatprompt")
     for module in pkgutil.walk_packages(package.__path__, "pytest_chatprompt."):
         importlib.import_module(module.name)
+    for name in ("genai_prices.data", "tenacity", "encodings.idna"):
+        importlib.import_module(name)
 
     gc.collect()
     # A collection in a worker would copy the pages of all of this.
