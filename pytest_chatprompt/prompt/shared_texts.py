@@ -75,14 +75,11 @@ class SharedTexts:
         """
         if len(text) < _MIN_LENGTH:
             return text
-        pieces = self.pieces(text)
-        if not any(piece.is_shared for piece in pieces):
-            return text
         return "\n".join(
             piece.text
             if not piece.is_shared or self.remember(piece, key, is_found, version)
             else f"{piece.text[:_EDGE]}\0{piece.text[-_EDGE:]}"
-            for piece in pieces
+            for piece in self.pieces(text)
         )
 
     def pieces(self, text: str) -> list[TextPiece]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 
 import psutil
@@ -11,7 +12,6 @@ import pytest
 
 from pytest_chatprompt.providers.agents import process_tree
 from pytest_chatprompt.providers.agents.process_tree import descendants, end_processes, in_group, marked
-
 
 # All processes of the machine are searched, and another run of these tests has its own.
 MARK = f"MARK_OF_TEST_{os.getpid()}"
@@ -21,7 +21,13 @@ MARK = f"MARK_OF_TEST_{os.getpid()}"
 def sleeper() -> Iterator[psutil.Process]:
     """A process with a variable of its own, in a process group of its own."""
     with subprocess.Popen(["sleep", "600"], env={**os.environ, MARK: "1"}, start_new_session=True) as process:
-        yield psutil.Process(process.pid)
+        sleeper = psutil.Process(process.pid)
+        deadline = time.monotonic() + 60
+        # A process that has only just begun has no environment yet.
+        while MARK not in sleeper.environ():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield sleeper
         process.kill()
 
 
