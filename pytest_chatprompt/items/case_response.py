@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -42,7 +42,8 @@ def kept_while_answered(item: EvalItem, compared: Exchange) -> Iterator[None]:
     try:
         yield
     finally:
-        for key in (compared_key, _live_key, first_response_key):
+        keys: tuple[pytest.StashKey[Any], ...] = (compared_key, _live_key, first_response_key)
+        for key in keys:
             if key in item.stash:
                 del item.stash[key]
 
