@@ -159,3 +159,41 @@ def test_a_representation_is_redacted(representation: object, redacted: object) 
 
 def test_a_class_is_no_representation() -> None:
     assert redact_representation([Settings], REDACTOR) == [Settings]
+
+
+@dataclass(eq=False)
+class Tree:
+    """A representation of parts, as pytest's own ones are."""
+
+    text: str
+    parts: list[object]
+
+
+class CountingRedactor:
+    """Counts how often a text is searched."""
+
+    def __init__(self) -> None:
+        self.searches = 0
+
+    def redact(self, text: str) -> str:
+        self.searches += 1
+        return REDACTOR.redact(text)
+
+
+def test_a_representation_without_a_secret_is_searched_once_and_its_text_too() -> None:
+    redactor = CountingRedactor()
+    tree = Tree("a", [Tree("b", []), ("c", {"d": "e"}), ["f", "g"]])
+    assert redact_representation(tree, redactor) is tree
+    assert redactor.searches == 2
+
+
+def test_a_secret_deep_in_a_representation_is_redacted_in_place() -> None:
+    tree = Tree("a", [Tree("b", [("c", {"d": KEY})])])
+    assert redact_representation(tree, REDACTOR) is tree
+    assert tree.parts[0].parts == [("c", {"d": "[secret]"})]  # type: ignore[attr-defined]
+
+
+def test_a_representation_may_hold_itself() -> None:
+    tree = Tree("a", [])
+    tree.parts.append(tree)
+    assert redact_representation(tree, REDACTOR) is tree

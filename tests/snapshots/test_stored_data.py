@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_data import file_shows, read_data, shows_the_same
+from pytest_chatprompt.snapshots.stored_data import file_shows, read_data, shows_the_same, written_anew
 
 DATA: dict[str, Any] = {
     "provider": "openai",
@@ -118,3 +119,23 @@ def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_sho
     if content is not None:
         path.write_bytes(content)
     assert file_shows(path, dump({"a": "x\xad"})) is is_shown
+
+
+def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    load = yaml.load
+    monkeypatch.setattr(yaml, "load", lambda text, loader: parsed.append(text) or load(text, loader))
+    for number in (1, 2):
+        stored, sent = f"case: {number}\na: 1\n", f"case: {number}\na: 2\n"
+        assert not shows_the_same(stored, sent)
+        assert read_data(stored) == {"case": number, "a": 1}
+        assert read_data(sent) == {"case": number, "a": 2}
+        assert written_anew(stored) == stored
+        assert parsed == [stored, sent]
+        parsed.clear()
+
+
+def test_a_text_is_written_anew_as_the_serializer_writes_its_data() -> None:
+    assert written_anew(json.dumps(DATA)) == SENT
+    with pytest.raises(SnapshotFileError):
+        written_anew("a: b: c")
