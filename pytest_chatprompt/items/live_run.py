@@ -1,18 +1,16 @@
 """The live run: pytest's side of sending many requests at once.
 
-`session` registers a `LiveRun` as a plugin. It waits for responses, shows progress, and ends the requests of a test, or
-of all tests, as soon as no test waits for them. `case_response` asks it for the response of each case.
+`session` registers a `LiveRun` as a plugin. It has requests sent, and ends those of a test, or of all tests, as soon as
+no test waits for them. `case_response` asks it for the response of each case.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Generator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import nullcontext, suppress
+from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -20,13 +18,14 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import MissingSettingError, ProviderError, RequestCancelledError
+from pytest_chatprompt.errors import MissingSettingError, ProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import JudgeRules
 from pytest_chatprompt.items.prefetch_planner import PrefetchPlanner
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
+from pytest_chatprompt.items.request_waiting import RequestWaiting, result_of
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.budget import RunBudget
@@ -49,14 +48,11 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging
 
-PROGRESS_SECONDS: Final = 10.0
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
 
 # What the main thread sends is paid for before the requests of jobs: they may be paused for it.
 _FIRST: Final = -2
-
-T = TypeVar("T")
 
 
 def _build_request(reader: FileReader, system_prompt: str | None, item: EvalItem, case: EvalCase) -> ProviderRequest:
@@ -77,6 +73,7 @@ class LiveRun:
         executor: runs the requests.
         prefetcher: sends the requests of this item and of upcoming ones.
         planner: knows which items may be sent ahead.
+        waiting: waits for requests.
     """
 
     def __init__(
@@ -90,6 +87,7 @@ class LiveRun:
     ) -> None:
         self.budget = None if options.budget_usd is None else RunBudget(options.budget_usd)
         self.executor = RequestExecutor(options.concurrency, self.budget)
+        self.waiting = RequestWaiting(config, self.executor, self.cancel)
         self._config = config
         self._options = options
         self._redactor = redactor
@@ -98,9 +96,6 @@ class LiveRun:
         judges = JudgeRules(config)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt), judges.asks)
         self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early, judges, reader)
-        # The requests that the running item waits for.
-        self._current: Collection[RequestFuture[Any]] = ()
-        self._progress_at = time.monotonic()
         self._stop_watcher = StopWatcher.for_worker(config, self._stop)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -118,7 +113,7 @@ class LiveRun:
         finally:
             self._early.discard(item.nodeid)
             self.prefetcher.discard(item.nodeid)
-            self._abandon_current()
+            self.waiting.abandon()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
@@ -166,7 +161,7 @@ class LiveRun:
             return self.prefetcher.send(provider, compared, place, api)
         send = partial(self.prefetcher.send, provider, compared, place, api)
         future = self.executor.submit(-1, send, group=provider)
-        return result_of(self.wait_for_first([future]).pop())
+        return result_of(self.waiting.for_first([future]).pop())
 
     def take_prefetched(
         self, item: EvalItem, provider: Provider, compared: Exchange
@@ -187,7 +182,7 @@ class LiveRun:
                 self._redactor.add_headers(provider.credentials())
         self.planner.prefetch_from(item, provider, compared)
         future = self.prefetcher.take(item.nodeid, provider)
-        prefetched = None if future is None else result_of(self.wait_for_first([future]).pop())
+        prefetched = None if future is None else result_of(self.waiting.for_first([future]).pop())
         if prefetched is not None and prefetched.compared.sends_the_same(compared):
             return prefetched
         if isinstance(prefetched, RepeatedSends):
@@ -211,7 +206,7 @@ class LiveRun:
             # In this thread, as in `get_response`.
             return self.prefetcher.judge(live, judging, place)
         future = self.executor.submit(-1, lambda: self.prefetcher.judge(live, judging, place))
-        return result_of(self.wait_for_first([future]).pop())
+        return result_of(self.waiting.for_first([future]).pop())
 
     def wait_for_grades(self, grades: RequestFuture[EarlyGrades | None]) -> EarlyGrades | None:
         """What graders say that look at an answer in a thread; `None` if they have to be called now.
@@ -220,7 +215,7 @@ class LiveRun:
             RequestCancelledError: the run was stopped.
         """
         __tracebackhide__ = True
-        return result_of(self.wait_for_first([grades]).pop())
+        return result_of(self.waiting.for_first([grades]).pop())
 
     def keep_outcomes(self, item: EvalItem, grades: EarlyGrades) -> None:
         """Give pytest what fixtures of an item have returned in a thread, when it sets them up."""
@@ -232,53 +227,6 @@ class LiveRun:
         from pytest_chatprompt.items.judge_template import project_prompt  # noqa: PLC0415
 
         return project_prompt(self._config)
-
-    # --- waiting
-
-    def wait_for_first(self, futures: Collection[RequestFuture[T]]) -> set[RequestFuture[T]]:
-        """Wait until at least one request of the running item has ended; a test that ends now ends all of them.
-
-        Args:
-            futures: of its requests, at least one.
-
-        Returns:
-            Those that have ended.
-        """
-        # Requests of a repeated case go on while its judge is asked.
-        others = self._current
-        self._current = (*others, *futures)
-        try:
-            while True:
-                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                done = wait(futures, seconds, FIRST_COMPLETED).done
-                if done:
-                    break
-                self._show_progress()
-        except (KeyboardInterrupt, pytest.exit.Exception):
-            # All at once: a thread whose request ends would begin with the next one.
-            self.cancel()
-            raise
-        except BaseException:
-            # Such as pytest-timeout.
-            self._abandon_current()
-            raise
-        self._current = others if len(done) == len(futures) else futures
-        return cast(set[RequestFuture[T]], done)
-
-    def _abandon_current(self) -> None:
-        for future in self._current:
-            future.abandon()
-        self._current = ()
-
-    def _show_progress(self) -> None:
-        self._progress_at = time.monotonic()
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        capture = self._config.pluginmanager.get_plugin("capturemanager")
-        if reporter is not None:
-            with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-                reporter.ensure_newline()
-                counts = f"{self.executor.in_flight} requests in flight, {self.executor.finished} answered"
-                reporter.write_line(f"waiting: {counts}")
 
     # --- stopping
 
@@ -325,19 +273,3 @@ class LiveRun:
     def cancel(self) -> None:
         """Send nothing more, and break off the requests in flight."""
         self.executor.cancel()
-
-
-def result_of(future: Future[T]) -> T:
-    """The result of a request that has ended.
-
-    Raises:
-        RequestCancelledError: it was not sent, or ended before its reply came.
-    """
-    __tracebackhide__ = True
-    if future.cancelled():
-        raise RequestCancelledError
-    error = future.exception()
-    if error is not None:
-        # The traceback of an exception that `result` raises begins with two frames of the standard library.
-        raise error
-    return future.result()

@@ -16,8 +16,9 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import ProviderError, RequestCancelledError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.live_run import LiveRun, result_of
+from pytest_chatprompt.items.live_run import LiveRun
 from pytest_chatprompt.items.recordings import replay_answer
+from pytest_chatprompt.items.request_waiting import result_of
 from pytest_chatprompt.live.judging import Judging
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
@@ -143,7 +144,7 @@ class LiveAnswers:
             }
             if not waiting:
                 return
-            for future in sorted(self.live_run.wait_for_first(waiting), key=waiting.__getitem__):
+            for future in sorted(self.live_run.waiting.for_first(waiting), key=waiting.__getitem__):
                 number = waiting[future]
                 given.add(number)
                 yield RepeatedAnswer.of(number, partial(result_of, future))
