@@ -119,5 +119,7 @@ def test_each_shorthand_counts_without_the_other() -> None:
 
 def test_a_key_elsewhere_may_be_called_as_the_messages_that_a_shorthand_stands_for(project: Project) -> None:
     with pytest.raises(EvalFileError) as caught:
-        project.case("input: x\nsettings: {extra_body: {input_messages: 2026-01-01}}")
-    assert str(caught.value) == "evals/a.eval.yaml:5:45: case 'a': JSON has no date; put 2026-01-01 in quotes"
+        project.case("input: x\nsettings: {input_messages: {temperature: hot}}")
+    assert str(caught.value) == (
+        "evals/a.eval.yaml:5:46: case 'a': 'settings.input_messages.temperature' must be a number, 0 or more, but is 'hot'"
+    )
