@@ -11,7 +11,8 @@ BENCH := .venv-bench
 CLIENTS := .venv-clients
 # With Playwright, to drive a real Chromium.
 BROWSER := .venv-browser
-WORKERS ?= 2
+# One more than the cores of CI: for a quarter of their time tests wait for servers, processes and workers of their own.
+WORKERS ?= 3
 
 # Else each process that the tests start compiles the package, and what pytest rewrites in it, once more.
 export PYTHONDONTWRITEBYTECODE :=
@@ -77,6 +78,8 @@ schema: $(READY)  ## write the JSON Schemas of eval files and of reports anew; a
 	$(BIN)/python -c 'from pytest_chatprompt.eval_schema import write_schema; write_schema()'
 	$(BIN)/python -c 'from pytest_chatprompt.results.report_schema import write_schema; write_schema()'
 
+# Each mutant has a time limit.
+mutants: WORKERS = 2
 mutants: $(READY)  ## change the code bit by bit, and list what no test notices; some hours, or minutes with ARGS="'pytest_chatprompt.prompt.media.*'"
 	$(BIN)/python -m pip install --quiet --group mutants
 	rm -rf mutants # mutmut would keep its verdicts of survivors, whatever tests were added
