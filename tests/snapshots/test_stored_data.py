@@ -124,7 +124,12 @@ def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_sho
 def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     load = yaml.load
-    monkeypatch.setattr(yaml, "load", lambda text, loader: parsed.append(text) or load(text, loader))
+
+    def note(text: str, loader: Any) -> Any:
+        parsed.append(text)
+        return load(text, loader)
+
+    monkeypatch.setattr(yaml, "load", note)
     for number in (1, 2):
         stored, sent = f"case: {number}\na: 1\n", f"case: {number}\na: 2\n"
         assert not shows_the_same(stored, sent)
