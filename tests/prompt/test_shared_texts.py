@@ -110,6 +110,7 @@ def test_the_middle_of_a_searched_text_is_left_out_unless_something_was_found() 
     assert rest == f"a\n{LONG[:8_192]}\0{LONG[-8_192:]}\nb"
     assert shared.without_searched(f"a\n{LONG}\nb", "y", lambda _: True, None) == f"a\n{LONG}\nb"
     assert shared.without_searched("a\nb", "x", lambda _: False, None) == "a\nb"
+    assert shared.without_searched(OTHER, "x", lambda _: False, None) == OTHER
     assert shared.without_searched(LONG, "x", lambda _: True, object()) == LONG
 
 
