@@ -69,6 +69,9 @@ class ConnectionAttempts:
 class _Guards:
     """The guards of this process. An audit hook is called without any context, so there can be only one of these."""
 
+    # The hook outlives the names of this module, at the end of the interpreter.
+    _watched_events = WATCHED_EVENTS
+
     def __init__(self) -> None:
         self.is_hooked = False
         # The innermost last.
@@ -80,7 +83,7 @@ class _Guards:
 
     def check(self, event: str, arguments: tuple[Any, ...]) -> None:
         """The audit hook: raise an error for an attempt to go beyond this machine."""
-        if event not in WATCHED_EVENTS or not (self.active or self.late_threads):
+        if event not in self._watched_events or not (self.active or self.late_threads):
             return
         owner = self.late_threads.get(threading.current_thread())
         attempts = owner or next(reversed(self.active), None)

@@ -160,6 +160,30 @@ def test_nothing_is_patched() -> None:
         assert (dict(vars(socket)), dict(vars(socket.socket)), dict(vars(subprocess))) == before
 
 
+AT_EXIT = """
+import sys
+from types import ModuleType
+
+last = sys.modules["last"] = ModuleType("last")
+from pytest_chatprompt.capture import network_guard
+
+class Late:
+    def __del__(self, audit=sys.audit):
+        audit("open", "a", None, 0)
+
+with network_guard.guard_network():
+    pass
+# The interpreter sets the names in modules that somebody still has to None, those imported last first.
+last.late = Late()
+sys.kept = network_guard, last
+"""
+
+
+def test_at_the_end_of_the_interpreter_nothing_is_said_of_the_audit_hook() -> None:
+    process = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True)
+    assert process.stderr == ""
+
+
 def test_the_inner_guard_gets_the_attempts() -> None:
     with guard_network() as outer, guard_network() as inner, pytest.raises(BlockedConnectionError):
         socket.gethostbyname("api.example")
