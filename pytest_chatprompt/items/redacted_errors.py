@@ -99,7 +99,9 @@ def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) 
 
 def redact_attribute(value: Any, redactor: TextRedactor) -> Any:
     """Do as `redact_value`, and redact the fields of a dataclass, in a copy: a test may use the same object."""
-    if not is_dataclass(value) or isinstance(value, type):
+    if _is_clean(value, redactor, with_dataclasses=True):
+        return value
+    if not _is_dataclass_object(value):
         return redact_value(value, redactor)
     redacted = copy(value)
     for field in fields(value):
