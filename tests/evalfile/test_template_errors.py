@@ -43,6 +43,7 @@ def problem_of(template: str, variables: dict[str, Any] | None = None) -> Templa
         pytest.param("{% for x in [0] %}{{ x.real }}{{ 1 / 0 }}{% endfor %}", "{{ 1", "the template fails with ZeroDivisionError: division by zero", id="in a loop, behind a tag that needs it"),
         pytest.param("a {{ n }}{% for x in [1] %}{{ x / 0 }}{% endfor %}", "{{ n", "the template fails with ZeroDivisionError: division by zero", id="in a loop, behind a text"),
         pytest.param("{% if false %}{{ xx }}{% endif %}\n{{ xx }} b", "xx }} b", f"unknown variable 'xx'; {UNKNOWN_NAMES}", id="the same name in the line before"),
+        pytest.param("{{ n }} or xx {{ xx }}", "xx }}", f"unknown variable 'xx'; {UNKNOWN_NAMES}", id="the same name between tags"),
         pytest.param("a\nb {{ order['x' ~ 'y'] }}", "{{ order", "there is no 'xy' in this value", id="a name that is not written"),
         pytest.param("{{ n.x }}", "x }}", "there is no 'x' in this value", id="an attribute of a number"),
         pytest.param("{{ [][3] }}", "{{", "the template fails with UndefinedError: list object has no element 3", id="an index"),
@@ -68,7 +69,7 @@ def test_ten_variables_are_listed_whole() -> None:
     assert problem_of("{{ zzz }}", variables).text.endswith("the variables are a, b, c, d, e, f, g, h, i, j")
 
 
-@pytest.mark.parametrize(("template", "line", "offset"), [("a\nb\n{{ c }}", 2, 2), ("\n{{ c }}", 1, 0)])
+@pytest.mark.parametrize(("template", "line", "offset"), [("a\nb\n{{ c }}\nd", 2, 2), ("\n{{ c }}", 1, 0)])
 def test_the_tags_of_other_lines_are_not_the_place(template: str, line: int, offset: int) -> None:
     assert explain_template_error(TemplateSyntaxError("Something.", line), template, {}).offset == offset
 
