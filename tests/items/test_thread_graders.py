@@ -489,7 +489,7 @@ def ask(text):
 def send(request):
     question = request.chat_prompt[-1].content
     text = ask(question)
-    if question == "c2" and LIVE:
+    if question == "c2" and text == "a real answer":
         # c1 is graded meanwhile, in a thread; c0 in the main thread.
         asked.set()
         assert graded.wait(60)
@@ -498,10 +498,6 @@ def send(request):
 @pytest.fixture(scope="session")
 def openai_provider():
     return send
-
-def pytest_configure(config):
-    global LIVE
-    LIVE = config.getoption("--chatprompt-live")
 
 def pytest_chatprompt_response(case):
     if case.id == "{{grader}}":
