@@ -128,16 +128,15 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
         reply = self.test_server.receive(self.path, headers, json.loads(content))
-        try:
-            self.send_reply(reply)
-        finally:
-            with self.test_server.lock:
-                self.test_server.in_flight -= 1
-
-    def send_reply(self, reply: Reply) -> None:
         if self.test_server.stall is not None:
             self.test_server.is_overdue |= not self.test_server.stall.wait(60)
         time.sleep(reply.delay_seconds)
+        # Whoever has the reply may send the next request before this thread goes on.
+        with self.test_server.lock:
+            self.test_server.in_flight -= 1
+        self.send_reply(reply)
+
+    def send_reply(self, reply: Reply) -> None:
         if reply.fault == "drop before":
             self.drop_connection()
             return

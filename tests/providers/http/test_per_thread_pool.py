@@ -28,7 +28,8 @@ def test_each_thread_has_a_pool_of_its_own_until_it_ends(
 
     def talk(connection: socket.socket, _: int) -> None:
         read_request(connection)
-        connection.sendall(http_reply(b"{}"))
+        # Else the client might use the connection again while the server closes it.
+        connection.sendall(http_reply(b"{}", "connection: close"))
 
     # What captures or mocks requests replaces this method of the class.
     monkeypatch.setattr(httpcore.ConnectionPool, "handle_request", note_pool)
