@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.evalfile import template_limits
-from pytest_chatprompt.evalfile.template_limits import MAX_SIZE, TemplateLimitError
+from pytest_chatprompt.evalfile.template_limits import MAX_SIZE, TemplateLimitError, Usage, check_operator, check_size
 from pytest_chatprompt.evalfile.template_sandbox import render
 
 DOUBLING = "{% set x = 'a' * 1000000 %}"
@@ -129,3 +129,23 @@ def test_the_values_of_variables_count_where_they_are_put_out() -> None:
     assert len(render("{{ half }}", {"half": half})) == MAX_SIZE // 4
     with pytest.raises(TemplateLimitError):
         render("{{ half }}" * 4 + "x", {"half": half})
+
+
+def test_each_limit_itself_is_within_it() -> None:
+    usage = Usage()
+    usage.add_output(MAX_SIZE)
+    with pytest.raises(TemplateLimitError):
+        usage.add_output(1)
+    check_size(MAX_SIZE)
+    with pytest.raises(TemplateLimitError):
+        check_size(MAX_SIZE + 1)
+    # Numbers of 5,000 and 5,001 bits.
+    check_operator("*", 1 << 4_999, 1 << 4_999)
+    with pytest.raises(TemplateLimitError):
+        check_operator("*", 1 << 5_000, 1 << 4_999)
+
+
+@pytest.mark.parametrize("operands", [("a" * 1024, 20 * 1024 + 1), (20 * 1024 + 1, "a" * 1024)])
+def test_a_text_is_not_multiplied_beyond_the_limit_whichever_stands_first(operands: tuple[object, object]) -> None:
+    with pytest.raises(TemplateLimitError):
+        check_operator("*", *operands)
