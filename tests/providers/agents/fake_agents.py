@@ -67,7 +67,12 @@ def ends_soon(pid: int, seconds: float = 60) -> bool:
 def child_pids() -> set[int]:
     """The processes that this one started and that still exist."""
     tasks = Path("/proc/self/task").iterdir()
-    return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+    pids: set[int] = set()
+    for task in tasks:
+        # A thread may end meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            pids.update(map(int, (task / "children").read_text().split()))
+    return pids
 
 
 @pytest.fixture
