@@ -75,12 +75,17 @@ def _texts(value: Any, with_dataclasses: bool) -> list[str]:
             pending += chain.from_iterable(each.items()) if type(each) is dict else each
         elif with_dataclasses and _is_dataclass_object(each):
             seen.add(id(each))
-            pending += [getattr(each, field.name) for field in fields(each)]
+            pending += _field_values(each).values()
     return texts
 
 
 def _is_dataclass_object(value: Any) -> bool:
     return is_dataclass(value) and not isinstance(value, type)
+
+
+def _field_values(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name; one that has no value yet is left out."""
+    return {field.name: getattr(value, field.name) for field in fields(value) if hasattr(value, field.name)}
 
 
 def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) -> Any:
@@ -104,8 +109,8 @@ def redact_attribute(value: Any, redactor: TextRedactor) -> Any:
     if not _is_dataclass_object(value):
         return redact_value(value, redactor)
     redacted = copy(value)
-    for field in fields(value):
-        object.__setattr__(redacted, field.name, redact_value(getattr(value, field.name), redactor))
+    for name, field_value in _field_values(value).items():
+        object.__setattr__(redacted, name, redact_value(field_value, redactor))
     return redacted
 
 
@@ -157,7 +162,7 @@ def _redact_parts(value: Any, redactor: TextRedactor) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_redact_parts(item, redactor) for item in value)
     if _is_dataclass_object(value):
-        for field in fields(value):
-            object.__setattr__(value, field.name, _redact_parts(getattr(value, field.name), redactor))
+        for name, field_value in _field_values(value).items():
+            object.__setattr__(value, name, _redact_parts(field_value, redactor))
         return value
     return redact_value(value, redactor)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
+from pytest_chatprompt.items.redacted_errors import redact_attribute, redact_error, redact_representation, redact_value
 
 KEY = "sk-live-0123456789abcdef"
 REDACTOR = Redactor({"API_KEY": KEY})
@@ -198,3 +198,20 @@ def test_a_representation_may_hold_itself() -> None:
     tree = Tree("a", [])
     tree.parts.append(tree)
     assert redact_representation(tree, REDACTOR) is tree
+
+
+@dataclass
+class Partial:
+    shown: str
+    kept: object
+    later: str = field(init=False)
+
+
+def test_an_attribute_of_a_report_may_be_a_dataclass_without_all_of_its_fields() -> None:
+    clean, leaking = Partial("a", ["b"]), Partial(f"with {KEY}", [KEY])
+    assert redact_attribute(clean, REDACTOR) is clean
+    redacted = redact_attribute(leaking, REDACTOR)
+    assert (redacted.shown, redacted.kept) == ("with [secret]", ["[secret]"])
+    assert not hasattr(redacted, "later")
+    # A test may use the same object.
+    assert (leaking.shown, leaking.kept) == (f"with {KEY}", [KEY])
