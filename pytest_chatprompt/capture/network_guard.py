@@ -3,9 +3,9 @@
 `guard_network()` is entered by `items.network_hooks` around a whole case, by `items.own_code` through `offline` around
 an ordinary test, and by `provider_capture` around one send. An attempt to go further is an error that names the address
 or the program, the library that tried it, and the line of your code that called it; it is kept in the guard's
-`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing is patched:
-Python's audit events report every attempt, in every thread. Python cannot remove an audit hook, so the first guard
-installs one that stays, and does nothing while no guard is active.
+`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing of `socket` or
+`subprocess` is patched: Python's audit events report every attempt, in every thread. Python cannot remove an audit
+hook, so the first guard installs one that stays, and does nothing while no guard is active.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
+from pytest_chatprompt.capture.trace_functions import retry_installations
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
 # Modules of the standard library that start programs to learn about this machine.
@@ -140,6 +141,7 @@ def guard_network(
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
+        retry_installations()
     attempts = ConnectionAttempts(owner, allows_programs, frozenset(allowed_hosts))
     threads_before = set(threading.enumerate()) if owner else set()
     _guards.active.append(attempts)

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
+from pytest_chatprompt.capture import trace_functions
 from pytest_chatprompt.capture.caller import Caller
 from pytest_chatprompt.capture.network_guard import allow_programs, guard_network
 from pytest_chatprompt.errors import BlockedConnectionError
@@ -182,6 +183,57 @@ sys.kept = network_guard, last
 def test_at_the_end_of_the_interpreter_nothing_is_said_of_the_audit_hook() -> None:
     process = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True)
     assert process.stderr == ""
+
+
+# A debugger's trace function is being installed, and an audit hook holds it up, while a thread with one starts.
+TWO_TRACE_FUNCTIONS = """
+import sys
+import threading
+
+from pytest_chatprompt.capture.network_guard import guard_network
+
+with guard_network():
+    pass
+is_inside, may_go_on = threading.Event(), threading.Event()
+
+def hold_up(event, arguments):
+    if event == "sys.FUNCTION" and not is_inside.is_set():
+        is_inside.set()
+        may_go_on.wait(60)
+
+sys.addaudithook(hold_up)
+first = threading.Thread(target=sys.FUNCTION, args=[None])
+first.start()
+is_inside.wait(60)
+threading.FUNCTION(lambda *_: None)
+second = threading.Thread(target=print, args=["ran"])
+second.start()
+second.join(60)
+may_go_on.set()
+first.join(60)
+"""
+
+
+def test_a_trace_function_that_is_refused_for_good_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = []
+
+    def refuse(function: Any) -> None:
+        attempts.append(function)
+        raise RuntimeError("refused")
+
+    monkeypatch.setattr(trace_functions, "_FUNCTIONS", ["settrace"])
+    monkeypatch.setattr(sys, "settrace", refuse)
+    trace_functions.retry_installations()
+    with pytest.raises(RuntimeError, match=r"^refused$"):
+        sys.settrace(None)
+    assert attempts == [None] * 11
+
+
+@pytest.mark.parametrize("function", ["settrace", "setprofile"])
+def test_a_thread_starts_while_another_installs_a_trace_function(function: str) -> None:
+    program = TWO_TRACE_FUNCTIONS.replace("FUNCTION", function)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (process.stdout, process.stderr) == ("ran\n", "")
 
 
 def test_the_inner_guard_gets_the_attempts() -> None:
