@@ -70,12 +70,9 @@ def _texts(value: Any, with_dataclasses: bool) -> list[str]:
             texts.append(each)
         elif id(each) in seen:
             continue
-        elif type(each) in _CONTAINERS:
+        elif (parts := _parts(each, with_dataclasses)) is not None:
             seen.add(id(each))
-            pending += chain.from_iterable(each.items()) if type(each) is dict else each
-        elif with_dataclasses and _is_dataclass_object(each):
-            seen.add(id(each))
-            pending += _field_values(each).values()
+            pending += parts
     return texts
 
 
@@ -88,30 +85,44 @@ def _field_values(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value) if hasattr(value, field.name)}
 
 
-def _redact_nested(value: Any, redactor: TextRedactor, around: tuple[int, ...]) -> Any:
+def _redact_nested(
+    value: Any, redactor: TextRedactor, around: tuple[int, ...], *, with_dataclasses: bool = False
+) -> Any:
     if isinstance(value, str):
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
-    if type(value) not in _CONTAINERS or id(value) in around:
+    parts = _parts(value, with_dataclasses)
+    if parts is None or id(value) in around:
         return value
     around = (*around, id(value))
-    old = list(chain.from_iterable(value.items()) if type(value) is dict else value)
-    new = [_redact_nested(item, redactor, around) for item in old]
-    if all(map(operator.is_, old, new)):
-        return value
-    return dict(zip(new[::2], new[1::2], strict=True)) if type(value) is dict else type(value)(new)
+    new = [_redact_nested(part, redactor, around, with_dataclasses=with_dataclasses) for part in parts]
+    return value if all(map(operator.is_, parts, new)) else _with_parts(value, new)
+
+
+def _parts(value: Any, with_dataclasses: bool) -> list[Any] | None:
+    """What a container holds, or on demand a dataclass; `None` for any other value."""
+    if type(value) in _CONTAINERS:
+        return list(chain.from_iterable(value.items()) if type(value) is dict else value)
+    return list(_field_values(value).values()) if with_dataclasses and _is_dataclass_object(value) else None
+
+
+def _with_parts(value: Any, parts: list[Any]) -> Any:
+    """A container or a copy of a dataclass, with other parts, in the order of `_parts`."""
+    if type(value) is dict:
+        return dict(zip(parts[::2], parts[1::2], strict=True))
+    if type(value) in _CONTAINERS:
+        return type(value)(parts)
+    changed = copy(value)
+    for name, part in zip(_field_values(value), parts, strict=True):
+        object.__setattr__(changed, name, part)
+    return changed
 
 
 def redact_attribute(value: Any, redactor: TextRedactor) -> Any:
-    """Do as `redact_value`, and redact the fields of a dataclass, in a copy: a test may use the same object."""
+    """Do as `redact_value`, and redact the fields of dataclasses too, in copies: a test may use the same objects."""
     if _is_clean(value, redactor, with_dataclasses=True):
         return value
-    if not _is_dataclass_object(value):
-        return redact_value(value, redactor)
-    redacted = copy(value)
-    for name, field_value in _field_values(value).items():
-        object.__setattr__(redacted, name, redact_value(field_value, redactor))
-    return redacted
+    return _redact_nested(value, redactor, (), with_dataclasses=True)
 
 
 def redact_representation(representation: Any, redactor: TextRedactor) -> Any:

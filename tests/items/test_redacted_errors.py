@@ -215,3 +215,15 @@ def test_an_attribute_of_a_report_may_be_a_dataclass_without_all_of_its_fields()
     assert not hasattr(redacted, "later")
     # A test may use the same object.
     assert (leaking.shown, leaking.kept) == (f"with {KEY}", [KEY])
+
+
+def test_an_attribute_of_a_report_may_hold_dataclasses_anywhere() -> None:
+    inner, clean = Partial(KEY, "a"), Partial("b", "c")
+    inner.later = "d"
+    outer = Partial("e", {"parts": [inner, clean], "itself": None})
+    clean.kept = outer
+    (redacted,) = redact_attribute([outer], REDACTOR)
+    parts = redacted.kept["parts"]
+    assert (parts[0].shown, parts[0].later) == ("[secret]", "d")
+    assert parts[1] is clean
+    assert inner.shown == KEY
