@@ -18,7 +18,9 @@ from tests.benchmarks.comparison import Comparison
 from tests.benchmarks.result import HEAD, Result, growth, measure
 from tests.benchmarks.table import COMPARISONS
 
-_QUICK_RUNS: Final = 4
+# A third of the runs has to do, and two at least.
+_QUICK_SHARE: Final = 3
+_QUICK_LEAST: Final = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"| {comparison.name} | | | not installed: make peers | | | |")
             continue
         try:
-            runs = min(comparison.runs, _QUICK_RUNS) if options.quick else comparison.runs
-            results.append(measure(comparison, options.runs or runs))
+            results.append(measure(comparison, options.runs or _runs(comparison, options)))
         except RuntimeError as error:
             # The other rows are measured all the same.
             print(f"| {comparison.name} | | | it failed | | | |", flush=True)
@@ -70,6 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="print the names of the comparisons")
     return parser
+
+
+def _runs(comparison: Comparison, options: argparse.Namespace) -> int:
+    return max(comparison.runs // _QUICK_SHARE, _QUICK_LEAST) if options.quick else comparison.runs
 
 
 def _is_chosen(comparison: Comparison, options: argparse.Namespace) -> bool:

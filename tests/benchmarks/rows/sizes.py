@@ -34,7 +34,6 @@ _UPDATE: Final = [
         starts_without_snapshots=True,
         budget=1.3 if size >= 1_000 else None,
         runs=_runs(size),
-        is_quick=size == 1_000,
     )
     for size in _SIZES
 ]
