@@ -67,10 +67,12 @@ def test_no_more_requests_are_in_flight_than_the_concurrency_allows(repeated: Ma
 def test_a_case_that_is_sent_ahead_replays_what_is_recorded_and_sends_the_rest_if_it_has_to(
     repeated: MakeRun, server: Server
 ) -> None:
-    run = repeated(many(3, 4, 0.5))
+    # With this rate, c0 and c2 need both of their answers, whichever comes first.
+    run = repeated(many(3, 2, 1.0))
     server.script = lambda _, body: BAD if body["messages"][-1]["content"] == "c1" else GOOD
-    run(LIVE, RECORD, "--chatprompt-repeat=2").assert_outcomes(passed=2, failed=1)
+    run(LIVE, RECORD).assert_outcomes(passed=2, failed=1)
     server.requests.clear()
+    (run.path / "a.eval.yaml").write_text(many(3, 4, 0.5), encoding="utf-8")
     # Two of four are enough for c0 and c2, and two failures leave c1 open: two of three may still pass.
     run(LIVE, REPLAY).assert_outcomes(passed=2, failed=1)
     assert set(server.last_contents) == {"c1"}
