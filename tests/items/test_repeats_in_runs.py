@@ -508,26 +508,31 @@ evalcases:
 """
 
 
-def judged(number_of_poor: int) -> Callable[[int, Any], Reply]:
-    """Answers with numbers, and verdicts of a judge who lets all but one of them pass."""
-    lock, answers = threading.Lock(), iter(range(100))
+def judged(number_of_poor: int, together: int) -> Callable[[int, Any], Reply]:
+    """Answers with numbers, the first after so many were asked for; a judge lets all but one of them pass."""
+    lock, numbers, asked = threading.Lock(), iter(range(100)), threading.Semaphore(0)
 
     def script(_: int, body: Any) -> Reply:
         if "response_format" not in body:
             with lock:
-                return answer(f"answer {next(answers)}")
+                number = next(numbers)
+            if number + 1 == together:
+                asked.release(100)
+            assert asked.acquire(timeout=60)
+            return answer(f"answer {number}")
         passes = f"answer {number_of_poor}" not in json.dumps(body)
         return answer(json.dumps({"reason": "it is so", "pass": passes}))
 
     return script
 
 
-@pytest.mark.parametrize("options", [(), (ONE_BY_ONE,)])
+@pytest.mark.parametrize(("options", "together"), [((), 3), ((ONE_BY_ONE,), 1)])
 def test_a_judge_is_asked_about_each_answer_and_its_verdicts_are_replayed_with_it(
-    repeated: MakeRun, server: Server, options: tuple[str, ...]
+    repeated: MakeRun, server: Server, options: tuple[str, ...], together: int
 ) -> None:
     run = repeated(JUDGED)
-    server.script = judged(0)
+    # Else two that pass could be certain before the third is sent.
+    server.script = judged(0, together)
     result = run(LIVE, RECORD, "-rP", *options)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["2/3 answers passed: *; 2 of 3 must pass", "*llm_rubric 'is fine': *it is so*"])
