@@ -2,7 +2,7 @@
 
 In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark; the bytes of media.
 Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
-`yaml_file`, the readers of datasets and `prompt.file_reader` call it, and `snapshots.files` for snapshots.
+`yaml_file`, the readers of datasets and `prompt.file_reader` call it, and `snapshots` for snapshots.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -21,6 +21,8 @@ from pytest_chatprompt.evalfile.media_types import sniff_media_type
 MAX_BYTES: Final = 20 * 1024 * 1024
 # Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
+# How much is compared at a time; it stays in the cache of a processor.
+_BLOCK_BYTES: Final = 64 * 1024
 
 
 class TextFileError(Exception):
@@ -96,6 +98,26 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise TextFileError(_too_large(max_bytes))
     return content
+
+
+def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
+    """Whether a file, which must be a regular one, holds just these bytes; only a block of it is in memory at a time.
+
+    Args:
+        path: the file.
+        pieces: the bytes, in pieces of any size.
+        max_bytes: the largest size of the file.
+
+    Raises:
+        TextFileError: as in `read_regular_file`.
+    """
+    with _open_regular_file(path, max_bytes) as (file, _):
+        for piece in pieces:
+            for start in range(0, len(piece), _BLOCK_BYTES):
+                block = piece[start : start + _BLOCK_BYTES]
+                if file.read(len(block)) != block:
+                    return False
+        return not file.read(1)
 
 
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.serializer import lay_out
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 from pytest_chatprompt.snapshots.stored_data import file_shows
 
@@ -120,7 +120,7 @@ class SnapshotMatcher:
                 judging = judging_ahead(case.judge, checks, loaded, request, self.judge_prompt)
             judge = () if judging is None else judging.previews
             data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            is_equal = file_shows(case.snapshot_path, dump(data, shared=self.reader.shared))
+            is_equal = file_shows(case.snapshot_path, lay_out(data, shared=self.reader.shared))
         except Exception:
             # Errors of the case are reported when it runs.
             return None

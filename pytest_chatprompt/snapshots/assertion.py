@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.revision import Revision
 
 _FILTERS: Final = ("exclude", "include", "matcher")
+# What else changes the text that is compared.
+_DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
 _SHOWN_LINES: Final = 7
 _SHOWN_CHARACTERS: Final = 560
@@ -79,6 +81,7 @@ class EvalSnapshot(SnapshotAssertion):
 
     context: AssertionContext
     _is_filtered: bool = False
+    _is_diff: bool = False
     _failed: tuple[int, Comparison] | None = None
 
     @classmethod
@@ -116,6 +119,7 @@ class EvalSnapshot(SnapshotAssertion):
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
         self._is_filtered = any(options.get(name) for name in _FILTERS)
+        self._is_diff = any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
 
@@ -147,13 +151,19 @@ class EvalSnapshot(SnapshotAssertion):
         data = self._settle_late(self.context.prepare(other), other)
         if not self.context.compares:
             return True
-        if isinstance(self.extension, ChatPromptSnapshotExtension):
+        extension: Any = self.extension
+        is_own = isinstance(extension, ChatPromptSnapshotExtension)
+        if is_own:
             revision = self.context.revision
-            self.extension.read_committed = None if revision is None else revision.read
-            self.extension.shared = self.context.shared
-            self.extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
-        self._is_filtered = False
+            extension.read_committed = None if revision is None else revision.read
+            extension.shared = self.context.shared
+            extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
+            extension.expect(None if extension.is_filtered or self._is_diff else data)
+        self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)
+        if is_own:
+            # Syrupy keeps the extension to the end of the run.
+            extension.expect(None)
         result = self.last_result
         path = Path(result.snapshot_location)
         self.context.note_asserted(path)

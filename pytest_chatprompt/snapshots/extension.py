@@ -8,7 +8,7 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from syrupy.data import SnapshotCollection, SnapshotCollections
 from syrupy.extensions.base import AbstractSyrupyExtension
@@ -18,7 +18,7 @@ from syrupy.types import SnapshotIndex
 
 from pytest_chatprompt.snapshots.files import atomic_write, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.names import escaped_name
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.serializer import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
     from pytest_chatprompt.prompt.shared_texts import SharedTexts
+    from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
+
+# What syrupy compares in place of two equal texts.
+_EQUAL: Final = ""
 
 
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
@@ -43,6 +47,18 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     shared: SharedTexts | None = None
     # The file that was read last.
     _read: Path | None = None
+    # What the next assertion compares, its text, and whether the file of its snapshot holds just this text.
+    _expected: Any = None
+    _text: SnapshotText | None = None
+    _is_in_file = False
+
+    def expect(self, data: SerializableData | None) -> None:
+        """Compare the bytes of the next file with the text of this data: if they are equal, syrupy needs neither text.
+
+        Args:
+            data: what is asserted next, if nothing is going to change it; else `None`, also to free the last data.
+        """
+        self._expected, self._text, self._is_in_file = data, None, False
 
     def serialize(
         self,
@@ -53,11 +69,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
+        if self._is_in_file:
+            return _EQUAL
+        if self._text is not None:
+            return str(self._text)
         if self.is_filtered:
             from pytest_chatprompt.snapshots.syrupy_filters import Filters  # noqa: PLC0415
 
             data = Filters(matcher, exclude, include).apply(data)
-        return dump(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
+        return str(self._lay_out(data))
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -103,7 +123,15 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """The text of a snapshot, with LF line breaks; `None` if there is no file."""
         del snapshot_name, session_id
         self._read = Path(snapshot_location)
-        return read_snapshot(self._read) if self.read_committed is None else self.read_committed(self._read)
+        if self.read_committed is not None:
+            return self.read_committed(self._read)
+        if self._expected is not None:
+            self._text = self._lay_out(self._expected)
+            self._is_in_file = self._text.is_in(self._read)
+        return _EQUAL if self._is_in_file else read_snapshot(self._read)
+
+    def _lay_out(self, data: Any) -> SnapshotText:
+        return lay_out(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""

@@ -22,6 +22,7 @@ import yaml
 from yaml.resolver import Resolver
 
 from pytest_chatprompt.prompt.shared_texts import SharedTexts
+from pytest_chatprompt.snapshots.snapshot_text import SharedLines, SnapshotText
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
@@ -69,9 +70,14 @@ def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Shared
     Raises:
         TypeError: the data contains a value of another type.
     """
+    return str(lay_out(data, escape_blocks=escape_blocks, shared=shared))
+
+
+def lay_out(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> SnapshotText:
+    """Do as `dump` does, without joining the lines."""
     lines: list[str] = []
     _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
-    return "\n".join([*lines, ""]) if lines else ""
+    return SnapshotText(lines)
 
 
 # The functions add to one list: a generator in each level would hand on every line through all levels around it.
@@ -126,8 +132,10 @@ def _add_block(lines: list[str], prefix: str, text: str, indent: str, layout: _L
     # Without this number YAML takes the indentation from the first line that is not empty.
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
     lines.append(f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-"))
-    # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
-    lines.append("\n".join([shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces]))
+    for piece in pieces:
+        # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
+        indented = partial(_indented_for_many if piece.is_shared else _indented, indent=indent)
+        lines.append(shared.remember(piece, indent, indented))
 
 
 def _escaped_lines(text: str, indent: str) -> Iterator[str]:
@@ -147,6 +155,11 @@ def _escaped_lines(text: str, indent: str) -> Iterator[str]:
 def _indented(text: str, indent: str) -> str:
     """Lines with an indentation, none of which ends in a blank; empty lines stay empty."""
     return f"{indent}{text.replace(_LINE_BREAK, _LINE_BREAK + indent)}\n".replace(f"{indent}\n", "\n")[:-1]
+
+
+def _indented_for_many(text: str, indent: str) -> SharedLines:
+    """Do as `_indented` does, for lines that many snapshots share."""
+    return SharedLines(_indented(text, indent))
 
 
 def _is_all_visible(text: str) -> bool:

@@ -19,6 +19,7 @@ import yaml
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
 
 _FastLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -96,7 +97,7 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return False
 
 
-def file_shows(path: Path, sent: str) -> bool:
+def file_shows(path: Path, sent: SnapshotText) -> bool:
     """Whether the file of a snapshot holds the data of what is sent.
 
     Args:
@@ -106,10 +107,10 @@ def file_shows(path: Path, sent: str) -> bool:
     Raises:
         SnapshotFileError: it cannot be opened.
     """
+    if sent.is_in(path):
+        return True
     stored = read_snapshot(path)
-    if stored is None or stored == sent:
-        return stored is not None
-    return not is_damaged(path, stored) and shows_the_same(stored, sent)
+    return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, str(sent))
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import yaml
 
+from pytest_chatprompt.snapshots.serializer import lay_out
+from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
 from tests.items.conftest import HELLO, Run, lines
 
 REVIEW = """
@@ -248,6 +251,53 @@ def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([r"- \xff\xfe"])
     run.update()
+    run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--snapshot-update"]])
+def test_the_text_of_a_snapshot_that_is_equal_is_neither_made_nor_read(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_it.py": "def test_it(eval_snapshot):\n    assert ['x'] == eval_snapshot\n"})
+    run.update()
+    made: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_chatprompt.snapshots.extension.read_snapshot", made.append)
+        patch.setattr("pytest_chatprompt.snapshots.snapshot_text.SnapshotText.__str__", made.append)
+        run(*arguments).assert_outcomes(passed=2)
+    assert made == []
+
+
+def test_a_snapshot_that_is_written_is_laid_out_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out: list[object] = []
+
+    def count(data: object, **options: Any) -> SnapshotText:
+        laid_out.append(data)
+        return lay_out({"value": data}, **options)
+
+    run.write({"test_it.py": "def test_it(eval_snapshot):\n    assert ['x'] == eval_snapshot\n"})
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_chatprompt.snapshots.extension.lay_out", count)
+        run.update().assert_outcomes(passed=1)
+    assert laid_out == [{"value": ["x"]}]
+
+
+def test_a_snapshot_of_a_difference_is_made_of_both_texts(run: Run) -> None:
+    run.write(
+        {
+            "test_it.py": """
+def test_it(eval_snapshot):
+    assert {"a": 1, "b": 2} == eval_snapshot
+    assert {"a": 1, "b": 2} == eval_snapshot(diff=0)
+    assert {"a": 1, "b": 3} == eval_snapshot(diff=0)
+    assert {"a": 1, "b": 3} == eval_snapshot(diff_data={"a": 1, "b": 4})
+"""
+        }
+    )
+    run.update().assert_outcomes(passed=1)
+    texts = [(run.path / f"__snapshots__/test_it/test_it.{number}.yaml").read_text() for number in (1, 2, 3)]
+    changed = [{line.strip("-+ ") for line in text.splitlines()} & {"a: 1", "b: 2", "b: 3", "b: 4"} for text in texts]
+    assert changed == [set(), {"b: 2", "b: 3"}, {"b: 4", "b: 3"}]
     run().assert_outcomes(passed=1)
 
 

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings, strategies as st
 from ruamel.yaml import YAML
 
 from pytest_chatprompt.prompt.shared_texts import SharedTexts
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.serializer import dump, lay_out
+from pytest_chatprompt.snapshots.snapshot_text import SharedLines
 
 LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 
@@ -205,6 +206,19 @@ def test_a_shared_text_is_laid_out_once_and_as_any_other() -> None:
             "request": {"messages": [{"content": f"{shared_text}\n{number}\n{shared_text}\n"}, {"content": lines}]},
         }
         assert dump(data, shared=shared) == dump(data)
+
+
+def test_the_lines_of_a_shared_text_are_the_same_object_in_each_snapshot() -> None:
+    shared_text = "\n".join(f"line {number}" for number in range(3_000))
+    shared = SharedTexts()
+    shared.add(shared_text)
+    texts = [lay_out({"question": f"{number}\n{shared_text}\n{number}"}, shared=shared) for number in range(2)]
+    others = ["question: |-", "  0", "  0"]
+    assert [line for line in texts[0].lines if not isinstance(line, SharedLines)] == others
+    kept = [[line for line in text.lines if isinstance(line, SharedLines)] for text in texts]
+    assert len(kept[0]) == 1
+    assert kept[0][0] is kept[1][0]
+    assert kept[0][0] == "\n".join(f"  {line}" for line in shared_text.split("\n"))
 
 
 @pytest.mark.parametrize("line", ["a blank at its end ", "a tab\t", "a no-break\xa0space"])
