@@ -10,11 +10,20 @@ of copying it, and depth and size are limited while parsing, so a hostile file i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 from yaml.constructor import SafeConstructor
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 from yaml.resolver import Resolver
 
 from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
@@ -34,12 +43,21 @@ _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 
 @dataclass(slots=True)
 class _OpenCollection:
-    """A mapping or sequence whose end the parser has not reached yet."""
+    """A mapping or sequence whose end the parser has not reached yet.
+
+    Args:
+        mark: where it begins.
+        is_mapping: whether it is a mapping.
+        anchor: its anchor, if it has one.
+        size_before: how many nodes there were before it.
+        around: the nodes so far of the collection around it.
+    """
 
     mark: Any
     is_mapping: bool
     anchor: str | None
-    nodes: list[Node] = field(default_factory=list)
+    size_before: int
+    around: list[Node]
 
 
 def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
@@ -92,7 +110,10 @@ class _Composer:
         self.diagnostics: list[YamlProblem] = []
         self.anchors: dict[str, Node | None] = {}
         self.open: list[_OpenCollection] = []
-        self.root: Node | None = None
+        # The nodes so far of the innermost collection; the root node where none is open.
+        self.nodes: list[Node] = []
+        # How many nodes there are so far; what an alias repeats counts each time.
+        self.size = 0
         self.aliased_nodes = 0
         self.resolver: Any = Resolver()
         self.constructor: Any = SafeConstructor()
@@ -101,45 +122,46 @@ class _Composer:
         # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
         while (event := loader.get_event()) is not None:
             kind = type(event)
-            if kind is yaml.ScalarEvent:
-                self.add(self.scalar(event), event.anchor)
-            elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
+            if kind is ScalarEvent:
+                self.size += 1
+                node = self.scalar(event)
+                self.nodes.append(node)
+                if event.anchor:
+                    self.anchors[event.anchor] = node
+            elif kind is SequenceEndEvent or kind is MappingEndEvent:
                 self.end_collection()
-            elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
-                self.begin_collection(event)
-            elif kind is yaml.AliasEvent:
-                self.add(self.alias(str(event.anchor), mark_position(event.start_mark)), None)
-            elif kind is yaml.DocumentStartEvent and self.root is not None:
+            elif kind is SequenceStartEvent or kind is MappingStartEvent:
+                self.begin_collection(event, is_mapping=kind is MappingStartEvent)
+            elif kind is AliasEvent:
+                self.nodes.append(self.alias(str(event.anchor), mark_position(event.start_mark)))
+            elif kind is DocumentStartEvent and self.nodes:
                 reason = "a second YAML document begins here; only one is allowed in a file"
                 raise YamlError(mark_position(event.start_mark), reason)
         self.diagnostics.sort()
-        return self.root or Node(_START_MARK, None), self.diagnostics
+        return self.nodes[0] if self.nodes else Node(_START_MARK, None), self.diagnostics
 
     def add_problem(self, mark: Any, text: str, kind: type[YamlProblem] = YamlProblem) -> None:
         self.diagnostics.append(kind(mark_position(mark), text))
 
-    def begin_collection(self, event: Any) -> None:
+    def begin_collection(self, event: Any, *, is_mapping: bool) -> None:
         if len(self.open) >= MAX_DEPTH:
             raise YamlError(mark_position(event.start_mark), f"nested more than {MAX_DEPTH} levels deep")
         if event.tag not in (None, "!"):
             self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
         if event.anchor:
             self.anchors[event.anchor] = None
-        self.open.append(_OpenCollection(event.start_mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
+        self.open.append(_OpenCollection(event.start_mark, is_mapping, event.anchor, self.size, self.nodes))
+        self.nodes = []
+        self.size += 1
 
     def end_collection(self) -> None:
         closed = self.open.pop()
-        size = 1 + sum(node.size for node in closed.nodes)
-        value = self.mapping(closed.nodes) if closed.is_mapping else tuple(closed.nodes)
-        self.add(Node(closed.mark, value, size=size), closed.anchor)
-
-    def add(self, node: Node, anchor: str | None) -> None:
-        if anchor:
-            self.anchors[anchor] = node
-        if self.open:
-            self.open[-1].nodes.append(node)
-        else:
-            self.root = node
+        value = self.mapping(self.nodes) if closed.is_mapping else tuple(self.nodes)
+        node = Node(closed.mark, value, size=self.size - closed.size_before)
+        self.nodes = closed.around
+        self.nodes.append(node)
+        if closed.anchor:
+            self.anchors[closed.anchor] = node
 
     def alias(self, anchor: str, position: Position) -> Node:
         if anchor not in self.anchors:
@@ -147,6 +169,7 @@ class _Composer:
         target = self.anchors[anchor]
         if target is None:
             raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
+        self.size += target.size
         self.aliased_nodes += target.size
         if self.aliased_nodes > MAX_ALIASED_NODES:
             raise YamlError(position, f"the aliases up to here expand to more than {MAX_ALIASED_NODES:,} values")
@@ -175,11 +198,12 @@ class _Composer:
         entries: dict[Any, Entry] = {}
         merged: dict[Any, Entry] = {}
         for key, value in zip(nodes[::2], nodes[1::2], strict=True):
-            if isinstance(key.value, dict | tuple):
-                self.add_problem(key.mark, _not_a_string(key))
-            elif not isinstance(key.value, str):
-                self.add_problem(key.mark, _not_a_string(key), UnexpectedValue)
-                entries[key.value] = Entry(key, value)
+            if not isinstance(key.value, str):
+                if isinstance(key.value, dict | tuple):
+                    self.add_problem(key.mark, _not_a_string(key))
+                else:
+                    self.add_problem(key.mark, _not_a_string(key), UnexpectedValue)
+                    entries[key.value] = Entry(key, value)
             elif key.value == "<<":
                 self.merge(value, merged)
             elif key.value in entries:
