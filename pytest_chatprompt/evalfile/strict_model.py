@@ -42,17 +42,24 @@ class StrictModel(BaseModel):
 
     Attributes:
         level: the level of an eval file that the model is for; `None` for a part of another level.
+        field_names: the names of its fields. `model_fields` is a property, and takes longer than validating a message.
     """
 
     level: ClassVar[Level | None] = None
+    field_names: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.field_names = frozenset(cls.model_fields)
 
     @model_validator(mode="before")
     @classmethod
     def _drop_extension_keys(cls, data: Any) -> Any:
         # Most mappings have no other keys than the model, and are used as they are.
-        if isinstance(data, dict) and not data.keys() <= cls.model_fields.keys():
+        if isinstance(data, dict) and not cls.field_names.issuperset(data):
             # The parser reports a key that is not a string.
             return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
         return data
