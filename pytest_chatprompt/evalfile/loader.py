@@ -8,7 +8,9 @@ A problem of the file itself raises `EvalFileError`; a problem inside a case doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +27,7 @@ from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_valid
 from pytest_chatprompt.evalfile.eval_check import merge_checks
 from pytest_chatprompt.evalfile.file_defaults import merge_with_file
 from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
+from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.ineffective_keys import find_ineffective_keys
 from pytest_chatprompt.evalfile.row_loader import RowLoader
@@ -98,7 +101,20 @@ def load_eval_file(
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
             usable id. It has all problems of the file, but not those inside its cases.
     """
-    return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
+    with _without_garbage_collection():
+        return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Stop Python's collector: loading makes many objects and no garbage, and it would look through all of them often."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _EvalFileLoader:
@@ -188,7 +204,7 @@ class _EvalFileLoader:
         ambiguous = [
             problem
             for index, message in enumerate(case.input_messages)
-            if isinstance(message.content, Mapping)
+            if isinstance(message.content, FrozenDict)
             for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
         ]
         if ambiguous:
