@@ -48,9 +48,9 @@ def elide_media(data: Any) -> Any:
     if isinstance(data, str):
         # Most strings are short, or begin as no media do.
         return _elided_text(data) if len(data) >= _MIN_LENGTH and data.startswith(_STARTS) else data
-    if isinstance(data, dict | Mapping):
+    if isinstance(data, (dict, Mapping)):
         return _elided_mapping(data)
-    if isinstance(data, list | tuple):
+    if isinstance(data, (list, tuple)):
         items = [elide_media(item) for item in data]
         return data if all(map(operator.is_, items, data)) else items
     return data

@@ -85,7 +85,7 @@ def lay_out(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: Sha
 
 def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
-    if isinstance(value, dict | Mapping):
+    if isinstance(value, (dict, Mapping)):
         for key, inner in value.items():
             _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
@@ -103,7 +103,7 @@ def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
             _add_block(lines, prefix, value, deeper, layout)
         case str():
             # Most values are strings of one line.
-            lines.append(f"{prefix} {inline(value)}")
+            lines.append(f"{prefix} {_inline_text(value)}")
         case dict() | Mapping() if value:
             if is_item:
                 # The first key follows the dash on its line, the others stand below.
@@ -167,7 +167,7 @@ def _is_all_visible(text: str) -> bool:
     if text.endswith(" ") or " \n" in text:
         return False
     if text.isascii():
-        # In ASCII the pattern matches exactly what Python calls not printable; this takes a fifth of the time.
+        # In ASCII the patterns match exactly what Python calls not printable; this takes a fifth of the time.
         return text.replace("\n", "").isprintable()
     return _INVISIBLE_IN_BLOCK.search(text) is None
 
@@ -180,7 +180,7 @@ def inline(value: Any) -> str:
     """
     match value:
         case str():
-            return value if _is_plain(value) else _quoted(value)
+            return _inline_text(value)
         case None:
             return "null"
         case bool():
@@ -194,6 +194,10 @@ def inline(value: Any) -> str:
         case list() | tuple():
             return "[]"
     raise TypeError(f"a snapshot cannot hold {type(value).__name__} {value!r}")
+
+
+def _inline_text(text: str) -> str:
+    return text if _is_plain(text) else _quoted(text)
 
 
 def _float(value: float) -> str:
@@ -216,7 +220,7 @@ def _is_plain(text: str) -> bool:
         and ": " not in text
         and " #" not in text
         and not text.endswith(":")
-        and not _INVISIBLE_IN_LINE.search(text)
+        and _is_visible_line(text)
         and not _NUMBER_LIKE.fullmatch(text)
         and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG
     )
@@ -224,12 +228,17 @@ def _is_plain(text: str) -> bool:
 
 def visible_line(text: str) -> str:
     """A line as it stands in a snapshot: with escapes if part of it cannot be seen."""
-    return _quoted(text) if _INVISIBLE_IN_LINE.search(text) or text.endswith(" ") else text
+    return text if _is_visible_line(text) and not text.endswith(" ") else _quoted(text)
+
+
+def _is_visible_line(text: str) -> bool:
+    """Whether a string of one line has no invisible characters."""
+    return text.isprintable() if text.isascii() else _INVISIBLE_IN_LINE.search(text) is None
 
 
 def _quoted(text: str) -> str:
     """A string of one line in the kind of quotes that needs fewer escapes."""
-    if ('"' in text or "\\" in text) and not _INVISIBLE_IN_LINE.search(text):
+    if ('"' in text or "\\" in text) and _is_visible_line(text):
         return "'" + text.replace("'", "''") + "'"
     return f'"{_escape(text)}"'
 

@@ -62,9 +62,9 @@ class PayloadStrings:
     def _add(self, value: Any, place: Place) -> None:
         if isinstance(value, str):
             self._add_text(value, place)
-        elif isinstance(value, dict | Mapping):
+        elif isinstance(value, (dict, Mapping)):
             self._add_mapping(value, place)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             for index, item in enumerate(value):
                 self._add(item, (place, index))
 
