@@ -107,7 +107,7 @@ def load_eval_file(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Stop Python's collector: loading makes many objects and no garbage, and it would look through all of them often."""
+    """Stop Python's collector: loading makes many objects and no garbage, and it would look at all of them often."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

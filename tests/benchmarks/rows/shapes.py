@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
 from tests.benchmarks.comparison import (
     COLLECTED,
     Comparison,
-    Side,
     against_floor,
     collecting,
     with_other_project,
@@ -27,24 +25,16 @@ _TURNS: Final = [
     against_floor(f"compare {cases} of 50 turns", Project(cases, turns=50), budget=1.3, is_quick=is_quick)
     for cases, is_quick in ((500, False), (200, True))
 ]
-# The floor does not look at an attachment. Encoding its text as JSON once for each case is about what 4 ms are for 1 MB.
-_ENCODE: Final = """
-import json, sys
-text = open("document.txt", encoding="utf-8").read()
-for _ in range(int(sys.argv[1])):
-    json.dumps(text).encode()
-print(sys.argv[1], "passed")
-"""
+# What 4 ms for a case are in terms of the floor, which does not look at the attachment: on the machine of docs/speed.md
+# the floor starts in 0.3 s and takes 1.21 s for 1,000 of these cases; this plugin starts in 0.4 s.
 _ATTACHMENTS: Final = [
-    Comparison(
-        f"compare {cases:,} that attach 1 MB, against encoding it as JSON as often",
+    against_floor(
+        f"compare {cases:,} that attach 1 MB",
         Project(cases, attachment_bytes=1_000_000),
-        with_plugin(),
-        Side((sys.executable, "-c", _ENCODE, str(cases)), starts_without_snapshots=True),
-        budget=1.2,
+        budget=budget,
         is_quick=is_quick,
     )
-    for cases, is_quick in ((1_000, False), (300, True))
+    for cases, budget, is_quick in ((1_000, 3.6, False), (300, 2.8, True))
 ]
 _AS_CASES: Final = {"has_rows": False}
 _ROWS: Final = [
