@@ -27,7 +27,7 @@ from pytest_chatprompt.results.case_result import CaseResult, Outcome
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.results.summary_line import describe_change
 from pytest_chatprompt.snapshots.changes import Change
-from pytest_chatprompt.snapshots.serializer import visible_line
+from pytest_chatprompt.snapshots.scalars import visible_line
 from pytest_chatprompt.wording import count
 
 # The longest comment that GitHub takes, in characters; the summary of a job may be longer.

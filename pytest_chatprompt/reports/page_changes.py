@@ -17,7 +17,7 @@ from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.changed_words import Piece, changed_words, excerpt, shared_part
 from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.snapshots.serializer import visible_line
+from pytest_chatprompt.snapshots.scalars import visible_line
 
 _MOST_LINES: Final = 40
 _LONGEST_LINE: Final = 600

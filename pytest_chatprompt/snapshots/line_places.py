@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.snapshots.serializer import inline
+from pytest_chatprompt.snapshots.scalars import inline
 
 # The line of a transcript on which a turn begins, and what follows on it.
 TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")

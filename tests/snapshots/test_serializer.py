@@ -64,6 +64,9 @@ json_data = st.recursive(
         pytest.param(
             {"a": "yes", "b": "null", "c": "y"}, 'a: "yes"\nb: "null"\nc: "y"\n', id="text that looks like a constant"
         ),
+        pytest.param(
+            {"a": ["null or void", "2001-01-01 1:02:03"]}, 'a:\n- null or void\n- "2001-01-01 1:02:03"\n', id="words"
+        ),
         pytest.param({"a": 'say "hi" \\ now'}, 'a: say "hi" \\ now\n', id="quotes within plain text"),
         pytest.param({"a": '{"b": "it\'s"}'}, "a: '{\"b\": \"it''s\"}'\n", id="JSON"),
         pytest.param({"a": '"\t'}, 'a: "\\"\\t"\n', id="quotes and a tab"),
