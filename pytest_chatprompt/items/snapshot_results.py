@@ -68,7 +68,7 @@ def failed_snapshot(item: pytest.Item, comparison: Comparison, renamed_from: str
 
     stored, sent = comparison.stored, comparison.sent
     keeps = item.config.stash.get(all_results_key, False)
-    stored_data, sent_data = _data(stored), _data(sent)
+    stored_data, sent_data = (_data(stored), _data(sent)) if comparison.has_data else (stored, sent)
     return SnapshotResult(
         path=shown_path(comparison.path, item.config.rootpath),
         state="new" if stored is None else "different",

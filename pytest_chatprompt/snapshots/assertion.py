@@ -82,6 +82,7 @@ class EvalSnapshot(SnapshotAssertion):
     context: AssertionContext
     _is_filtered: bool = False
     _is_diff: bool = False
+    _has_compared_data: bool = True
     _failed: tuple[int, Comparison] | None = None
 
     @classmethod
@@ -159,6 +160,7 @@ class EvalSnapshot(SnapshotAssertion):
             extension.shared = self.context.shared
             extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
             extension.expect(None if extension.is_filtered or self._is_diff else data)
+        self._has_compared_data = is_own and not self._is_diff
         self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)
         if is_own:
@@ -195,7 +197,8 @@ class EvalSnapshot(SnapshotAssertion):
         if self._failed is None or self._failed[0] != self.num_executions:
             result = self.last_result
             stored = None if result.recalled_data is None else str(result.recalled_data)
-            comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+            path, sent = Path(result.snapshot_location), str(result.asserted_data)
+            comparison = Comparison(path, stored, sent, has_data=self._has_compared_data)
             self._failed = (self.num_executions, comparison)
         return self._failed[1]
 

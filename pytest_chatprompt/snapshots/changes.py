@@ -109,6 +109,19 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     return _difference(before, after, _opcodes(before.text, after.text), ())
 
 
+def compare_texts(stored: str, sent: str) -> Difference:
+    """Compare two texts that `serializer` has not written line by line, such as what syrupy's `diff` keeps.
+
+    Args:
+        stored: the text of the snapshot's file.
+        sent: the text of what is there now.
+    """
+    before, after = (
+        _Side(lines, [Line("", "", line) for line in lines]) for lines in map(_split_lines, (stored, sent))
+    )
+    return _difference(before, after, _opcodes(before.text, after.text), ())
+
+
 def _compare_data(stored: str, sent: str) -> Difference:
     sent_data = read_data(sent)
     ordered, moves = in_sent_order(read_data(stored), sent_data)

@@ -26,20 +26,25 @@ class Comparison:
         path: the snapshot's file.
         stored: its text; `None` if there is none.
         sent: the text of what is sent, written by `serializer`.
+        has_data: whether both texts show data as `serializer` writes it; else they are what syrupy's `diff` or
+            another of its extensions writes.
     """
 
-    def __init__(self, path: Path, stored: str | None, sent: str) -> None:
+    def __init__(self, path: Path, stored: str | None, sent: str, *, has_data: bool = True) -> None:
         self.path = path
         self.stored = stored
         self.sent = sent
+        self.has_data = has_data
 
     @cached_property
     def difference(self) -> Difference:
         """What changed; empty where there is no snapshot."""
         # An update only hashes the texts.
-        from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots, compare_texts  # noqa: PLC0415
 
-        return Difference((), ()) if self.stored is None else compare_snapshots(self.stored, self.sent)
+        if self.stored is None:
+            return Difference((), ())
+        return (compare_snapshots if self.has_data else compare_texts)(self.stored, self.sent)
 
 
 def data_sha256(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -299,6 +300,47 @@ def test_it(eval_snapshot):
     changed = [{line.strip("-+ ") for line in text.splitlines()} & {"a: 1", "b: 2", "b: 3", "b: 4"} for text in texts]
     assert changed == [set(), {"b: 2", "b: 3"}, {"b: 4", "b: 3"}]
     run().assert_outcomes(passed=1)
+
+
+def test_a_difference_that_is_not_that_of_the_snapshot_is_shown_line_by_line(run: Run) -> None:
+    test = """
+def test_it(eval_snapshot):
+    assert {"a": 1, "b": 2} == eval_snapshot
+    assert {"a": 1, "b": 3} == eval_snapshot(diff=0)
+"""
+    run.write({"test_it.py": test})
+    run.update().assert_outcomes(passed=1)
+    run.write({"test_it.py": test.replace('"b": 3', '"b": 4')})
+    result = run("--chatprompt-report=report.json", "--chatprompt-report=page.html")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["__snapshots__/test_it/test_it.1.yaml", "- + b: 3", "+ + b: 4"], consecutive=False)
+    (case,) = json.loads((run.path / "report.json").read_text(encoding="utf-8"))["results"]
+    (change,) = case["snapshot"]["difference"]["changes"]
+    assert (change["removed"], change["added"]) == (["+ b: 3"], ["+ b: 4"])
+    # The data happens to be YAML, of another number of lines.
+    run.write({"test_it.py": test.replace('"b": 3', '"b": 2')})
+    run().assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize("extension", ["json.JSONSnapshotExtension", "amber.AmberSnapshotExtension"])
+def test_what_another_extension_of_syrupy_keeps_is_compared_line_by_line(run: Run, extension: str) -> None:
+    module, name = extension.split(".")
+    test = f"""
+from syrupy.extensions.{module} import {name}
+
+def test_it(eval_snapshot):
+    assert {{"a": [1, 2]}} == eval_snapshot.with_defaults(extension_class={name})
+"""
+    run.write({"test_it.py": test})
+    run.update().assert_outcomes(passed=1)
+    run().assert_outcomes(passed=1)
+    run.write({"test_it.py": test.replace("[1, 2]", "[1, 3]")})
+    result = run("--chatprompt-report=report.json")
+    result.assert_outcomes(failed=1)
+    (case,) = json.loads((run.path / "report.json").read_text(encoding="utf-8"))["results"]
+    (change,) = case["snapshot"]["difference"]["changes"]
+    (removed,), (added,) = change["removed"], change["added"]
+    assert (removed.strip(" ,"), added.strip(" ,")) == ("2", "3")
 
 
 def test_an_update_leaves_no_temporary_file(run: Run) -> None:
