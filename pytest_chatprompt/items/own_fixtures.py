@@ -2,12 +2,14 @@
 
 The definitions of an item's fixtures come in; the values of this package's own ones come out. Pytest's set-up of a
 fixture takes longer than most of these fixtures themselves, and an item has six of them. What a project overrides, and
-what its own fixtures ask for, is set up by pytest. `file` finds the definitions, `item` calls `set_up`.
+what its own fixtures ask for, is set up by pytest. `file` finds the definitions, `item` calls `set_up`, and
+`case_runner` calls `set_up_response` in live and replayed runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 _NAMES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 # Those of a case of its own. Items share an `eval_api` that only they ask for: who asks later gets another.
 _KEPT: Final = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
+_RESPONSE: Final = "eval_response"
 _MODULE: Final = "pytest_chatprompt.fixtures"
 # They leave fixtures that are neither async nor shown as they are. This package's hook gives pytest what fixtures of
 # the project have returned early.
@@ -58,9 +61,43 @@ def set_up(definitions: Mapping[str, Any], values: dict[str, Any]) -> None:
             continue
         value = values[name] = definition.func(**{argument: values[argument] for argument in definition.argnames})
         if name in _KEPT:
-            # As pytest notes what it has set up itself.
-            definition.cached_result = (value, None, None)
-            request._fixture_defs[name] = definition
+            _keep(definition, request, value)
+
+
+def set_up_response(item: pytest.Function) -> Any:
+    """Set up the fixture `eval_response` of an item that has own fixtures, and of which no fixture uses the response.
+
+    Args:
+        item: it has been set up.
+
+    Returns:
+        The response. Whoever asks pytest for it later gets the same, or the error that was raised.
+
+    Raises:
+        Exception: as the fixture does.
+    """
+    __tracebackhide__ = True
+    manager: Any = item.session._fixturemanager
+    # Another definition, which overrides this one, would use the response.
+    (definition,) = manager.getfixturedefs(_RESPONSE, item)
+    request: Any = item.funcargs["request"]
+    if definition.cached_result is not None:
+        return request.getfixturevalue(_RESPONSE)
+    item.addfinalizer(partial(setattr, definition, "cached_result", None))
+    try:
+        value = definition.func(**{argument: item.funcargs[argument] for argument in definition.argnames})
+    except Exception as error:
+        # As pytest does, so that nothing is sent again.
+        definition.cached_result = (None, definition.cache_key(request), (error, error.__traceback__))
+        raise
+    _keep(definition, request, value)
+    return value
+
+
+def _keep(definition: Any, request: Any, value: object) -> None:
+    """Note the value of a fixture as pytest does for those that it sets up itself."""
+    definition.cached_result = (value, None, None)
+    request._fixture_defs[definition.argname] = definition
 
 
 def tear_down(definitions: Mapping[str, Any]) -> None:

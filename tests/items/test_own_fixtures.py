@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.items.conftest import HELLO, MakeLiveProject, Run
-from tests.server import Server
+from tests.server import Reply, Server
 
 KEPT = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks")
@@ -75,6 +75,62 @@ def pytest_sessionfinish():
     # Each case has its own.
     assert outputs(result) == [*shown, *shown, "2"]
     assert len(server.requests) == (2 if options else 0)
+
+
+def test_pytest_does_not_set_up_the_response_either(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(3)
+    shows = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    (definition,) = item.session._fixturemanager.getfixturedefs("eval_response", item)
+    print("\\n>", definition.cached_result[0].text, definition._finalizers)
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + shows})
+    for options in (["--chatprompt-live", "--chatprompt-record"], ["--chatprompt-replay"]):
+        result = run("-s", *options)
+        result.assert_outcomes(passed=3)
+        assert outputs(result) == ["a real answer []"] * 3
+    assert len(server.requests) == 3
+
+
+def test_who_asks_after_an_error_gets_the_error_and_sends_nothing(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    run = live_project(2)
+    asks = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except Exception as error:
+        with pytest.raises(type(error)) as again:
+            item._request.getfixturevalue("eval_response")
+        print("\\n>", again.value is error)
+        raise
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
+    server.reply = Reply({"error": {"message": "no"}}, 400)
+    result = run("-s", "--chatprompt-live")
+    result.assert_outcomes(failed=2)
+    assert outputs(result) == ["True"] * 2
+    assert len(server.requests) == 2
+
+
+def test_who_asks_too_early_gets_an_error_and_so_does_the_case(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(1)
+    asks = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with pytest.raises(Exception, match="eval_response is not available yet"):
+        item._request.getfixturevalue("eval_response")
+    return (yield)
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
+    result = run("--chatprompt-live")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*eval_response is not available yet*"])
+    assert server.requests == []
 
 
 # What it sends cannot be prepared, so it comes to the item's `eval_api`.
