@@ -107,8 +107,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
     """
     is_told = report.failed or item.config.stash.get(all_results_key, False)
     if not is_told and _notes(item).response is None and not has_graded_checks(item):
-        # What a test that is over has compared, sent and got would add up.
-        item.stash[_notes_key] = _Notes()
+        del item.stash[_notes_key]
         return
     result = _case_result(item, report)
     snapshot = result.snapshot
@@ -117,15 +116,18 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         representation: Any = report.longrepr
         representation.reprcrash.message = redactor.redact(_message(item, snapshot))
         result = result.model_copy(update={"error": _error(item, report)})
-    data = redact_value(result.as_data(), redactor)
-    report.chatprompt_result = json.dumps(data)  # type: ignore[attr-defined]
+    data = result.as_data()
+    redacted = redact_value(data, redactor)
+    report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
     if isinstance(item, EvalItem) and report.when != "teardown":
-        add_answer(item, report, CaseResult.from_data(data))
+        # Most results hold no secret, and need not be read back.
+        add_answer(item, report, result if redacted is data else CaseResult.from_data(redacted))
 
 
 def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
-    notes = item.stash.get(_notes_key, None) or _Notes()
-    item.stash[_notes_key] = _Notes()
+    notes = _notes(item)
+    # What a test that is over has compared, sent and got would add up.
+    del item.stash[_notes_key]
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
         "node_id": item.nodeid,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -122,7 +123,8 @@ def note_late_difference(item: pytest.Item) -> None:
 
 def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
-    named = {f"{PREFIX}{name}": value for name, value in properties.items()}
+    # Reports keep the names, which are the same for all tests.
+    named = {sys.intern(f"{PREFIX}{name}"): value for name, value in properties.items()}
     item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
 
 

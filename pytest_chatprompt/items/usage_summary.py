@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,9 @@ class UsageSummary:
         """Read the usage of a case from its report."""
         if report.when != "teardown":
             return
-        usage = {name.removeprefix(PREFIX): value for name, value in report.user_properties if name.startswith(PREFIX)}
+        properties = ((name, value) for name, value in report.user_properties if name.startswith(PREFIX))
+        # All cases have the same names, and they are kept to the end of the run.
+        usage = {sys.intern(name.removeprefix(PREFIX)): value for name, value in properties}
         usage["nodeid"] = report.nodeid
         if "provider" in usage:
             self._cases[str(usage["provider"])].append(usage)
