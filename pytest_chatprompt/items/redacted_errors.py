@@ -19,6 +19,8 @@ from typing import Any, Final
 from pytest_chatprompt.items.report_redactor import TextRedactor
 
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict)
+# Most of what is no text holds none.
+_WITHOUT_TEXTS: Final = (float, int, bool, type(None))
 
 
 def redact_error(error: BaseException, redactor: TextRedactor) -> None:
@@ -68,7 +70,7 @@ def _texts(value: Any, with_dataclasses: bool) -> list[str]:
         each = pending.pop()
         if isinstance(each, str):
             texts.append(each)
-        elif id(each) in seen:
+        elif type(each) in _WITHOUT_TEXTS or id(each) in seen:
             continue
         elif (parts := _parts(each, with_dataclasses)) is not None:
             seen.add(id(each))

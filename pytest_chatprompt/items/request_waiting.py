@@ -54,8 +54,10 @@ class RequestWaiting:
         self._current = (*others, *futures)
         try:
             while True:
-                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                done = wait(futures, seconds, FIRST_COMPLETED).done
+                done = {future for future in futures if future.done()}
+                if not done:
+                    seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
+                    done = cast(set[RequestFuture[T]], wait(futures, seconds, FIRST_COMPLETED).done)
                 if done:
                     break
                 self._show_progress()
@@ -68,7 +70,7 @@ class RequestWaiting:
             self.abandon()
             raise
         self._current = others if len(done) == len(futures) else futures
-        return cast(set[RequestFuture[T]], done)
+        return done
 
     def abandon(self) -> None:
         """End the requests that the running item waits for."""

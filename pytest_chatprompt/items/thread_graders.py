@@ -155,15 +155,18 @@ class ThreadGraders:
 
     def of(self, item: EvalItem) -> GradeAnswer | None:
         """What calls the graders of an item in a thread; `None` if there are none."""
-        if self._is_off or item.get_closest_marker(THREAD_UNSAFE) or self._rules.has_timeout(item):
+        if self._is_off:
             return None
-        self.note_streams()
         definitions = [find_fixture(item, name) for name in item.response_fixtures]
         first_other = next((place for place, each in enumerate(definitions) if not _is_plain_fixture(each)), None)
         hook = _plain_hook(item)
         has_checks = self._has_project_checks(item)
         if not has_checks and hook is None and (not definitions or first_other == 0):
+            # Most items have none. To look at the marks of an item takes longer.
             return None
+        if item.get_closest_marker(THREAD_UNSAFE) or self._rules.has_timeout(item):
+            return None
+        self.note_streams()
         return _ItemGraders(
             self._config,
             self._reader,

@@ -146,8 +146,11 @@ class HTTPClient:
             raise APIConnectionError(
                 f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
             ) from error
-        # The bytes are decoded already: without this header httpx does not decode them again.
-        headers = [(name, value) for name, value in reply.headers.items() if name != "content-encoding"]
+        headers = reply.headers
+        if "content-encoding" in headers:
+            # The bytes are decoded already: without this header httpx does not decode them again.
+            headers = headers.copy()
+            del headers["content-encoding"]
         return httpx.Response(
             reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=request
         )
