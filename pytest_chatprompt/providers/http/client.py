@@ -128,7 +128,6 @@ class HTTPClient:
             "POST",
             parsed_url(url),
             content=content,
-            headers=_HEADERS,
             timeout=httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None),
             extensions={PROVIDER_EXTENSION: self._provider},
         )
@@ -170,7 +169,8 @@ class HTTPClient:
         if handler is not None:
             mock_client = self._mock_client
             if mock_client is None or mock_client[0] != handler:
-                mock_client = self._mock_client = (handler, httpx.Client(transport=httpx.MockTransport(handler)))
+                client = httpx.Client(transport=httpx.MockTransport(handler), headers=_HEADERS)
+                mock_client = self._mock_client = (handler, client)
             return mock_client[1]
         with self._lock:
             if self._network_client is None:
@@ -183,7 +183,8 @@ class HTTPClient:
 
         # The caller decides how many requests are in flight at once. No connection is used twice: bytes that come after
         # a reply would be taken for the next one, and an open connection would evade what refuses new ones.
-        client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=0))
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        client = httpx.Client(limits=limits, headers=_HEADERS)
         limit_connections(client, self._limits)
         return client
 
