@@ -6,9 +6,16 @@ now. `prefetch_planner` calls it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from pytest_chatprompt.items.item import EvalItem
+
+# How far ahead requests may be sent, in items, and in rounds of what may be in flight; the larger counts. Answers that
+# wait for their tests take memory, and so do requests that wait for a thread.
+_LEAST_AHEAD: Final = 1_000
+_ROUNDS_AHEAD: Final = 16
 
 
 class UpcomingItems:
@@ -22,15 +29,26 @@ class UpcomingItems:
     def __init__(self, config: pytest.Config, concurrency: int) -> None:
         self._is_worker = hasattr(config, "workerinput")
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        self._concurrency = concurrency
+        self._most_ahead = concurrency if self._stops_early else max(_LEAST_AHEAD, _ROUNDS_AHEAD * concurrency)
         self._positions: dict[str, int] = {}
+        # The position of the item for which `is_due` was true last.
+        self._due_at = 0
         # How many items of the run `newly_after` has given, or passed over.
         self._given = 0
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether `after` gives a few items at a time, and has to be asked again at each item."""
-        return self._stops_early or self._is_worker
+    def is_due(self, item: EvalItem) -> bool:
+        """Whether to ask `after` again: it gives many more now. Under `-x` and in a worker it gives few at a time.
+
+        Args:
+            item: the item that runs; for the items behind it this is not true again until half of them have run.
+        """
+        if self._stops_early or self._is_worker:
+            return True
+        position = self._position(item)
+        if position - self._due_at < self._most_ahead // 2:
+            return False
+        self._due_at = position
+        return True
 
     def after(self, item: EvalItem, next_item: pytest.Item | None, limit: int | None = None) -> list[pytest.Item]:
         """The items that run after an item, and whose requests may be sent now.
@@ -38,17 +56,20 @@ class UpcomingItems:
         Args:
             item: the item that runs.
             next_item: what pytest says comes next. For a worker of pytest-xdist nothing beyond it is certain.
-            limit: how many items at most; `None` for all.
+            limit: how many items at most; `None` for as many as may be sent ahead.
         """
         if self._is_worker:
             return [] if next_item is None else [next_item]
-        items = item.session.items
-        self._positions = self._positions or {each.nodeid: position for position, each in enumerate(items, start=1)}
-        position = self._positions[item.nodeid]
+        position = self._position(item)
         # A run that stops at the first failure must not pay for everything behind it.
-        if self._stops_early:
-            limit = self._concurrency
-        return items[position : None if limit is None else position + limit]
+        most = self._most_ahead if limit is None else min(limit, self._most_ahead)
+        return item.session.items[position : position + most]
+
+    def _position(self, item: EvalItem) -> int:
+        """The place of an item in the run, from 1."""
+        if not self._positions:
+            self._positions = {each.nodeid: position for position, each in enumerate(item.session.items, start=1)}
+        return self._positions[item.nodeid]
 
     def newly_after(self, item: EvalItem, next_item: pytest.Item | None, limit: int) -> list[tuple[int, pytest.Item]]:
         """Those of `after` that it has not given yet, each with its distance from the first: none is looked at twice.

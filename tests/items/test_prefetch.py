@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
+from pytest_chatprompt.items import upcoming
 from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.server import Reply, Server
 
@@ -17,6 +20,33 @@ def test_as_many_requests_are_in_flight_as_allowed_and_each_is_sent_once(
     server.gather(4)
     live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "4").assert_outcomes(passed=12)
     assert server.max_in_flight == 4
+    assert sorted(server.last_contents) == sorted(case_ids(12))
+
+
+def test_requests_are_sent_ahead_up_to_a_distance_that_moves_on_with_the_run(
+    live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upcoming, "_LEAST_AHEAD", 4)
+    monkeypatch.setattr(upcoming, "_ROUNDS_AHEAD", 1)
+    sent_with_the_first: list[str] = []
+
+    def script(number: int, body: Any) -> Reply:
+        """Keep the first case waiting until others have been sent, and could be too many, and a later request too."""
+        is_first = body["messages"][-1]["content"] == "c0"
+        needed = 5 if is_first else 10 if number == 8 else 0
+        deadline = time.monotonic() + 60
+        while len(server.requests) < needed and time.monotonic() < deadline:
+            time.sleep(0.005)
+        if is_first:
+            time.sleep(0.1)
+            sent_with_the_first.extend(sorted(server.last_contents))
+        server.is_overdue |= time.monotonic() >= deadline
+        return server.reply
+
+    server.script = script
+    live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "2").assert_outcomes(passed=12)
+    assert not server.is_overdue
+    assert sent_with_the_first == ["c0", "c1", "c2", "c3", "c4"]
     assert sorted(server.last_contents) == sorted(case_ids(12))
 
 
