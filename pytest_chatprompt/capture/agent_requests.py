@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import httpx
@@ -100,7 +99,7 @@ def _capture(
     server = CaptureServer(handle, is_live=not context.is_offline, environment=environment)
     try:
         environ = seal_environ(server.environ, server.url) if context.is_offline else server.environ
-        with use_context(replace(context, environ=environ)):
+        with use_context(context._replace(environ=environ)):
             response = provider.send(request)
     finally:
         server.close()

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.apis.reply import Reply
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.response import ProviderResponse
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """What a provider sent for a request, and what it returned.
 
     Args:

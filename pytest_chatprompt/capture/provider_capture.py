@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -125,7 +124,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     started_at = time.monotonic()
     exchange = _capture_live(provider, request, router, replies, api, recording)
     response = with_latency(exchange.response, recording, time.monotonic() - started_at)
-    return replace(exchange, response=response)
+    return exchange._replace(response=response)
 
 
 def _capture_live(  # noqa: PLR0913, PLR0917 - those of `capture_live`
@@ -189,7 +188,7 @@ def capture_replayed(
             return Exchange(request, with_recorded_latency(provider.send(request), recording), ())
     api.recording = recording
     exchange = capture_offline(provider, request, api)
-    return replace(exchange, response=with_latency(exchange.response, recording))
+    return exchange._replace(response=with_latency(exchange.response, recording))
 
 
 def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[SentRequest, ...]:

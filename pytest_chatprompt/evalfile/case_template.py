@@ -7,14 +7,13 @@ In: a case whose texts are templates, and the row that an item is for. Out: the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.rows import Row
 
 
-@dataclass(frozen=True, slots=True)
-class CaseTemplate:
+class CaseTemplate(NamedTuple):
     """A case with variables, and one of its rows.
 
     Args:

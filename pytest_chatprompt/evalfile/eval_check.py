@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_chatprompt.evalfile.frozen_dict import freeze
@@ -28,6 +28,8 @@ class WrittenCheck(BaseModel):
     Attributes:
         type: what it looks at; `not_` before it makes it the opposite.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     type: Annotated[NonEmptyString, KnownNames("check")]
 

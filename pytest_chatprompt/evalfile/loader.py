@@ -11,10 +11,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -56,8 +56,7 @@ class EvalFileKeys(SharedKeys, defer_build=False):
     evalcases: Annotated[NonEmptyTupleOf[Any], WrittenAs(lambda: NonEmptyTupleOf[EvalCase])]
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidCase:
+class InvalidCase(NamedTuple):
     """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
 
     Args:

@@ -25,7 +25,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 
 
-class TextPart(StrictModel):
+class TextPart(StrictModel, defer_build=False):
     """A part that is text; it is sent exactly as written, or as it is in a file (rule A8).
 
     Attributes:
@@ -109,7 +109,7 @@ PART_MODELS: Final[dict[str, type[Part]]] = {
 }
 
 
-class FunctionCall(StrictModel):
+class FunctionCall(StrictModel, defer_build=False):
     """The function that a tool call names.
 
     Attributes:
@@ -121,7 +121,7 @@ class FunctionCall(StrictModel):
     arguments: str
 
 
-class ToolCall(StrictModel):
+class ToolCall(StrictModel, defer_build=False):
     """One entry of an assistant message's `tool_calls`.
 
     Attributes:

@@ -7,15 +7,13 @@ room are annotated with them. What costs anything is wrapped in a function, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 NameKind = Literal["provider", "check"]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenAs:
+class WrittenAs(NamedTuple):
     """The type that authors write, where the field's own type is what a validator makes of it.
 
     Args:
@@ -25,8 +23,7 @@ class WrittenAs:
     make_type: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaKeywords:
+class SchemaKeywords(NamedTuple):
     """Keywords of JSON Schema for a rule that only a validator knows.
 
     Args:
@@ -36,8 +33,7 @@ class SchemaKeywords:
     make_keywords: Callable[[], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(NamedTuple):
     """A text for which editors propose the known names; any other text is valid too, since users add names.
 
     Args:
@@ -47,8 +43,7 @@ class KnownNames:
     kind: NameKind
 
 
-@dataclass(frozen=True, slots=True)
-class OtherKeys:
+class OtherKeys(NamedTuple):
     """The keys that a mapping may have beside those of its model.
 
     Args:

@@ -7,9 +7,8 @@ at the case's position. `case_response` gets the response.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import pytest
 
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.comparison import Comparison
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRunner:
+class CaseRunner(NamedTuple):
     """Runs one eval item.
 
     Args:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,7 +101,7 @@ class LiveRun:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         """Pause requests in flight for an ordinary test: it may change shared state. End those of a test with it."""
         # What a test sends in its own thread costs too.
-        in_budget = use_context(replace(current_context(), budget=self.budget, order=_FIRST))
+        in_budget = use_context(current_context()._replace(budget=self.budget, order=_FIRST))
         if not isinstance(item, EvalItem):
             with self.executor.pause(), in_budget:
                 return (yield)

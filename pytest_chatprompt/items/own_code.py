@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import warnings
 from contextlib import ExitStack
-from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -99,7 +98,7 @@ class OwnCodeCapture:
         self._threads_before = set(threading.enumerate())
         with ExitStack() as stack:
             # The first test of a run may have begun without it.
-            stack.enter_context(use_context(replace(current_context(), budget=self._budget)))
+            stack.enter_context(use_context(current_context()._replace(budget=self._budget)))
             if not self.api.is_live:
                 guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)
                 self._attempts = stack.enter_context(guarded)

@@ -7,7 +7,6 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_respon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -113,7 +112,7 @@ def replay_once(
     __tracebackhide__ = True
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:
-        return SentExchange(replace(shown, response=recorded), True)
+        return SentExchange(shown._replace(response=recorded), True)
     if recording is None or shown.invocation is not None or not shown.sent:
         raise ReplayError(place.describe_missing_answer())
     for reply in shown.replies:

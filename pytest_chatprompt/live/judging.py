@@ -8,7 +8,7 @@ sent, for the snapshot. `prefetch` judges the answers of live runs in its thread
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -203,4 +203,4 @@ def judge_exchange(judge: Provider, request: ProviderRequest, preview: Exchange)
     invocation: Any = preview.invocation
     if isinstance(judge, AgentProvider):
         invocation = judge.build_invocation(request, PLACEHOLDER_FOLDER)
-    return replace(preview, request=request, invocation=invocation)
+    return preview._replace(request=request, invocation=invocation)

@@ -6,7 +6,6 @@ In: a provider, and what it was shown to send. Out: the same with the response, 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -59,9 +58,9 @@ def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
     """
     recorded = place.recorded_response(recording, shown)
     if recorded is not None:
-        return SentExchange(replace(shown, response=recorded), True)
+        return SentExchange(shown._replace(response=recorded), True)
     if isinstance(provider, ChatProvider) and shown.prepared is not None:
-        exchange = replace(shown, response=_send_prepared(provider, shown.prepared, recording))
+        exchange = shown._replace(response=_send_prepared(provider, shown.prepared, recording))
     else:
         exchange = capture_live(provider, shown.request, router, shown.replies, api=api, recording=recording)
         if recording is not None and not recording.exchanges():
@@ -79,5 +78,5 @@ def _send_prepared(
 ) -> ProviderResponse:
     if recording is None:
         return provider.send_prepared(prepared)
-    with use_context(replace(current_context(), replay=partial(replay_or_post, recording))):
+    with use_context(current_context()._replace(replay=partial(replay_or_post, recording))):
         return with_recorded_latency(provider.send_prepared(prepared), recording)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Generic, TypeVar
 
 from pytest_chatprompt.providers.context import SendContext, use_context
@@ -44,7 +43,7 @@ class SharedJob(Generic[T]):
         if cancellation is None:
             # Only the executor can end it.
             return self._job()
-        with cancellation.part() as part, use_context(replace(self._context, cancellation=part)):
+        with cancellation.part() as part, use_context(self._context._replace(cancellation=part)):
             return self._job()
 
     def result(self) -> T:

@@ -8,8 +8,8 @@ Pure functions; `request` calls `convert`, and users may call `convert_to_chat_p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.prompt.attachment_reading import Attachment
@@ -21,8 +21,7 @@ from pytest_chatprompt.prompt.part_rendering import is_blank
 from pytest_chatprompt.wording import about_message, message_numbers
 
 
-@dataclass(frozen=True, slots=True)
-class ConversionResult:
+class ConversionResult(NamedTuple):
     """A chat prompt, and how it differs from the messages of the case.
 
     Args:

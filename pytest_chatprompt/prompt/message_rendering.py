@@ -7,7 +7,8 @@ Pure functions; `request` and `conversion` call `render_messages`, and `transcri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from pytest_chatprompt.evalfile.message import EvalMessage, FilePart
 from pytest_chatprompt.prompt.attachment_reading import Attachment
@@ -17,8 +18,7 @@ from pytest_chatprompt.prompt.part_rendering import Attachments, is_blank, rende
 from pytest_chatprompt.wording import about_message
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedMessage:
+class RenderedMessage(NamedTuple):
     """A message with its texts joined, and its media between them.
 
     Args:

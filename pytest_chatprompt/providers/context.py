@@ -11,13 +11,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import httpx
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.prices.billing import Billing
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.prices.billing import Billing
 
 
 class Reservation(Protocol):
@@ -53,8 +54,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
 
 
-@dataclass(frozen=True, slots=True)
-class SendContext:
+class SendContext(NamedTuple):
     """Where the requests of the calling thread go, to the network or to a handler, and what cancels them.
 
     Args:

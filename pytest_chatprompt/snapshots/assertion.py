@@ -8,9 +8,8 @@ one for each test.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 
@@ -42,8 +41,7 @@ def _ignore(*_values: Any) -> None:
     """Note nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class AssertionContext:
+class AssertionContext(NamedTuple):
     """What an assertion needs to know of its test.
 
     Args:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import MaskError
 from pytest_chatprompt.snapshots.media_elision import elide_media
@@ -19,8 +18,7 @@ Replacement = str | Callable[[re.Match[str]], str]
 _EXAMPLE: Final = r'{r"\d{4}-\d\d-\d\d": "<date>"}'
 
 
-@dataclass(frozen=True, slots=True)
-class Masks:
+class Masks(NamedTuple):
     """Regular expressions, each with what to show for what it matches; they are applied in order.
 
     Args:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.prompt.shared_texts import SharedTexts
 from pytest_chatprompt.snapshots.scalars import INVISIBLE, escape, inline, inline_text
@@ -26,8 +25,7 @@ _INDENT: Final = "  "
 _LINE_BREAK: Final = "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(NamedTuple):
     """How strings of several lines are written."""
 
     escapes_blocks: bool

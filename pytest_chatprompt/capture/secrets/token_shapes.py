@@ -7,7 +7,6 @@ To add a shape: one row in the table, with the vendor's own description of it as
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -26,8 +25,7 @@ class Token(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class TokenShape:
+class TokenShape(NamedTuple):
     """The shape of one kind of credential.
 
     Args:

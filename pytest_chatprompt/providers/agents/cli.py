@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -98,7 +97,7 @@ class CLIProvider(AgentProvider):
         """
         if not self._is_healthy and self.healthcheck is not None and not current_context().is_offline:
             # What it sends is not what the case sends, so it is not led to the server that captures that.
-            with use_context(replace(current_context(), environ=None)):
+            with use_context(current_context()._replace(environ=None)):
                 result = self.run(self.healthcheck, folder)
             if result.returncode:
                 raise AgentError(f"the healthcheck failed: {result.exit_message(self.healthcheck[0])}")

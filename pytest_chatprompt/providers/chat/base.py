@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import httpx
 
@@ -26,10 +26,8 @@ from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.json_body import as_sent, encode_json
 from pytest_chatprompt.providers.chat.media_support import check_media
 from pytest_chatprompt.providers.chat.messages_to_send import messages_to_send
-from pytest_chatprompt.providers.chat.metered_try import MeteredTry
 from pytest_chatprompt.providers.chat.payload import PreparedRequest, PreviewedBody
 from pytest_chatprompt.providers.chat.preflight_check import findings_of
-from pytest_chatprompt.providers.chat.reply_reader import read_http_reply
 from pytest_chatprompt.providers.chat.request_options import add_options, with_settings
 from pytest_chatprompt.providers.chat.settings import (
     DEFAULT_TIMEOUT_SECONDS,
@@ -40,14 +38,16 @@ from pytest_chatprompt.providers.chat.settings import (
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.client import HTTPClient
-from pytest_chatprompt.providers.http.error_replies import ErrorContext
 from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
 from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.models import ModelLimits
-from pytest_chatprompt.providers.prices.billing import Billing
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.http.error_replies import ErrorContext
+    from pytest_chatprompt.providers.prices.billing import Billing
 
 # Longer texts of an API are cut in errors.
 _MAX_SHOWN_CHARACTERS: Final = 500
@@ -184,6 +184,8 @@ class ChatProvider(VendorAPI):
         Args:
             body: as it is sent.
         """
+        from pytest_chatprompt.providers.prices.billing import Billing  # noqa: PLC0415
+
         model = self.model_parameters(body).model
         return Billing(self.vendor, model, self.price_vendor, self.base_url, self.price)
 
@@ -214,6 +216,10 @@ class ChatProvider(VendorAPI):
             return self._send_prepared(prepared, cancellation)
 
     def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
+        # A run that sends nothing need not load what sends.
+        from pytest_chatprompt.providers.chat.metered_try import MeteredTry  # noqa: PLC0415
+        from pytest_chatprompt.providers.chat.reply_reader import read_http_reply  # noqa: PLC0415
+
         total = self.total_timeout_seconds
         deadline = math.inf if total is None else time.monotonic() + total
         error_context = partial(self._error_context, prepared.target)
@@ -302,6 +308,8 @@ class ChatProvider(VendorAPI):
         return key
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
+        from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
+
         return ErrorContext(self.vendor, self.key_variable, target or self.target)
 
     def _redact(self, text: str) -> str:

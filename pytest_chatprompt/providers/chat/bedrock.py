@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
@@ -208,7 +207,7 @@ class BedrockProvider(ChatProvider):
 
     def _error_context(self, target: str | None = None) -> ErrorContext:
         context = super()._error_context(target)
-        return context if self._key() else replace(context, key_variable=_CREDENTIAL_VARIABLES)
+        return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
 
 
 def _first_variable(names: Sequence[str]) -> str | None:

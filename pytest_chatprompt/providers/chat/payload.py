@@ -6,10 +6,12 @@ subclasses make them, `capture` and `live` compare and send them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_chatprompt.providers.preflight.finding import Finding
-from pytest_chatprompt.providers.prices.billing import Billing
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.prices.billing import Billing
 
 
 class Payload(NamedTuple):

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.providers.reply_text import load_json
 
@@ -28,8 +27,7 @@ _NO_CREDIT_TEXT: Final = re.compile(
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorReply:
+class ErrorReply(NamedTuple):
     """An HTTP reply with a status other than 2xx.
 
     Args:
@@ -45,8 +43,7 @@ class ErrorReply:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBody:
+class ErrorBody(NamedTuple):
     """The contents of an error reply's body.
 
     Args:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
@@ -56,8 +55,7 @@ _BAD_KEY_CODES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorContext:
+class ErrorContext(NamedTuple):
     """What an error says about the request that failed.
 
     Args:
