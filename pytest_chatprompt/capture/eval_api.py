@@ -17,7 +17,6 @@ import httpx
 import respx
 from respx.models import AllMockedAssertionError, PassThrough
 
-from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.refusals import refuse, refuse_fork_or_late_thread, unanswered_message
@@ -28,6 +27,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.apis.reply import Reply
     from pytest_chatprompt.capture.offline_api import OfflineAPI
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
@@ -105,6 +105,8 @@ class EvalAPI(respx.MockRouter):
         Raises:
             ValueError, TypeError: an argument is invalid, or two of them exclude each other.
         """
+        from pytest_chatprompt.capture.apis.reply import Reply  # noqa: PLC0415
+
         self.was_used = True
         self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error))
 

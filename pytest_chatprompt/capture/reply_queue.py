@@ -8,11 +8,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pytest_chatprompt.capture.apis.reply import Reply
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.apis.reply import Reply
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class ReplyQueue:
     """The replies that a test has queued. Safe between threads."""
 

@@ -34,7 +34,7 @@ class LoggedRequest:
         return replace(sent, is_late=True) if self.is_late else sent
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class RequestLog:
     """The requests so far. Safe between threads."""
 

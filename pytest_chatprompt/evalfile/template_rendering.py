@@ -81,7 +81,7 @@ def render_text(template: str, variables: Mapping[str, Any]) -> str:
         raise TextTemplateError(f"line {line}, column {column}: {problem.text}") from error
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Renderer:
     """Renders the texts of one case, and collects what is wrong with them.
 

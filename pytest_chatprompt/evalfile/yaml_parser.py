@@ -26,7 +26,6 @@ from yaml.events import (
 )
 from yaml.resolver import Resolver
 
-from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error
 from pytest_chatprompt.evalfile.yaml_loaders import FastLoader, PythonLoader, hide_former_line_breaks, is_too_strict
 from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlError, YamlProblem
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position, mark_position
@@ -41,7 +40,7 @@ _IF_TEXT: Final = "put it in quotes if you mean text"
 _START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _OpenCollection:
     """A mapping or sequence whose end the parser has not reached yet.
 
@@ -76,6 +75,8 @@ def parse_yaml(text: str) -> tuple[Node, list[YamlProblem]]:
     try:
         return _compose(text)
     except yaml.MarkedYAMLError as error:
+        from pytest_chatprompt.evalfile.syntax_errors import explain_syntax_error  # noqa: PLC0415 - most files have none
+
         position, reason = explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except yaml.reader.ReaderError as error:

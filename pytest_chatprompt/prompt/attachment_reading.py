@@ -15,7 +15,6 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.media_types import kind_of_media_type, kind_with_article
 from pytest_chatprompt.evalfile.message import MediaPart, Part, TextPart
-from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
 from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
 from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
@@ -95,6 +94,8 @@ def _filled_in(text: str, name: str, case: EvalCase) -> str:
     """The text of a part, with the variables of its case, if it has any (rule A9)."""
     if case.vars is None:
         return text
+    from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text  # noqa: PLC0415
+
     try:
         return render_text(text, case.vars)
     except TextTemplateError as error:

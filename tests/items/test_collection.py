@@ -341,3 +341,61 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
     )
     result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--collect-only")
     result.stdout.fnmatch_lines(["[[]] of ours", "[[]] of others"])
+
+
+def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+                import gc
+                import sys
+
+                class Finder:
+                    def find_spec(self, name, path, target=None):
+                        if name in ("pytest_chatprompt.evalfile.loader", "pytest_chatprompt.items.session"):
+                            print(name, gc.isenabled())
+
+                sys.meta_path.insert(0, Finder())
+
+                def pytest_collection_finish(session):
+                    print("afterwards", gc.isenabled())
+            """.replace("\n                ", "\n"),
+        }
+    )
+    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--collect-only")
+    result.stdout.fnmatch_lines(
+        ["pytest_chatprompt.evalfile.loader False", "pytest_chatprompt.items.session False", "afterwards True"]
+    )
+
+
+NEEDED_ONLY_SOMETIMES = [
+    f"pytest_chatprompt.{name}"
+    for name in (
+        "capture.apis.reply",
+        "evalfile.syntax_errors",
+        "evalfile.template_rendering",
+        "providers.chat.metered_try",
+        "providers.chat.reply_reader",
+        "providers.http.error_replies",
+        "providers.prices.billing",
+    )
+]
+
+
+def test_a_plain_case_imports_nothing_that_only_others_need(run: Run) -> None:
+    assert all(find_spec(name) for name in NEEDED_ONLY_SOMETIMES)
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": """
+                import sys
+
+                def pytest_sessionfinish(session):
+                    print(sorted(set(SOMETIMES) & set(sys.modules)), "of them")
+            """.replace("\n                ", "\n").replace("SOMETIMES", repr(NEEDED_ONLY_SOMETIMES)),
+        }
+    )
+    result = run.pytester.runpytest_subprocess("-s", "--snapshot-update")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*[[]] of them"])

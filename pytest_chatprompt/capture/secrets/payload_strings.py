@@ -40,7 +40,7 @@ class NamedValue(NamedTuple):
     place: Place
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class PayloadStrings:
     """The strings of a payload.
 
