@@ -151,7 +151,7 @@ def _line_end(text: str, position: int) -> int:
     return end if end >= 0 else len(text)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class TracedText:
     """A text that is decoded step by step, with the place in the original of each of its characters.
 
