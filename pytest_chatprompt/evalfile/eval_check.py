@@ -29,6 +29,7 @@ class WrittenCheck(BaseModel):
         type: what it looks at; `not_` before it makes it the opposite.
     """
 
+    # Nothing is validated by it.
     model_config = ConfigDict(defer_build=True)
 
     type: Annotated[NonEmptyString, KnownNames("check")]

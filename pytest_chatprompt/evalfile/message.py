@@ -25,7 +25,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 
 
-class TextPart(StrictModel, defer_build=False):
+class TextPart(StrictModel):
     """A part that is text; it is sent exactly as written, or as it is in a file (rule A8).
 
     Attributes:
@@ -109,7 +109,7 @@ PART_MODELS: Final[dict[str, type[Part]]] = {
 }
 
 
-class FunctionCall(StrictModel, defer_build=False):
+class FunctionCall(StrictModel):
     """The function that a tool call names.
 
     Attributes:
@@ -121,7 +121,7 @@ class FunctionCall(StrictModel, defer_build=False):
     arguments: str
 
 
-class ToolCall(StrictModel, defer_build=False):
+class ToolCall(StrictModel):
     """One entry of an assistant message's `tool_calls`.
 
     Attributes:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, PlainValidator
+from pydantic import ConfigDict, Field, PlainValidator
 
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
 from pytest_chatprompt.evalfile.json_data import error_at, require_json_mapping, unexpected, without_extensions
@@ -32,6 +32,9 @@ class SchemaDefinition(StrictModel):
         strict: whether the answer always fits the schema.
     """
 
+    # Most eval files have none.
+    model_config = ConfigDict(defer_build=True)
+
     name: NonEmptyString
     description: str | None = None
     # `schema` is a method of pydantic's models.
@@ -46,6 +49,8 @@ class ChatSchemaFormat(StrictModel):
         type: always `json_schema`.
         json_schema: the schema, with its name.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     type: Literal["json_schema"]
     json_schema: SchemaDefinition
@@ -67,6 +72,8 @@ class PlainFormat(StrictModel):
     Attributes:
         type: `text` or `json_object`.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     type: Literal["text", "json_object"]
 

@@ -80,6 +80,9 @@ class RequestSettings(StrictModel):
 
     level = "settings"
 
+    # Most eval files have none.
+    model_config = ConfigDict(defer_build=True)
+
     model: Annotated[
         NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
     ] = ""

@@ -122,7 +122,7 @@ class Execution(BaseModel):
         target: the name of the provider; `default` is the default provider.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow", defer_build=True)
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
     target: Annotated[str, KnownNames("provider")] | None = None
 
@@ -132,7 +132,8 @@ class Execution(BaseModel):
         return {key: value for key, value in data.items() if isinstance(key, str)} if isinstance(data, dict) else data
 
 
-class SharedKeys(StrictModel):
+# Nothing is validated by it alone, so its own validator is never built.
+class SharedKeys(StrictModel, defer_build=True):
     """The keys that an eval file and a case may both have.
 
     Attributes:

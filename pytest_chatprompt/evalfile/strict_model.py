@@ -48,9 +48,7 @@ class StrictModel(BaseModel):
     level: ClassVar[Level | None] = None
     field_names: ClassVar[frozenset[str]] = frozenset()
 
-    # Most models are only parts of others, whose validators contain theirs. A model whose instances may first be made
-    # in several threads at once is built with its class: before 2.14, pydantic has no lock for that.
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

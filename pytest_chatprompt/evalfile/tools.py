@@ -60,6 +60,9 @@ class FunctionDefinition(StrictModel):
         strict: whether the arguments always fit the schema.
     """
 
+    # Most eval files have no tools.
+    model_config = ConfigDict(defer_build=True)
+
     name: NonEmptyString
     description: str | None = None
     parameters: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
@@ -82,6 +85,8 @@ class ChatTool(StrictModel):
         function: the function.
     """
 
+    model_config = ConfigDict(defer_build=True)
+
     type: Literal["function"]
     function: FunctionDefinition
 
@@ -103,7 +108,9 @@ class OtherTool(StrictModel):
         type: its type, such as `custom`.
     """
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]})
+    model_config = ConfigDict(
+        extra="allow", defer_build=True, json_schema_extra={"allOf": [_rule_of_type("custom", _NAMED)]}
+    )
 
     type: Annotated[NonEmptyString, SchemaKeywords(lambda: {"not": {"const": "function"}})]
 

@@ -35,7 +35,7 @@ class Verdict:
     offset: int | None = None
 
 
-class Check(StrictModel, defer_build=False):
+class Check(StrictModel):
     """Base of all checks: a frozen model with a field for each key but `type` and `of`.
 
     The models convert nothing and know all of their keys, so that a mistake is an error at its line.
