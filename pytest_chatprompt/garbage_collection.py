@@ -1,7 +1,8 @@
-"""Garbage collection: none while modules are imported that stay until the process ends.
+"""Garbage collection: none while many objects are made that stay.
 
-Python starts a collection by the number of new objects, and each full one visits all objects that there are. What an
-import makes is no garbage, so these collections find nothing. `plugin` calls it around the import of the rooms.
+Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
+modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` pauses them around the import
+of the rooms, and `evalfile.loader` around the loading of a file.
 """
 
 from __future__ import annotations

@@ -8,9 +8,7 @@ A problem of the file itself raises `EvalFileError`; a problem inside a case doe
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +37,7 @@ from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
 from pytest_chatprompt.evalfile.yaml_source import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
+from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.wording import shown_path
 
 
@@ -100,20 +99,8 @@ def load_eval_file(
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
             usable id. It has all problems of the file, but not those inside its cases.
     """
-    with _without_garbage_collection():
+    with paused_garbage_collection():
         return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Stop Python's collector: loading makes many objects and no garbage, and it would look at all of them often."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _EvalFileLoader:

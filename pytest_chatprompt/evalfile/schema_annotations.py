@@ -7,13 +7,15 @@ room are annotated with them. What costs anything is wrapped in a function, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 NameKind = Literal["provider", "check"]
 
 
-class WrittenAs(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class WrittenAs:
     """The type that authors write, where the field's own type is what a validator makes of it.
 
     Args:
@@ -23,7 +25,8 @@ class WrittenAs(NamedTuple):
     make_type: Callable[[], Any]
 
 
-class SchemaKeywords(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class SchemaKeywords:
     """Keywords of JSON Schema for a rule that only a validator knows.
 
     Args:
@@ -33,7 +36,8 @@ class SchemaKeywords(NamedTuple):
     make_keywords: Callable[[], dict[str, Any]]
 
 
-class KnownNames(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class KnownNames:
     """A text for which editors propose the known names; any other text is valid too, since users add names.
 
     Args:
@@ -43,7 +47,8 @@ class KnownNames(NamedTuple):
     kind: NameKind
 
 
-class OtherKeys(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class OtherKeys:
     """The keys that a mapping may have beside those of its model.
 
     Args:

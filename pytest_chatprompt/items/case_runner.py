@@ -7,8 +7,9 @@ at the case's position. `case_response` gets the response.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.comparison import Comparison
 
 
-class CaseRunner(NamedTuple):
+@dataclass(eq=False, slots=True)
+class CaseRunner:
     """Runs one eval item.
 
     Args:
