@@ -49,7 +49,7 @@ def test_names_that_start_with_an_underscore_are_unknown() -> None:
 
 
 def annotations_of(name: str) -> str:
-    """The annotations of a public name: of its fields and attributes, and of its public methods' arguments."""
+    """The annotations of a public name: of its public fields and attributes, and of its public methods' arguments."""
     public = getattr(pytest_chatprompt, name)
     if not inspect.isclass(public):
         return str(inspect.signature(public)) if inspect.isfunction(public) else str(public)
@@ -59,9 +59,12 @@ def annotations_of(name: str) -> str:
         for attribute, member in vars(public).items()
         if inspect.isfunction(member) and (attribute == "__init__" or not attribute.startswith("_"))
     ]
-    return " ".join(
-        [*map(str, vars(public).get("__annotations__", {}).values()), *map(str, map(inspect.signature, methods))]
-    )
+    attributes = [
+        annotation
+        for attribute, annotation in vars(public).get("__annotations__", {}).items()
+        if not attribute.startswith("_")
+    ]
+    return " ".join([*map(str, attributes), *map(str, map(inspect.signature, methods))])
 
 
 @pytest.mark.parametrize("name", pytest_chatprompt.__all__)
