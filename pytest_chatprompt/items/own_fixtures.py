@@ -78,16 +78,18 @@ def set_up_response(item: pytest.Function) -> Any:
     """
     __tracebackhide__ = True
     manager: Any = item.session._fixturemanager
-    # Another definition, which overrides this one, would use the response.
+    # There is exactly one: a project that overrides it leaves an item without own fixtures.
     (definition,) = manager.getfixturedefs(_RESPONSE, item)
     request: Any = item.funcargs["request"]
     if definition.cached_result is not None:
         return request.getfixturevalue(_RESPONSE)
-    item.addfinalizer(partial(setattr, definition, "cached_result", None))
+    item.addfinalizer(partial(_forget, definition))
     try:
         value = definition.func(**{argument: item.funcargs[argument] for argument in definition.argnames})
-    except Exception as error:
+    except (pytest.fail.Exception, pytest.skip.Exception, Exception) as error:
         # As pytest does, so that nothing is sent again.
+        if isinstance(error, pytest.skip.Exception):
+            error._use_item_location = True
         definition.cached_result = (None, definition.cache_key(request), (error, error.__traceback__))
         raise
     _keep(definition, request, value)
@@ -108,9 +110,13 @@ def tear_down(definitions: Mapping[str, Any]) -> None:
     """
     for definition in definitions.values():
         if definition.argname in _KEPT:
-            definition.cached_result = None
-            # Those of fixtures that asked for it: they have ended.
-            definition._finalizers.clear()
+            _forget(definition)
+
+
+def _forget(definition: Any) -> None:
+    definition.cached_result = None
+    # Those of fixtures that asked for it: they have ended.
+    definition._finalizers.clear()
 
 
 def _module(plugin: object) -> str:

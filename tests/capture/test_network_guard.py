@@ -7,12 +7,14 @@ import ctypes
 import importlib
 import inspect
 import os
+import profile
 import re
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from socket import create_connection as early_bound_create_connection, getaddrinfo as early_bound_getaddrinfo
 from typing import Any
@@ -197,15 +199,15 @@ with guard_network():
 is_inside, may_go_on = threading.Event(), threading.Event()
 
 def hold_up(event, arguments):
-    if event == "sys.FUNCTION" and not is_inside.is_set():
+    if event == "sys.settrace" and not is_inside.is_set():
         is_inside.set()
         may_go_on.wait(60)
 
 sys.addaudithook(hold_up)
-first = threading.Thread(target=sys.FUNCTION, args=[None])
+first = threading.Thread(target=sys.settrace, args=[None])
 first.start()
 is_inside.wait(60)
-threading.FUNCTION(lambda *_: None)
+threading.settrace(lambda *_: None)
 second = threading.Thread(target=print, args=["ran"])
 second.start()
 second.join(60)
@@ -214,25 +216,40 @@ first.join(60)
 """
 
 
-def test_a_trace_function_that_is_refused_for_good_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    attempts = []
+@pytest.mark.parametrize(
+    ("refusals", "attempts", "error"),
+    [
+        pytest.param(0, 1, nullcontext(), id="at once"),
+        pytest.param(2, 3, nullcontext(), id="the third time"),
+        pytest.param(20, 11, pytest.raises(RuntimeError, match=r"^refused$"), id="never"),
+    ],
+)
+def test_a_trace_function_is_installed_once_it_is_not_refused(
+    monkeypatch: pytest.MonkeyPatch, refusals: int, attempts: int, error: AbstractContextManager[Any]
+) -> None:
+    installed = []
 
-    def refuse(function: Any) -> None:
-        attempts.append(function)
-        raise RuntimeError("refused")
+    def install(function: Any) -> None:
+        installed.append(function)
+        if len(installed) <= refusals:
+            raise RuntimeError("refused")
 
     monkeypatch.setattr(trace_functions, "_FUNCTIONS", ["settrace"])
-    monkeypatch.setattr(sys, "settrace", refuse)
+    monkeypatch.setattr(sys, "settrace", install)
     trace_functions.retry_installations()
-    with pytest.raises(RuntimeError, match=r"^refused$"):
+    with error:
         sys.settrace(None)
-    assert attempts == [None] * 11
+    assert installed == [None] * attempts
 
 
-@pytest.mark.parametrize("function", ["settrace", "setprofile"])
-def test_a_thread_starts_while_another_installs_a_trace_function(function: str) -> None:
-    program = TWO_TRACE_FUNCTIONS.replace("FUNCTION", function)
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+def test_a_profiler_sees_nothing_of_the_guard() -> None:
+    with guard_network():
+        profiler = profile.Profile()
+        assert profiler.runcall(len, "abc") == 3
+
+
+def test_a_thread_starts_while_another_installs_a_trace_function() -> None:
+    process = subprocess.run([sys.executable, "-c", TWO_TRACE_FUNCTIONS], capture_output=True, text=True, check=True)
     assert (process.stdout, process.stderr) == ("ran\n", "")
 
 

@@ -117,6 +117,71 @@ def pytest_runtest_call(item):
     assert len(server.requests) == 2
 
 
+def test_a_late_fixture_that_asked_for_the_response_ends_with_its_case(
+    live_project: MakeLiveProject, server: Server
+) -> None:
+    run = live_project(2)
+    asks = """
+@pytest.fixture
+def late(eval_response):
+    yield eval_response
+    print("\\n>", "ended")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    if "eval_case" in item.fixturenames:
+        print("\\n>", item._request.getfixturevalue("late").text)
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    (definition,) = session._fixturemanager.getfixturedefs("eval_response", session.items[0])
+    print("\\n>", definition.cached_result, definition._finalizers)
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
+    result = run("-s", "--chatprompt-live")
+    result.assert_outcomes(passed=2)
+    assert outputs(result) == ["a real answer", "ended"] * 2 + ["None []"]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(("outcome", "count"), [("skip", "skipped"), ("fail", "failed")])
+def test_a_provider_that_ends_its_case_is_asked_once_and_told_at_the_case(
+    live_project: MakeLiveProject, outcome: str, count: str
+) -> None:
+    run = live_project(1)
+    ends = f"""
+sent = []
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    def send(request):
+        # The first time shows what is sent.
+        sent.append(request)
+        if len(sent) > 1:
+            pytest.{outcome}("not today")
+        return "an answer"
+    return send
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except BaseException as error:
+        with pytest.raises(type(error)) as again:
+            item._request.getfixturevalue("eval_response")
+        print("\\n>", again.value is error, len(sent))
+        raise
+"""
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + ends})
+    run.update()
+    result = run("-s", "-rs", "--chatprompt-live", "--chatprompt-concurrency=1")
+    result.assert_outcomes(**{count: 1})
+    assert outputs(result)[0] == "True 2"
+    if outcome == "skip":
+        result.stdout.fnmatch_lines(["SKIPPED [[]1[]] a.eval.yaml:*: not today"])
+
+
 def test_who_asks_too_early_gets_an_error_and_so_does_the_case(live_project: MakeLiveProject, server: Server) -> None:
     run = live_project(1)
     asks = """
