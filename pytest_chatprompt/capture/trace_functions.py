@@ -1,10 +1,10 @@
 """Trace functions beside an audit hook: what coverage and debuggers install in each thread that starts.
 
 Python 3.11 calls audit hooks while it installs a trace function, and refuses to install another one meanwhile
-(https://github.com/python/cpython/blob/v3.11.7/Python/ceval.c, `_PyEval_SetTrace`). A hook that is written in Python may
-hand the interpreter to another thread there. Where that thread was starting under coverage, it ended at once and did
-nothing. `network_guard` calls `retry_installations()` when it installs its hook. `sys.setprofile` has the same rule, but
-a profiler would see the function that tries again.
+(https://github.com/python/cpython/blob/v3.11.7/Python/ceval.c, `_PyEval_SetTrace`). A hook that is written in Python
+may hand the interpreter to another thread there. Where that thread was starting under coverage, it ended at once and
+did nothing. `network_guard` calls `retry_installations()` when it installs its hook. `sys.setprofile` has the same
+rule, but a profiler would see the function that tries again.
 """
 
 from __future__ import annotations

@@ -94,8 +94,11 @@ def _redact_nested(
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
     parts = _parts(value, with_dataclasses)
-    if parts is None or id(value) in around:
+    if parts is None:
         return value
+    if id(value) in around:
+        # The copy must not lead back to what is not redacted.
+        return "..."
     around = (*around, id(value))
     new = [_redact_nested(part, redactor, around, with_dataclasses=with_dataclasses) for part in parts]
     return value if all(map(operator.is_, parts, new)) else _with_parts(value, new)

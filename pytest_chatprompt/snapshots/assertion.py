@@ -117,8 +117,9 @@ class EvalSnapshot(SnapshotAssertion):
 
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
-        self._is_filtered = any(options.get(name) for name in _FILTERS)
-        self._is_diff = any(options.get(name) is not None for name in _DIFFS)
+        # Options of several calls add up.
+        self._is_filtered |= any(options.get(name) for name in _FILTERS)
+        self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
 
@@ -157,7 +158,11 @@ class EvalSnapshot(SnapshotAssertion):
             extension.read_committed = None if revision is None else revision.read
             extension.shared = self.context.shared
             extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
-            extension.expect(None if extension.is_filtered or self._is_diff else data)
+            # A subclass may change the data.
+            is_plain = (
+                type(extension) is ChatPromptSnapshotExtension and not extension.is_filtered and not self._is_diff
+            )
+            extension.expect(data if is_plain else None)
         self._has_compared_data = is_own and not self._is_diff
         self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)

@@ -343,6 +343,53 @@ def test_it(eval_snapshot):
     assert (removed.strip(" ,"), added.strip(" ,")) == ("2", "3")
 
 
+def test_a_subclass_of_the_extension_changes_what_is_written_and_compared(run: Run) -> None:
+    test = """
+from pytest_chatprompt import ChatPromptSnapshotExtension
+
+class WithoutNumbers(ChatPromptSnapshotExtension):
+    def serialize(self, data, **options):
+        return super().serialize({key: "<number>" for key in data}, **options)
+
+def test_it(eval_snapshot):
+    assert {"a": 1} == eval_snapshot.with_defaults(extension_class=WithoutNumbers)
+"""
+    run.write({"test_it.py": test})
+    run.update().assert_outcomes(passed=1)
+    assert (run.path / "__snapshots__/test_it/test_it.yaml").read_text() == "a: <number>\n"
+    run.write({"test_it.py": test.replace('{"a": 1}', '{"a": 2}')})
+    run().assert_outcomes(passed=1)
+
+
+def test_options_of_several_calls_add_up(run: Run) -> None:
+    test = """
+def test_it(eval_snapshot):
+    assert {"a": 1, "b": 2} == eval_snapshot(name="first")
+    assert {"a": 1, "b": 2} == eval_snapshot(diff="first")(name="second")
+    assert {"a": 1, "b": 2} == eval_snapshot(exclude=lambda prop, path: prop == "b")(name="third")
+"""
+    run.write({"test_it.py": test})
+    run.update().assert_outcomes(passed=1)
+    run().assert_outcomes(passed=1)
+    folder = run.path / "__snapshots__/test_it"
+    assert not {"+", "-"} & set((folder / "test_it[second].yaml").read_text())
+    assert (folder / "test_it[third].yaml").read_text() == "a: 1\n"
+
+
+def test_a_byte_that_is_no_text_is_not_its_escape(run: Run) -> None:
+    test = """
+def test_it(eval_snapshot):
+    assert {"a": "b \\\\xab"} == eval_snapshot(exclude=lambda prop, path: False)
+"""
+    run.write({"test_it.py": test})
+    run.update().assert_outcomes(passed=1)
+    path = run.path / "__snapshots__/test_it/test_it.yaml"
+    assert path.read_text() == "a: b \\xab\n"
+    run().assert_outcomes(passed=1)
+    path.write_bytes(b"a: b \xab\n")
+    run().assert_outcomes(failed=1)
+
+
 def test_an_update_leaves_no_temporary_file(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO})
     run.update()
