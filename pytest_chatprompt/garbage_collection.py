@@ -1,4 +1,4 @@
-"""Garbage collection: none while many objects are made that stay.
+"""Pauses of the garbage collector, for code that makes many objects which stay.
 
 Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
 modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` pauses them around the import
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_garbage_collection() -> Iterator[None]:
-    """Collect no garbage meanwhile; afterwards as before: a process that has switched collection off keeps it off."""
+    """Pause the garbage collector inside the block; leave it off if it was off before."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,20 +1,14 @@
-"""When the garbage collector runs while this package imports its rooms."""
+"""Pauses of the garbage collector: it runs again afterwards, unless it was off before."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
 from pytest_chatprompt.garbage_collection import paused_garbage_collection
 
-
-@pytest.fixture(autouse=True)
-def _keep_collector_on() -> Iterator[None]:
-    gc.enable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("garbage_collection")
 
 
 def test_no_garbage_is_collected_meanwhile() -> None:

@@ -108,7 +108,7 @@ class PrefetchPlanner:
             is_new = definition is not None and definition not in self._providers
             if definition is not None:
                 self._providers[definition] = provider
-            if is_new or has_news or (definition is not None and self._upcoming.is_due(item)):
+            if is_new or has_news or (definition is not None and self._upcoming.look_again(item)):
                 for order, upcoming in self._prefetchable(item):
                     known = self._providers.get(self._rules.decide(upcoming).definition)
                     if known is not None:

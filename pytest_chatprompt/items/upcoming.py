@@ -31,23 +31,26 @@ class UpcomingItems:
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._most_ahead = concurrency if self._stops_early else max(_LEAST_AHEAD, _ROUNDS_AHEAD * concurrency)
         self._positions: dict[str, int] = {}
-        # The position of the item for which `is_due` was true last.
-        self._due_at = 0
+        # The position of the item from which requests were sent ahead last.
+        self._looked_at = 0
         # How many items of the run `newly_after` has given, or passed over.
         self._given = 0
 
-    def is_due(self, item: EvalItem) -> bool:
-        """Whether to ask `after` again: it gives many more now. Under `-x` and in a worker it gives few at a time.
+    def look_again(self, item: EvalItem) -> bool:
+        """Return whether to ask `after` again at an item, and remember the item if so.
+
+        That is at every item under `-x` and in a worker, which look few items ahead, and else at each item that is half
+        of the distance behind the one before.
 
         Args:
-            item: the item that runs; for the items behind it this is not true again until half of them have run.
+            item: the item that runs.
         """
         if self._stops_early or self._is_worker:
             return True
         position = self._position(item)
-        if position - self._due_at < self._most_ahead // 2:
+        if position - self._looked_at < self._most_ahead // 2:
             return False
-        self._due_at = position
+        self._looked_at = position
         return True
 
     def after(self, item: EvalItem, next_item: pytest.Item | None, limit: int | None = None) -> list[pytest.Item]:

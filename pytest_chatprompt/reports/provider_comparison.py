@@ -21,7 +21,7 @@ class ProviderComparison:
     """Collects what came of each case, and shows the providers side by side when the run ends."""
 
     def __init__(self) -> None:
-        # pytest's terminal keeps them too, so they take no more memory, as their results would.
+        # The terminal keeps these reports anyway. Results made of them would take memory beside them.
         self._reports: list[Any] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

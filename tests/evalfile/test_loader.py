@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -227,14 +227,6 @@ evalcases:
 def test_a7_a_reference_answer_may_be_any_data(project: Project, written: str, expected: tuple[Any, ...]) -> None:
     case = project.case(f"expected_messages: {written}\ninput_messages: [{{role: user, content: hi}}]")
     assert case.expected_messages == expected
-
-
-@pytest.fixture
-def garbage_collection() -> Iterator[None]:
-    """Leaves Python's collector as it was."""
-    was_enabled = gc.isenabled()
-    yield
-    (gc.enable if was_enabled else gc.disable)()
 
 
 @pytest.mark.usefixtures("garbage_collection")

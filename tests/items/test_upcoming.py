@@ -77,23 +77,23 @@ def test_no_more_than_so_many_items_may_be_sent_ahead(concurrency: int, most: in
 def test_more_are_due_each_time_half_of_them_have_run() -> None:
     items = many_items(3_000)
     upcoming = UpcomingItems(config_of(), 2)
-    assert [number for number, item in enumerate(items, start=1) if upcoming.is_due(item)] == list(
+    assert [number for number, item in enumerate(items, start=1) if upcoming.look_again(item)] == list(
         range(500, 3_001, 500)
     )
     # An item that runs again.
-    assert not upcoming.is_due(items[0])
+    assert not upcoming.look_again(items[0])
 
 
 def test_a_run_that_may_stop_early_looks_at_a_few_items_each_time(items: list[Any]) -> None:
     config = SimpleNamespace(getoption=lambda name, default: 1 if name == "maxfail" else default)
     upcoming = UpcomingItems(config, 2)  # type: ignore[arg-type]
-    assert upcoming.is_due(items[0])
-    assert upcoming.is_due(items[1])
+    assert upcoming.look_again(items[0])
+    assert upcoming.look_again(items[1])
     assert upcoming.after(items[1], None) == items[2:4]
     assert upcoming.after(items[1], None, 3) == items[2:4]
 
 
 def test_a_worker_is_asked_for_each_item(items: list[Any]) -> None:
     upcoming = UpcomingItems(config_of(workerinput={}), 2)
-    assert upcoming.is_due(items[0])
-    assert upcoming.is_due(items[0])
+    assert upcoming.look_again(items[0])
+    assert upcoming.look_again(items[0])
