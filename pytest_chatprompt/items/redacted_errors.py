@@ -19,7 +19,7 @@ from typing import Any, Final
 from pytest_chatprompt.items.report_redactor import TextRedactor
 
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict)
-# Most of what is no text holds none.
+# Most values other than texts are of these types, and need no closer look.
 _WITHOUT_TEXTS: Final = (float, int, bool, type(None))
 
 

@@ -39,8 +39,8 @@ class UpcomingItems:
     def look_again(self, item: EvalItem) -> bool:
         """Return whether to ask `after` again at an item, and remember the item if so.
 
-        That is at every item under `-x` and in a worker, which look few items ahead, and else at each item that is half
-        of the distance behind the one before.
+        Under `-x` and in a worker, which look few items ahead, that is every item. Otherwise, half of the items that it
+        looked ahead last time must have run.
 
         Args:
             item: the item that runs.
