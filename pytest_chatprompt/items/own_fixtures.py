@@ -1,9 +1,9 @@
 """Own fixtures: sets up those fixtures of an eval item that a project does not override, all at once.
 
-The definitions of an item's fixtures come in; the values of this package's own ones come out. Pytest's set-up of a
-fixture takes longer than most of these fixtures themselves, and an item has six of them. What a project overrides, and
-what its own fixtures ask for, is set up by pytest. `file` finds the definitions, `item` calls `set_up`, and
-`case_runner` calls `set_up_response` in live and replayed runs.
+The definitions of an item's fixtures come in; the values of this package's own ones, and of syrupy's `snapshot`, come
+out. Pytest's set-up of a fixture takes longer than most of these fixtures themselves, and an item has eight of them.
+What a project overrides, and what its own fixtures ask for, is set up by pytest. `file` finds the definitions, `item`
+calls `set_up`, and `case_runner` calls `set_up_response` in live and replayed runs.
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ from typing import Any, Final
 
 import pytest
 
-_NAMES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
-# Those of a case of its own. Items share an `eval_api` that only they ask for: who asks later gets another.
-_KEPT: Final = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
-_RESPONSE: Final = "eval_response"
 _MODULE: Final = "pytest_chatprompt.fixtures"
+# The module of each, in an order in which none needs a later one.
+_MODULES: Final = {
+    "eval_case": _MODULE,
+    "eval_masks": _MODULE,
+    "eval_request": _MODULE,
+    "eval_provider": _MODULE,
+    "eval_api": _MODULE,
+    "snapshot": "syrupy",
+    "eval_snapshot": _MODULE,
+}
+# Those of a case of its own. Items share an `eval_api` that only they ask for: who asks later gets another.
+_KEPT: Final = ("eval_case", "eval_request", "eval_provider", "snapshot", "eval_snapshot")
+_RESPONSE: Final = "eval_response"
 # They leave fixtures that are neither async nor shown as they are. This package's hook gives pytest what fixtures of
 # the project have returned early.
 _HARMLESS_PLUGINS: Final = ("_pytest.", "anyio.", "pytest_asyncio.", "pytest_chatprompt.")
@@ -33,16 +42,29 @@ def own_fixtures(definitions: Mapping[str, Sequence[Any]], item: pytest.Item) ->
         item: one that has these fixtures.
 
     Returns:
-        Those of this package, if nothing overrides them. None where the options of pytest or a hook of another plugin
-        show the set-up of fixtures.
+        Those of this package and of syrupy, if nothing overrides them. None where the options of pytest or a hook of
+        another plugin show the set-up of fixtures.
     """
     if any(item.config.getoption(name, False) for name in _SHOWING_OPTIONS):
         return {}
     implementations = item.ihook.pytest_fixture_setup.get_hookimpls()
     if not all(_module(implementation.plugin).startswith(_HARMLESS_PLUGINS) for implementation in implementations):
         return {}
-    named = ((name, definitions.get(name, ())) for name in _NAMES)
-    return {name: found[0] for name, found in named if len(found) == 1 and found[0].func.__module__ == _MODULE}
+    named = ((name, module, definitions.get(name, ())) for name, module in _MODULES.items())
+    return {name: found[0] for name, module, found in named if len(found) == 1 and found[0].func.__module__ == module}
+
+
+def reserve(definitions: Mapping[str, Any], item: pytest.Function) -> None:
+    """Keep pytest from setting up the own fixtures of an item: it sets up what has no value yet.
+
+    Args:
+        definitions: as `own_fixtures` gives them.
+        item: it is about to be set up.
+    """
+    if definitions:
+        # What pytest itself gives for it, after it has made a definition of a fixture and read its signature.
+        item.funcargs["request"] = item._request
+        item.funcargs |= dict.fromkeys(definitions)
 
 
 def set_up(definitions: Mapping[str, Any], values: dict[str, Any]) -> None:
@@ -50,7 +72,7 @@ def set_up(definitions: Mapping[str, Any], values: dict[str, Any]) -> None:
 
     Args:
         definitions: as `own_fixtures` gives them.
-        values: of all other fixtures of the item, by name, `request` included; those of the own ones are added.
+        values: of all fixtures of the item, by name; those of the own ones are filled in.
     """
     __tracebackhide__ = True
     request: Any = values["request"]

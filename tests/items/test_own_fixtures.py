@@ -7,8 +7,8 @@ import pytest
 from tests.items.conftest import HELLO, MakeLiveProject, Run
 from tests.server import Reply, Server
 
-KEPT = ("eval_case", "eval_request", "eval_provider", "eval_snapshot")
-NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks")
+KEPT = ("eval_case", "eval_request", "eval_provider", "eval_snapshot", "snapshot")
+NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks", "snapshot")
 
 
 def outputs(result: pytest.RunResult) -> list[str]:
@@ -22,14 +22,18 @@ import pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    names = sorted(name for name, value in item.funcargs.items() if name.startswith("eval_"))
+    names = sorted(name for name, value in item.funcargs.items() if name.startswith("eval_") or name == "snapshot")
     set_up = sorted(name for name in names if item._fixtureinfo.name2fixturedefs[name][-1]._finalizers)
     print("\\n>", *names)
     print("> set up:", *set_up)
     print(">", type(item.funcargs["eval_request"]).__name__, type(item.funcargs["eval_api"]).__name__)
     return (yield)
 """
-SHOWN = ["eval_api eval_case eval_masks eval_provider eval_request eval_snapshot", "set up:", "ProviderRequest EvalAPI"]
+SHOWN = [
+    "eval_api eval_case eval_masks eval_provider eval_request eval_snapshot snapshot",
+    "set up:",
+    "ProviderRequest EvalAPI",
+]
 
 
 def test_pytest_sets_up_none_of_them_in_an_offline_run(run: Run) -> None:
@@ -351,6 +355,35 @@ def eval_case(eval_case):
     run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
     run.update()
     assert run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]["messages"][0]["content"] == "mine"
+
+
+def test_an_override_of_syrupys_snapshot_is_what_the_item_wraps(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture
+def snapshot(snapshot, request):
+    print("\\n>", request.fixturename)
+    return snapshot.with_defaults(exclude=lambda prop, path: prop == "model")
+"""
+    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
+    assert outputs(run("-s", "--snapshot-update")) == ["snapshot"]
+    assert "model" not in run.snapshot("__snapshots__/a.eval/hello[openai].yaml")["request"]
+
+
+def test_the_request_of_an_item_is_pytests(run: Run) -> None:
+    shows = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    request = item.funcargs["request"]
+    print("\\n>", request is item._request, request.node is item, request.fixturename)
+    return (yield)
+"""
+    run.write({"conftest.py": shows, "a.eval.yaml": HELLO})
+    run.update()
+    assert outputs(run("-s")) == outputs(run("-s", "--setup-show")) == ["True True None"]
 
 
 def test_a_case_whose_request_cannot_be_built_is_an_error_of_its_set_up(run: Run) -> None:
