@@ -147,9 +147,15 @@ class EvalCase(SharedKeys, defer_build=False):
         return expand_data(data) if is_short else data
 
     @property
+    def _origin_or_none(self) -> Origin | None:
+        # Pydantic finds a private attribute only after all other ways have failed, which takes ten times as long.
+        private = self.__pydantic_private__
+        return None if private is None else private["_origin"]
+
+    @property
     def has_origin(self) -> bool:
         """Whether the case was read from a file; one that is made in code was not."""
-        return self._origin is not None
+        return self._origin_or_none is not None
 
     @property
     def origin(self) -> Origin:
@@ -158,9 +164,10 @@ class EvalCase(SharedKeys, defer_build=False):
         Raises:
             AttributeError: the case was not read from a file.
         """
-        if self._origin is None:
+        origin = self._origin_or_none
+        if origin is None:
             raise AttributeError(f"case {self.id!r} was not read from a file")
-        return self._origin
+        return origin
 
     @property
     def path(self) -> Path:
@@ -175,13 +182,14 @@ class EvalCase(SharedKeys, defer_build=False):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        row = None if self._origin is None else self._origin.row
-        return None if row is None else row.id
+        origin = self._origin_or_none
+        return None if origin is None or origin.row is None else origin.row.id
 
     @property
     def full_id(self) -> str:
         """The id with its row, as in the node id: `qa[eiffel]`; the id alone without one."""
-        return self.id if self.row_id is None else f"{self.id}[{self.row_id}]"
+        row_id = self.row_id
+        return self.id if row_id is None else f"{self.id}[{row_id}]"
 
     @property
     def system_prompt(self) -> str | None:

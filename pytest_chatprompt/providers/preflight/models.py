@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 
@@ -39,6 +40,8 @@ class ModelLimits:
 
     def updated_with(self, other: ModelLimits) -> ModelLimits:
         """Return these limits, replaced by the other ones wherever those are known."""
+        if other == UNKNOWN:
+            return self
         values = {field.name: getattr(other, field.name) for field in fields(other)}
         return replace(self, **{name: value for name, value in values.items() if value is not None})
 
@@ -92,4 +95,11 @@ def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
     Returns:
         Its limits; `UNKNOWN` if no glob matches.
     """
-    return next((limits for glob, limits in known.items() if fnmatchcase(model.lower(), glob)), UNKNOWN)
+    glob = _first_match(model, tuple(known))
+    return UNKNOWN if glob is None else known[glob]
+
+
+@lru_cache(maxsize=256)
+def _first_match(model: str, globs: tuple[str, ...]) -> str | None:
+    """The first of the globs that matches a model's name; a run asks for few models, many times each."""
+    return next((glob for glob in globs if fnmatchcase(model.lower(), glob)), None)
