@@ -111,13 +111,13 @@ def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
     Raises:
         TextFileError: as in `read_regular_file`.
     """
-    with _open_regular_file(path, max_bytes) as (file, _):
+    with _open_descriptor(path, max_bytes) as (descriptor, _):
         for piece in pieces:
             for start in range(0, len(piece), _BLOCK_BYTES):
                 block = piece[start : start + _BLOCK_BYTES]
-                if file.read(len(block)) != block:
+                if os.read(descriptor, len(block)) != block:
                     return False
-        return not file.read(1)
+        return not os.read(descriptor, 1)
 
 
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
@@ -147,14 +147,19 @@ def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
 @contextmanager
 def _open_regular_file(path: Path, max_bytes: int) -> Iterator[tuple[BinaryIO, int]]:
     """Open a file for reading if it is a regular one that is not too large; gives its size too."""
+    with _open_descriptor(path, max_bytes) as (descriptor, size), open(descriptor, "rb", closefd=False) as file:
+        yield file, size
+
+
+@contextmanager
+def _open_descriptor(path: Path, max_bytes: int) -> Iterator[tuple[int, int]]:
+    """Open a file as `_open_regular_file` does, without a buffer, which takes as long as reading a small file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     except OSError as error:
         raise TextFileError(f"cannot be read: {error.strerror}") from error
     try:
-        size = _checked_size(os.fstat(descriptor), max_bytes)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file, size
+        yield descriptor, _checked_size(os.fstat(descriptor), max_bytes)
     finally:
         os.close(descriptor)
 

@@ -77,9 +77,9 @@ class OwnSnapshotUses:
         elif report.failed:
             self.passed.discard(report.nodeid)
 
-    def note_asserted(self, path: Path) -> None:
-        """Note that a test has compared with a snapshot."""
-        self.asserted.add(str(path))
+    def note_asserted(self, location: str) -> None:
+        """Note that a test has compared with a snapshot, by the path of its file."""
+        self.asserted.add(location)
 
     def note_sent(self, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
         """Note what a test has sent.

@@ -65,7 +65,7 @@ class AssertionContext(NamedTuple):
     describe_command: Callable[[], str] = str
     shared: SharedTexts | None = None
     note_written: Callable[[Path, str | None, str], Any] = _ignore
-    note_asserted: Callable[[Path], Any] = _unchanged
+    note_asserted: Callable[[str], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
     note_late_difference: Callable[[], Any] = list
 
@@ -170,11 +170,10 @@ class EvalSnapshot(SnapshotAssertion):
             # Syrupy keeps the extension to the end of the run.
             extension.expect(None)
         result = self.last_result
-        path = Path(result.snapshot_location)
-        self.context.note_asserted(path)
+        self.context.note_asserted(result.snapshot_location)
         if result.created or result.updated:
             before = None if result.recalled_data is None else str(result.recalled_data)
-            self.context.note_written(path, before, str(result.asserted_data))
+            self.context.note_written(Path(result.snapshot_location), before, str(result.asserted_data))
         if is_equal:
             # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
             result.asserted_data = result.recalled_data = None

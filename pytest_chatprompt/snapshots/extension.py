@@ -7,6 +7,7 @@ Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syru
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,10 +86,29 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         return AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
 
     @classmethod
+    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The path of a snapshot's file; syrupy asks for it three times for each assertion."""
+        folder = getattr(test_location.item, "snapshot_folder", None)
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if cls is not ChatPromptSnapshotExtension or folder is None or stem is None:
+            return str(super().get_location(test_location=test_location, index=index))
+        # Syrupy makes a path of the two, and a text of the path, though the item gives names without any `/` or `..`.
+        basename = cls.get_file_basename(test_location=test_location, index=index)
+        return os.path.join(folder, f"{basename}.{cls.file_extension}")  # noqa: PTH118 - see above
+
+    @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         """The folder of a test's snapshots: given by the item, or syrupy's own."""
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    @classmethod
+    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder where syrupy looks for unused snapshots; see `discover_snapshots`."""
+        if cls is not ChatPromptSnapshotExtension:
+            return str(super().discovery_dirname(test_location=test_location))
+        # Nothing is discovered in any folder. Syrupy asks twice for each assertion, and takes paths apart for it.
+        return cls.dirname(test_location=test_location)
 
     @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
