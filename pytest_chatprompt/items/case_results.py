@@ -16,12 +16,13 @@ import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.answers import add_answer
+from pytest_chatprompt.items.answers import add_answer, add_check_lines
 from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
 from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.items.snapshot_results import failed_snapshot, requests_of_test, snapshot_of_test
-from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.reports.answer_text import check_line
 from pytest_chatprompt.results.case_result import (
     CaseResult,
     ErrorResult,
@@ -106,9 +107,16 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         redactor: removes secrets.
     """
     is_told = report.failed or item.config.stash.get(all_results_key, False)
-    if not is_told and _notes(item).response is None and not has_graded_checks(item):
-        del item.stash[_notes_key]
-        return
+    options = item.config.stash[options_key]
+    if not is_told and _notes(item).response is None:
+        if not has_graded_checks(item):
+            del item.stash[_notes_key]
+            return
+        if isinstance(item, EvalItem) and not (options.live or options.replay):
+            # The checks looked at what is sent, and nothing shows the rest of the record.
+            del item.stash[_notes_key]
+            add_check_lines(item, report, redact_value([check_line(each) for each in _check_results(item)], redactor))
+            return
     result = _case_result(item, report)
     snapshot = result.snapshot
     if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):

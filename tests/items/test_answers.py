@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.items.conftest import Run
+from tests.items.conftest import HELLO, Run
 from tests.server import Reply, Server
 
 KEY = "sk-live-0123456789"
@@ -172,6 +172,17 @@ def test_without_v_with_one_provider_or_offline_nothing_is_added(shop: Run) -> N
     assert cases["return[openai]"] == [
         ("chatprompt_check", "passed: not_contains 'nowhere' of='request': the request does not contain it")
     ]
+
+
+def test_the_properties_of_an_offline_run_hold_no_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-4f9ZqL27vTx81Wm0bRnY")
+    check = "checks: [{type: not_contains, of: request, value: sk-4f9ZqL27vTx81Wm0bRnY}]\n"
+    run.write({"a.eval.yaml": f"provider: openai\n{check}{HELLO}"})
+    run.update().assert_outcomes(passed=1)
+    run("--junitxml=junit.xml").assert_outcomes(passed=1)
+    (properties,) = (properties_of(case) for case in junit(run).iter("testcase"))
+    assert [name for name, _ in properties] == ["chatprompt_check"]
+    assert "4f9Zq" not in (run.path / "junit.xml").read_text()
 
 
 def test_a_test_of_own_code_has_no_line(shop: Run) -> None:
