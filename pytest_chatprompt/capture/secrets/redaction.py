@@ -7,7 +7,6 @@ the one `Redactor` of a run; docs/security.md says what it finds.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms
+from pytest_chatprompt.capture.secrets.environment import WatchedEnvironment
 from pytest_chatprompt.capture.secrets.fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
@@ -63,9 +63,8 @@ class Redactor:
     """
 
     def __init__(self, environment: Mapping[str, str], allowed: Sequence[re.Pattern[str]] = ()) -> None:
-        self._environment = environment
+        self._environment = WatchedEnvironment(environment)
         self._allowed = tuple(allowed)
-        self._variables: dict[Any, Any] = {}
         self._lock = threading.Lock()
         # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
         # Secrets and forms are replaced as a whole, so that other threads can go on with the old ones.
@@ -215,17 +214,8 @@ class Redactor:
 
     def _add_environment(self) -> None:
         """Learn the variables that were set since the last time."""
-        # `os.environ` decodes all of its variables to be compared, which takes longer than a search; `_data` is its
-        # dict. Fixtures set variables, so they have to be looked at again for each case.
-        variables = dict(getattr(self._environment, "_data", self._environment))
-        if variables == self._variables:
-            return
-        changed = [(name, value) for name, value in variables.items() if self._variables.get(name) != value]
-        self._variables = variables
-        for name, value in changed:
-            decoded_name = os.fsdecode(name)
-            secrets = secrets_of_variable(decoded_name, os.fsdecode(value))
-            self._add(secrets, f"the value of the environment variable {decoded_name}")
+        for name, value in self._environment.changes():
+            self._add(secrets_of_variable(name, value), f"the value of the environment variable {name}")
 
     def _add(self, secrets: Iterable[str], what: str) -> None:
         for secret in secrets:

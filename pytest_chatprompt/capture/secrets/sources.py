@@ -22,6 +22,8 @@ from pytest_chatprompt.capture.secrets.names import (
 )
 from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_random, looks_secret
 
+# pytest sets this variable to the name of the test that runs, with its parameters: it holds no secret.
+NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
 _MIN_PART_LENGTH: Final = 16
 # A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
 _LINE_BREAK: Final = re.compile(r"\n|\\n")
@@ -34,8 +36,6 @@ _ASSIGNMENT: Final = re.compile(
     r"(?<![\w.-])-{0,2}([A-Za-z][\w.-]*)(?:\s*=\s*|:\s+)(?i:(?:Bearer|Basic|Token)(?:\s|%20)+)?"
     r"(\"[^\"]*\"|'[^']*'|[^;&\s]+)"
 )
-# pytest sets it to the name of the test that runs, with its parameters.
-_NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
 
 
 def secrets_of_variable(name: str, value: str) -> Iterator[str]:
@@ -46,7 +46,7 @@ def secrets_of_variable(name: str, value: str) -> Iterator[str]:
         value: its value; white space around it does not count.
     """
     value = value.strip()
-    if len(value) < MIN_SECRET_LENGTH or name == _NAME_OF_TEST:
+    if len(value) < MIN_SECRET_LENGTH or name == NAME_OF_TEST:
         return
     kind = kind_of_variable(name)
     if kind is None:

@@ -10,14 +10,14 @@ import random
 import re
 import string
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import httpx
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from pytest_chatprompt.capture.secrets import redaction
+from pytest_chatprompt.capture.secrets import redaction, sources
 from pytest_chatprompt.capture.secrets.names import SecretKind
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
 from pytest_chatprompt.capture.secrets.values import looks_secret
@@ -351,6 +351,24 @@ def test_a_text_without_a_secret_is_searched_again_once_a_variable_holds_it(monk
     assert redactor.redact(text) == text
     monkeypatch.setenv("SOME_API_KEY", KEY)
     assert redactor.redact(text) == "the variable holds [secret]"
+
+
+def test_a_secret_that_is_just_being_learned_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment: dict[str, str] = {}
+    redactor = Redactor(environment)
+    meanwhile: list[str] = []
+
+    def secrets_of_variable(name: str, value: str) -> Iterator[str]:
+        if not meanwhile:
+            # What another thread would do.
+            meanwhile.append("begun")
+            meanwhile.append(redactor.redact(f"the variable holds {KEY}"))
+        return sources.secrets_of_variable(name, value)
+
+    monkeypatch.setattr(redaction, "secrets_of_variable", secrets_of_variable)
+    environment["SOME_API_KEY"] = KEY
+    assert redactor.redact(KEY) == "[secret]"
+    assert meanwhile == ["begun", "the variable holds [secret]"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""Environment: the variables that were set or changed since somebody last looked.
+
+Environment variables come in; the names and values of those that are new come out, each once. Only `redaction` uses it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pytest_chatprompt.capture.secrets.sources import NAME_OF_TEST
+
+# As text, and as the dict of `os.environ` holds it on POSIX.
+_NAMES_OF_TEST: Final = (NAME_OF_TEST, os.fsencode(NAME_OF_TEST))
+
+
+class WatchedEnvironment:
+    """Environment variables, and what they were at the last look. Safe between threads.
+
+    Args:
+        variables: by name; such as `os.environ`.
+    """
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._known: dict[Any, Any] = {}
+
+    def changes(self) -> Iterator[tuple[str, str]]:
+        """The names and values of the variables that were set since the last time; all of them at first."""
+        # `os.environ` decodes all of its variables to be compared, which takes longer than a search; `_data` is its
+        # dict. Fixtures set variables, so they have to be looked at again for each case.
+        variables = dict(getattr(self._variables, "_data", self._variables))
+        for name in _NAMES_OF_TEST:
+            # It is another one in each phase of each test.
+            variables.pop(name, None)
+        if variables == self._known:
+            return
+        for name, value in variables.items():
+            if self._known.get(name) != value:
+                yield os.fsdecode(name), os.fsdecode(value)
+        # Last: until somebody has used all of them, another thread gets them too.
+        self._known = variables
