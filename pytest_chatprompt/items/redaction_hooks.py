@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pytest
@@ -20,19 +20,15 @@ from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
-from pytest_chatprompt.items.redacted_errors import redact_attribute, redact_error, redact_representation, redact_value
+from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
 from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams
+from pytest_chatprompt.items.redacted_reports import RedactedReports, redact_contents
 from pytest_chatprompt.items.report_redactor import ReportRedactor, TextRedactor
 from pytest_chatprompt.items.stand_in_error import without_secrets
 from pytest_chatprompt.options import options_key
 
 # Handlers of pytest's logging plugin whose output people read; `caplog` has one of its own, which a test compares.
 _LOG_HANDLERS: Final = ("report_handler", "log_cli_handler", "log_file_handler")
-# Of a report: names, numbers, what `_redact_report` redacts, and what this plugin has redacted before.
-_OWN_ATTRIBUTES: Final = frozenset(
-    {"nodeid", "location", "keywords", "outcome", "when", "duration", "start", "stop", "sections", "longrepr", "result"}
-    | {"chatprompt_result"}
-)
 
 
 @dataclass(eq=False)
@@ -46,6 +42,10 @@ class RedactionHooks:
 
     config: pytest.Config
     redactor: TextRedactor
+    _reports: RedactedReports = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reports = RedactedReports(self.redactor)
 
     def install(self) -> None:
         """Redact what pytest's log handlers, its terminal and its debug file write."""
@@ -111,13 +111,13 @@ class RedactionHooks:
             shown = without_secrets(call.excinfo.value, self.redactor)
             if shown is not call.excinfo.value:
                 call.excinfo = pytest.ExceptionInfo.from_exception(shown)
-        self._redact_report(report)
+        self._reports.redact(report)
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Redact a report again: plugins may have added to it, as pytest's own adds the reason of an xfail."""
-        self._redact_report(report)
+        self._reports.redact(report)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
@@ -168,13 +168,6 @@ class RedactionHooks:
         else:
             warning_message.message = self.redactor.redact(str(warning_message.message))
 
-    def _redact_report(self, report: Any) -> None:
-        _redact_report(report, self.redactor)
-        attributes = vars(report)
-        for name in attributes.keys() - _OWN_ATTRIBUTES:
-            # Other plugins add what they report, such as output and records of logging, or the parameters of a subtest.
-            attributes[name] = redact_attribute(attributes[name], self.redactor)
-
 
 def _redact_collect_report(report: pytest.CollectReport, redactor: TextRedactor) -> None:
     """Redact the report of a file that could not be collected, and its error.
@@ -187,7 +180,7 @@ def _redact_collect_report(report: pytest.CollectReport, redactor: TextRedactor)
     call: Any = getattr(report, "call", None)
     if call is not None and call.excinfo is not None:
         redact_error(call.excinfo.value, redactor)
-    _redact_report(report, redactor)
+    redact_contents(report, redactor)
 
 
 def redact_early_report(report: pytest.CollectReport, config: pytest.Config) -> None:
@@ -199,8 +192,3 @@ def redact_early_report(report: pytest.CollectReport, config: pytest.Config) -> 
     """
     redactor = Redactor(os.environ, config.stash[options_key].allowed_secrets)
     _redact_collect_report(report, ReportRedactor(redactor))
-
-
-def _redact_report(report: Any, redactor: TextRedactor) -> None:
-    report.sections = [(name, redactor.redact(content)) for name, content in report.sections]
-    report.longrepr = redact_representation(report.longrepr, redactor)

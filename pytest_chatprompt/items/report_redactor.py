@@ -18,6 +18,9 @@ class TextRedactor(Protocol):
     def redact(self, text: str) -> str:
         """The text, as it may be shown."""
 
+    def learn_environment(self) -> int:
+        """Learn the variables that were set since the last time, and say how many secrets have been learned so far."""
+
 
 @dataclass(eq=False)
 class ReportRedactor:
@@ -41,3 +44,7 @@ class ReportRedactor:
         from pytest_chatprompt.providers.reply_text import replace_surrogates  # noqa: PLC0415
 
         return replace_surrogates(redacted)
+
+    def learn_environment(self) -> int:
+        """Learn the variables that were set since the last time, and say how many secrets have been learned so far."""
+        return self.redactor.learn_environment()

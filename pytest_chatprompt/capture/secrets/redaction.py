@@ -73,7 +73,8 @@ class Redactor:
         self._forms = SecretForms()
         # Texts in which nothing was found, since the last secret was learned.
         self._clean: set[str] = set()
-        self._add_environment()
+        self._learned = 0
+        self.learn_environment()
 
     def add_agent_environment(self, variables: Mapping[str, str]) -> None:
         """Learn the secrets in the variables that an agent is started with.
@@ -115,6 +116,16 @@ class Redactor:
         if url.query or url.userinfo:
             self._add(secrets_of_url(str(url)), "the value of a secret in the URL of a request")
 
+    def learn_environment(self) -> int:
+        """Learn the secrets in the variables that were set since the last time.
+
+        Returns:
+            How many secrets have been learned so far: a text without one may hold one as soon as there are more.
+        """
+        for name, value in self._environment.changes():
+            self._add(secrets_of_variable(name, value), f"the value of the environment variable {name}")
+        return self._learned
+
     def find(self, data: Any, shared: SharedTexts | None = None) -> FoundSecret | None:
         """Find a secret in JSON data, as a snapshot shows it; `None` if there is none.
 
@@ -122,7 +133,7 @@ class Redactor:
             data: the data of a snapshot, or any other.
             shared: long texts in the data of many snapshots; each is searched once, until another secret is known.
         """
-        self._add_environment()
+        self.learn_environment()
         payload = PayloadStrings.of(data)
         if self._any_holds_secret([text for text, _ in payload.strings], shared):
             for text, place in payload.strings:
@@ -146,7 +157,7 @@ class Redactor:
         if len(text) < MIN_FRAGMENT_LENGTH:
             # pytest's terminal writes most of its texts in such pieces.
             return text
-        self._add_environment()
+        self.learn_environment()
         # Before the search: a secret that another thread learns meanwhile replaces the set.
         clean = self._clean
         if text in clean:
@@ -212,11 +223,6 @@ class Redactor:
         """Whether a match of an allowed pattern covers all of a secret."""
         return any(match[0] == secret for pattern in self._allowed for match in pattern.finditer(secret))
 
-    def _add_environment(self) -> None:
-        """Learn the variables that were set since the last time."""
-        for name, value in self._environment.changes():
-            self._add(secrets_of_variable(name, value), f"the value of the environment variable {name}")
-
     def _add(self, secrets: Iterable[str], what: str) -> None:
         for secret in secrets:
             if secret not in self._secrets and not self._is_allowed(secret):
@@ -224,6 +230,8 @@ class Redactor:
                     self._secrets |= {secret}
                     self._forms = self._forms.with_forms(encoded_forms(secret), what)
                     self._clean = set()
+                    # Last: whoever knows of this secret finds it.
+                    self._learned += 1
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
