@@ -1,17 +1,15 @@
 """Redaction hooks: remove secrets from everything that pytest reports, before other plugins see it.
 
 A `RedactionHooks` is registered as a plugin together with the run's `EvalSession`, and works for all tests of the run,
-those in Python files too. It redacts errors, reports, warnings, the output of pytest's log handlers, and what tests
-print while capturing is off. `docs/security.md` says what is covered.
+those in Python files too. It redacts errors, reports, warnings and the output of pytest's log handlers, and registers
+the plugins that redact what only some runs show. `docs/security.md` says what is covered.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Generator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -20,8 +18,9 @@ from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
+from pytest_chatprompt.items.output_redaction import OutputRedaction, passes_output
 from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
-from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal, redacted_streams
+from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal
 from pytest_chatprompt.items.redacted_reports import RedactedReports, redact_contents
 from pytest_chatprompt.items.report_redactor import ReportRedactor, TextRedactor
 from pytest_chatprompt.items.stand_in_error import without_secrets
@@ -48,7 +47,7 @@ class RedactionHooks:
         self._reports = RedactedReports(self.redactor)
 
     def install(self) -> None:
-        """Redact what pytest's log handlers, its terminal and its debug file write."""
+        """Redact what pytest's log handlers, its terminal and its debug file write, and output that is not captured."""
         plugins = self.config.pluginmanager
         logging_plugin: Any = plugins.get_plugin("logging-plugin")
         for name in _LOG_HANDLERS:
@@ -58,6 +57,8 @@ class RedactionHooks:
         reporter: Any = plugins.get_plugin("terminalreporter")
         if reporter is not None:
             redact_terminal(reporter, self.redactor)
+        if passes_output(self.config):
+            plugins.register(OutputRedaction(self.redactor), "chatprompt-output-redaction")
         if plugins.hasplugin("allure_listener"):
             plugins.register(FixtureRedaction(self.redactor), "chatprompt-fixture-redaction")
         if self.config.option.debug:
@@ -65,32 +66,6 @@ class RedactionHooks:
             tracer: Any = self.config.trace.root
             write = tracer._writer
             tracer.setwriter(lambda text: write(self.redactor.redact(text)))
-
-    # The innermost wrappers: inside of pytest's own capturing.
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
-        """Redact what fixtures print, if pytest does not capture it (`-s`, `--capture=tee-sys`)."""
-        with self._redacted_output():
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_call(self) -> Generator[None, Any, Any]:
-        """Redact what a test prints, if pytest does not capture it."""
-        with self._redacted_output():
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
-        """Redact what fixtures print at their end, if pytest does not capture it."""
-        with self._redacted_output():
-            return (yield)
-
-    def _redacted_output(self) -> AbstractContextManager[None]:
-        # Streams of fixtures such as `capsys` are not these: they take the place of these later, and a test compares
-        # what it wrote there.
-        if self.config.getoption("capture", "no") not in ("no", "tee-sys"):
-            return nullcontext()
-        return redacted_streams((sys.stdout, sys.stderr), self.redactor)
 
     # The innermost wrapper: it sees the error before pytest, and the report before any other plugin.
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -121,9 +96,8 @@ class RedactionHooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Redact the report of a file that could not be collected, and what it prints."""
-        with self._redacted_output():
-            report = yield
+        """Redact the report of a file that could not be collected."""
+        report = yield
         _redact_collect_report(report, self.redactor)
         return report
 
