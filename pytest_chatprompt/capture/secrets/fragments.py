@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final
 
-# How pytest, `reprlib` and `unittest` show that they have left something out.
-_CUTS: Final = (re.compile(r"\.\.\."), re.compile("…"), re.compile(r"\[[0-9]+ chars\]"))
+# How pytest, `reprlib` and `unittest` show that they have left something out, and what stands in each of these.
+_CUTS: Final = (
+    (re.compile(r"\.\.\."), "..."),
+    (re.compile("…"), "…"),
+    (re.compile(r"\[[0-9]+ chars\]"), " chars]"),
+)
 _BEFORE_CUT: Final = " [truncated]"
 # How many characters must be left on one side of a cut, if nothing is left on the other, and on each of two sides.
 # Fewer could be a word.
@@ -28,9 +31,10 @@ def find_fragments(text: str, secrets: Iterable[str]) -> Iterator[tuple[int, int
         secrets: as they would stand in the text.
     """
     cuts = []
-    for cut in chain.from_iterable(pattern.finditer(text) for pattern in _CUTS):
-        start, end = cut.span()
-        cuts.append((start - len(_BEFORE_CUT) if text.endswith(_BEFORE_CUT, 0, start) else start, end))
+    for pattern, mark in _CUTS:
+        for cut in pattern.finditer(text) if mark in text else ():
+            start, end = cut.span()
+            cuts.append((start - len(_BEFORE_CUT) if text.endswith(_BEFORE_CUT, 0, start) else start, end))
     for secret in secrets if cuts else ():
         for start, end in cuts:
             first = _length_before(text, start, secret)

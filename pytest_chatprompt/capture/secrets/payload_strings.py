@@ -75,8 +75,11 @@ class PayloadStrings:
 
     def _add_mapping(self, mapping: Mapping[str, Any], place: Place) -> None:
         for key, value in mapping.items():
-            inner = (place, key)
-            self._add(value, inner)
+            if type(value) is str and not value.startswith("http"):
+                # Most values are: two calls less for each.
+                self.strings.append((value, (place, key)))
+            else:
+                self._add(value, (place, key))
             if not _is_plain(key):
                 self._add_special(key, value, mapping, place)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms
@@ -200,10 +199,11 @@ class Redactor:
 
     def _holds_secret(self, text: str) -> bool:
         """Return whether a text may hold a secret; faster than finding its place."""
-        return any(
-            self._forms.may_be_in(version) or find_tokens(version)
-            for version in chain((text,), decoded(text, shorten=True))
-        )
+        return self._shows_secret(text) or any(map(self._shows_secret, decoded(text, shorten=True)))
+
+    def _shows_secret(self, text: str) -> bool:
+        """Return whether a text may hold a secret without any escapes."""
+        return self._forms.may_be_in(text) or bool(find_tokens(text))
 
     def _hits(self, variant: Variant) -> list[_Hit]:
         """The secrets in a variant of a text, at their places in the variant."""
@@ -237,6 +237,8 @@ class Redactor:
 def _distinct(texts: Sequence[str]) -> list[str]:
     """The texts without those that stand in the longest: a snapshot holds each prompt twice."""
     longest = max(texts, key=len, default="")
+    if len(longest) < _LONG_TEXT:
+        return list(dict.fromkeys(texts))
     others = dict.fromkeys(texts)
     others.pop(longest, None)
     return [longest, *(text for text in others if len(text) < _LONG_TEXT or not _stands_in(text, longest))]
