@@ -71,8 +71,10 @@ class ReportHooks:
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
         report = yield from self._report(item, call)
-        _add_checks(item, report)
-        _place_at_test(item, report)
+        if report.failed:
+            _add_checks(item, report)
+        if report.longrepr is not None:
+            _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
@@ -80,13 +82,16 @@ class ReportHooks:
         return report
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        options = self.config.stash[options_key]
-        has_notes = options.live or options.replay or self.config.stash.get(all_results_key, False)
-        if report.failed or (report.when == "call" and (has_notes or has_graded_checks(item))):
+        if report.failed or (report.when == "call" and (self._has_notes() or has_graded_checks(item))):
             # Most tests pass, and no report shows what they sent.
             from pytest_chatprompt.items.case_results import add_result  # noqa: PLC0415
 
             add_result(item, report, self.redactor)
+
+    def _has_notes(self) -> bool:
+        """Whether something is noted of each test of this run, also of those that pass."""
+        options = self.config.stash[options_key]
+        return options.live or options.replay or self.config.stash.get(all_results_key, False)
 
     def _show_text_only(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Show an error of this package as its text in an ordinary test, if none of the user's code led to it."""
@@ -165,7 +170,7 @@ def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
 def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
     """Show the checks that do not pass below a failure that came after them: all failures of a case are reported."""
     text = item.stash.get(failed_checks_key, "") if report.when == "call" else ""
-    if text and report.failed:
+    if text:
         _add_section(report, "checks", text)
 
 
