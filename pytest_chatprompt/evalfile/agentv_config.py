@@ -14,7 +14,6 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.strict_model import TupleOf
 from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
 from pytest_chatprompt.wording import shown_path
@@ -66,6 +65,8 @@ def _read_patterns(path: Path, root: Path) -> tuple[str, ...]:
     try:
         settings = _settings_adapter().validate_python({_KEY: data[_KEY]})
     except ValidationError as error:
+        from pytest_chatprompt.evalfile.diagnostics import explain_validation_error  # noqa: PLC0415 - most are valid
+
         raise EvalFileError(
             Diagnostic(shown_path(path, root), position.line, position.column, text)
             for position, text in explain_validation_error(error, document)

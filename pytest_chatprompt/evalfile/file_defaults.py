@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
-from pytest_chatprompt.evalfile.settings import merge_settings_of_case
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 
 # AgentV's name for the default provider.
@@ -47,10 +46,13 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
 def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     """The settings, tools, tool choice and format that come from the file; empty if none does."""
     merged: dict[str, Any] = {}
-    if file.settings is not None:
-        merged["settings"] = (
-            file.settings if case.settings is None else merge_settings_of_case(file.settings, case.settings)
-        )
+    if file.settings is not None and case.settings is None:
+        merged["settings"] = file.settings
+    elif file.settings is not None and case.settings is not None:
+        # Most eval files have no settings.
+        from pytest_chatprompt.evalfile.settings import merge_settings_of_case  # noqa: PLC0415
+
+        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
     if file.tools is not None and case.tools is None:
         merged["tools"] = file.tools
     # A case that has no tools at all has none to choose from.

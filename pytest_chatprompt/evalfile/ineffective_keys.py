@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from pytest_chatprompt.evalfile.foreign_keys import explain_ineffective_setting
 from pytest_chatprompt.evalfile.shorthands import SHORTHANDS
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 
@@ -91,6 +90,9 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
         for key, entry in _inner(entries, place).items():
+            # Most eval files have neither mapping.
+            from pytest_chatprompt.evalfile.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
+
             explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
             if explanation:
                 name = f"{place}.{key}"

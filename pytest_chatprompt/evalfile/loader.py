@@ -21,10 +21,8 @@ from pytest_chatprompt.evalfile import agentv_config
 from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
-from pytest_chatprompt.evalfile.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.evalfile.eval_check import merge_checks
 from pytest_chatprompt.evalfile.file_defaults import merge_with_file
-from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.ignored_data import problems_that_matter
 from pytest_chatprompt.evalfile.ineffective_keys import find_ineffective_keys
@@ -150,8 +148,10 @@ class _EvalFileLoader:
         try:
             return EvalFileKeys.model_validate(data)
         except ValidationError as error:
+            from pytest_chatprompt.evalfile.foreign_keys import OTHER_FORMATS  # noqa: PLC0415 - most files are valid
+
             is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
-            for position, text in explain_validation_error(error, document, EvalFileKeys):
+            for position, text in _explain(error, document, EvalFileKeys):
                 # The error at the key of the other format also says that `evalcases` is missing.
                 if not (is_other_format and text == "missing key 'evalcases'"):
                     self.add_diagnostic(position, text)
@@ -170,6 +170,8 @@ class _EvalFileLoader:
                 continue
             case_id = node.find(("id",))
             if not isinstance(case_id.value, str) or not case_id.value.strip():
+                from pytest_chatprompt.evalfile.diagnostics import describe_value  # noqa: PLC0415 - most ids are valid
+
                 description = describe_value(case_id, with_hint=True)
                 self.add_diagnostic(case_id.position, f"'id' must be a string that is not blank, but is {description}")
             elif case_id.value in first_lines:
@@ -186,7 +188,7 @@ class _EvalFileLoader:
         try:
             case = EvalCase.model_validate(data)
         except ValidationError as error:
-            return self.invalid_case(explain_validation_error(error, node, EvalCase), node, data, file_keys)
+            return self.invalid_case(_explain(error, node, EvalCase), node, data, file_keys)
         ambiguous = [
             problem
             for index, message in enumerate(case.input_messages)
@@ -248,3 +250,10 @@ class _EvalFileLoader:
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
         return agentv_config.find_guideline_patterns(self.path.parent, self.root)
+
+
+def _explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
+    # Most eval files are valid, and it imports the models of keys that most of them do not have.
+    from pytest_chatprompt.evalfile.diagnostics import explain_validation_error  # noqa: PLC0415
+
+    return explain_validation_error(error, node, model)

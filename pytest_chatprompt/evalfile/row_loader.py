@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.evalfile.dataset_yaml import read_nodes
 from pytest_chatprompt.evalfile.rows import InvalidRow, Row, make_rows
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
@@ -54,6 +53,8 @@ class RowLoader:
 
     def _load(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row | InvalidRow] | EvalFileError:
         if not isinstance(parametrize, str):
+            from pytest_chatprompt.evalfile.dataset_yaml import read_nodes  # noqa: PLC0415 - few eval files have rows
+
             return make_rows(read_nodes(node.value), self._shown_path)
         # Few eval files have a dataset.
         from pytest_chatprompt.evalfile.dataset import DatasetNameError, load_dataset  # noqa: PLC0415

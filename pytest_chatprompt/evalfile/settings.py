@@ -1,13 +1,12 @@
 """`settings`: the parameters of a request, such as the temperature, that an eval file or a case sets.
 
 In: plain data of `settings`. Out: the same, checked and frozen: settings by name, and mappings by the name of a
-provider with the settings for that one alone. `shared_keys` reads them, `file_defaults` merges them, `prompt` picks a
-provider's. The chat providers declare their keyword arguments with the same types.
+provider with the settings for that one alone. `option_fields` reads them, `file_defaults` merges them, `prompt` picks a
+provider's. All of them import it only for a case that has settings.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -17,51 +16,13 @@ from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze
 from pytest_chatprompt.evalfile.json_data import (
     checked,
     deep_merge,
-    invalid,
     require_json_mapping,
     unexpected,
     without_extensions,
 )
-from pytest_chatprompt.evalfile.schema_annotations import KnownNames, OtherKeys, SchemaKeywords, WrittenAs
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
-from pytest_chatprompt.wording import did_you_mean
-
-# The union of what the vendors take: each takes some of them.
-REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_stop(value: Any) -> bool:
-    texts = value if isinstance(value, list | tuple) else (value,)
-    return bool(texts) and all(isinstance(text, str) and text for text in texts)
-
-
-def _check_effort(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise unexpected(f"one of {', '.join(REASONING_EFFORTS)}")
-    if value not in REASONING_EFFORTS:
-        hint = did_you_mean(value, REASONING_EFFORTS) or f"the efforts are {', '.join(REASONING_EFFORTS)}"
-        raise invalid(f"unknown reasoning_effort: {value!r}; {hint}")
-    return value
-
-
-TopP = Annotated[
-    float, Field(ge=0, le=1), checked("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
-]
-Stop = Annotated[
-    str | tuple[str, ...],
-    checked("a text, or a list of texts, none of them empty", _is_stop),
-    WrittenAs(lambda: NonEmptyString | NonEmptyTupleOf[NonEmptyString]),
-]
-Seed = Annotated[int, checked("a whole number", _is_integer)]
-ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(lambda: {"enum": [*REASONING_EFFORTS]})]
+from pytest_chatprompt.evalfile.schema_annotations import KnownNames, OtherKeys
+from pytest_chatprompt.evalfile.setting_types import ReasoningEffort, Seed, Stop, TopP, is_integer, is_number
+from pytest_chatprompt.evalfile.strict_model import NonEmptyString, StrictModel
 
 
 class RequestSettings(StrictModel):
@@ -87,7 +48,7 @@ class RequestSettings(StrictModel):
         NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
     ] = ""
     temperature: (
-        Annotated[float, Field(ge=0), checked("a number, 0 or more", lambda value: _is_number(value) and value >= 0)]
+        Annotated[float, Field(ge=0), checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)]
         | None
     ) = None
     top_p: TopP | None = None
@@ -95,7 +56,7 @@ class RequestSettings(StrictModel):
     seed: Seed | None = None
     max_output_tokens: (
         Annotated[
-            int, Field(ge=1), checked("a whole number, 1 or more", lambda value: _is_integer(value) and value >= 1)
+            int, Field(ge=1), checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)
         ]
         | None
     ) = None
@@ -106,9 +67,7 @@ class RequestSettings(StrictModel):
 SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
 # They stand beside the settings, so no provider of that name is meant.
 _NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "response_format"})
-SETTINGS_AS_WRITTEN: Final = WrittenAs(
-    lambda: Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])] | None
-)
+WrittenSettings = Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])]
 
 
 class _Levels(BaseModel):

@@ -17,17 +17,14 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    PlainValidator,
     Tag,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.definition_file import DataPath, check_data_path
 from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
-from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
+from pytest_chatprompt.evalfile.option_fields import FormatOrPath, Settings, ToolsOrPath, WrittenToolChoice
 from pytest_chatprompt.evalfile.repeat_keys import PassRate, Repeat
-from pytest_chatprompt.evalfile.response_format import ResponseFormat, read_response_format
 from pytest_chatprompt.evalfile.rows import RowData
 from pytest_chatprompt.evalfile.schema_annotations import (
     KnownNames,
@@ -38,9 +35,7 @@ from pytest_chatprompt.evalfile.schema_annotations import (
     pattern,
     word_pattern,
 )
-from pytest_chatprompt.evalfile.settings import SETTINGS_AS_WRITTEN, read_settings
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.evalfile.tools import Tool, ToolChoice, ToolChoiceWord, read_tool_choice, read_tools
 from pytest_chatprompt.evalfile.variables import Variables, describe_data, find_problem
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
@@ -83,18 +78,6 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
         if repeated is not None:
             raise PydanticCustomError("invalid_value", "'provider' names {name} twice", {"name": repr(repeated)})
     return names
-
-
-def _read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
-    if data is None or isinstance(data, str):
-        return data and check_data_path(data, "a list of tools")
-    return read_tools(data)
-
-
-def _read_format_or_path(data: Any) -> str | FrozenDict | None:
-    if isinstance(data, str):
-        return check_data_path(data, "a mapping with the key 'type'")
-    return read_response_format(data)
 
 
 def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -179,30 +162,19 @@ class SharedKeys(StrictModel, defer_build=True):
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = Field(
         default=(), examples=[["smoke"]]
     )
-    settings: Annotated[
-        Mapping[str, Any] | None,
-        PlainValidator(read_settings),
-        SETTINGS_AS_WRITTEN,
-        Field(examples=[{"temperature": 0, "openai": {"seed": 7}}]),
-    ] = None
+    settings: Annotated[Settings, Field(examples=[{"temperature": 0, "openai": {"seed": 7}}])] = None
     tools: Annotated[
-        str | tuple[Mapping[str, Any], ...] | None,
-        PlainValidator(_read_tools_or_path),
-        WrittenAs(lambda: DataPath | TupleOf[Tool] | None),
+        ToolsOrPath,
         Field(
             examples=["./tools.json", [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]]
         ),
     ] = None
     tool_choice: Annotated[
-        str | Mapping[str, Any] | None,
-        PlainValidator(read_tool_choice),
-        WrittenAs(lambda: ToolChoiceWord | ToolChoice | None),
+        WrittenToolChoice,
         Field(examples=["required", {"type": "function", "name": "get_weather"}]),
     ] = None
     response_format: Annotated[
-        str | Mapping[str, Any] | None,
-        PlainValidator(_read_format_or_path),
-        WrittenAs(lambda: DataPath | ResponseFormat | None),
+        FormatOrPath,
         Field(examples=[{"type": "json_schema", "name": "answer", "schema": {"type": "object"}}]),
     ] = None
     checks: Annotated[

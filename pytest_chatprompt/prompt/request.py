@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
-from pytest_chatprompt.evalfile.response_format import read_response_format
-from pytest_chatprompt.evalfile.settings import read_request_settings
-from pytest_chatprompt.evalfile.tools import read_tool_choice, read_tools
+from pytest_chatprompt.evalfile.option_fields import (
+    FormatOfRequest,
+    SettingsOfRequest,
+    ToolChoiceOfRequest,
+    ToolsOfRequest,
+)
 from pytest_chatprompt.prompt.attachment_reading import read_attachments
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert
@@ -56,10 +59,10 @@ class ProviderRequest(BaseModel):
     input_files: tuple[Path, ...] = ()
     guideline_files: tuple[Path, ...] = ()
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    settings: Annotated[Mapping[str, Any], PlainValidator(read_request_settings)] = Field(default_factory=FrozenDict)
-    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)] = ()
-    tool_choice: Annotated[str | Mapping[str, Any] | None, PlainValidator(read_tool_choice)] = None
-    response_format: Annotated[Mapping[str, Any] | None, PlainValidator(read_response_format)] = None
+    settings: SettingsOfRequest = Field(default_factory=FrozenDict)
+    tools: ToolsOfRequest = ()
+    tool_choice: ToolChoiceOfRequest = None
+    response_format: FormatOfRequest = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
     question_adjustments: tuple[str, ...] = ()

@@ -1,42 +1,19 @@
 """The options of a request: its settings for one provider, its tools, tool choice and response format.
 
 In: a case, the run's file reader and the provider's name. Out: the values, checked and frozen, as a `ProviderRequest`
-holds them; what stands in a file of its own is read here, when the case runs (rules F).
+holds them; what stands in a file of its own is read when the case runs (rules F).
 Only `request.build_request` calls it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, PlainValidator
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.prompt.file_reader import FileReader
 
-from pytest_chatprompt.errors import EvalFileError
-from pytest_chatprompt.evalfile.case import EvalCase, option_diagnostic
-from pytest_chatprompt.evalfile.definition_file import parse_definition_file
-from pytest_chatprompt.evalfile.response_format import read_response_format
-from pytest_chatprompt.evalfile.settings import settings_for
-from pytest_chatprompt.evalfile.tools import read_tools
-from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
-from pytest_chatprompt.wording import shown_path
-
-
-class _ToolsFile(BaseModel):
-    model_config = ConfigDict(defer_build=True)
-
-    tools: Annotated[tuple[Mapping[str, Any], ...], PlainValidator(read_tools)]
-
-
-class _FormatFile(BaseModel):
-    model_config = ConfigDict(defer_build=True)
-
-    # An empty YAML file is null, which is not a format.
-    response_format: Annotated[Mapping[str, Any], PlainValidator(lambda data: read_response_format(data or ""))]
-
-
-# By the keys whose value may be in a file of its own.
-_FILE_MODELS: Final[Mapping[str, type[BaseModel]]] = {"tools": _ToolsFile, "response_format": _FormatFile}
+# The keys whose value may be in a file of its own.
+_FILE_KEYS: Final = ("tools", "response_format")
 
 
 def request_options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
@@ -55,10 +32,13 @@ def request_options(case: EvalCase, reader: FileReader, provider_name: str | Non
     """
     options: dict[str, Any] = {}
     if case.settings is not None:
+        # Most cases have no settings.
+        from pytest_chatprompt.evalfile.settings import settings_for  # noqa: PLC0415
+
         options["settings"] = settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
-    for key in _FILE_MODELS:
+    for key in _FILE_KEYS:
         value = getattr(case, key)
         if value is not None:
             options[key] = _read_file(case, reader, key, value) if isinstance(value, str) else value
@@ -66,13 +46,7 @@ def request_options(case: EvalCase, reader: FileReader, provider_name: str | Non
 
 
 def _read_file(case: EvalCase, reader: FileReader, key: str, value: str) -> Any:
-    name = value.replace("\\", "/")
-    try:
-        found = reader.find(name, case.path.parent)
-        text = reader.read(found.path, name)
-    except AttachmentError as error:
-        raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
-    return reader.parse_once(
-        (found.path, key),
-        lambda: parse_definition_file(text, shown_path(found.path, reader.root), key, _FILE_MODELS[key]),
-    )
+    # Most cases name no such file.
+    from pytest_chatprompt.prompt.option_files import read_option_file  # noqa: PLC0415
+
+    return read_option_file(case, reader, key, value)

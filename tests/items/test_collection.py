@@ -373,8 +373,16 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "capture.apis.reply",
+        "evalfile.dataset_yaml",
+        "evalfile.definition_file",
+        "evalfile.diagnostics",
+        "evalfile.foreign_keys",
+        "evalfile.response_format",
+        "evalfile.settings",
         "evalfile.syntax_errors",
         "evalfile.template_rendering",
+        "evalfile.tools",
+        "prompt.option_files",
         "providers.chat.metered_try",
         "providers.chat.reply_reader",
         "providers.http.error_replies",
