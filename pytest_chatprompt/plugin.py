@@ -98,9 +98,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
         return None
     if {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(parent.config)} & set(file_path.parts):
         return None
-    from pytest_chatprompt.garbage_collection import paused_garbage_collection  # noqa: PLC0415
+    from pytest_chatprompt.garbage_collection import importing_without_collections  # noqa: PLC0415
 
-    with paused_garbage_collection():
+    with importing_without_collections():
         from pytest_chatprompt.items.file import EvalFile  # noqa: PLC0415
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
