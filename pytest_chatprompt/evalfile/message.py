@@ -6,7 +6,8 @@ Every room may read them. Data of `expected_messages` that is not a message stay
 A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
+# model that inherits the field.
 
 from collections.abc import Mapping
 from datetime import date

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,17 @@ from pytest_chatprompt.evalfile.loader import load_eval_file
 from tests.conftest import Project
 
 HELLO = "    input_messages: [{role: user, content: hello}]\n"
+
+
+@pytest.mark.parametrize("module", ["message", "shared_keys"])
+def test_the_annotations_of_models_are_no_text_that_pydantic_has_to_compile(module: str) -> None:
+    name = f"pytest_chatprompt.evalfile.{module}"
+    models = [value for value in vars(import_module(name)).values() if getattr(value, "__module__", "") == name]
+    annotations = [
+        each for model in models if hasattr(model, "model_fields") for each in get_annotations(model).values()
+    ]
+    assert annotations
+    assert not any(isinstance(annotation, str) for annotation in annotations)
 
 
 def test_a_case_is_frozen(project: Project) -> None:
