@@ -18,7 +18,6 @@ from pydantic import Field, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile import agentv_config
-from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars
 from pytest_chatprompt.evalfile.case import EvalCase, Origin
 from pytest_chatprompt.evalfile.case_template import CaseTemplate
 from pytest_chatprompt.evalfile.eval_check import merge_checks
@@ -193,7 +192,7 @@ class _EvalFileLoader:
             problem
             for index, message in enumerate(case.input_messages)
             if isinstance(message.content, FrozenDict)
-            for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
+            for problem in _ambiguous_scalars(node.find(("input_messages", index, "content")))
         ]
         if ambiguous:
             return self.invalid_case(ambiguous, node, data, file_keys)
@@ -257,3 +256,10 @@ def _explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Ite
     from pytest_chatprompt.evalfile.diagnostics import explain_validation_error  # noqa: PLC0415
 
     return explain_validation_error(error, node, model)
+
+
+def _ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
+    # Most messages are text.
+    from pytest_chatprompt.evalfile.ambiguous_scalars import find_ambiguous_scalars  # noqa: PLC0415
+
+    return find_ambiguous_scalars(node)

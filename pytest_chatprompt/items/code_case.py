@@ -13,7 +13,6 @@ import pytest
 
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.options import options_key
 
@@ -64,6 +63,9 @@ def request_of_case(
     if not case.has_origin:
         if case.guideline_patterns is None:
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
+        # Most cases are read from an eval file.
+        from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test  # noqa: PLC0415
+
         item: Any = request.node
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))
     name = None

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
-from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.evalfile.frozen_dict import FrozenDict
 from pytest_chatprompt.evalfile.option_fields import (
     FormatOfRequest,
@@ -97,6 +96,9 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     """
     __tracebackhide__ = True
     if reader is None or not case.has_origin:
+        # Most cases are read from an eval file, in a run that has a reader.
+        from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test  # noqa: PLC0415
+
         test = find_running_test()
         case = case_in_test(case, test if folder is None else test._replace(folder=folder.absolute()))
         reader = reader or FileReader(root.absolute() if root else test.root)

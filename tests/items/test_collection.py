@@ -389,6 +389,8 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "capture.apis.reply",
+        "evalfile.ambiguous_scalars",
+        "evalfile.code_origin",
         "evalfile.dataset_yaml",
         "evalfile.definition_file",
         "evalfile.diagnostics",
@@ -399,6 +401,7 @@ NEEDED_ONLY_SOMETIMES = [
         "evalfile.template_rendering",
         "evalfile.tools",
         "prompt.option_files",
+        "prompt.tool_definitions",
         "providers.chat.metered_try",
         "providers.chat.reply_reader",
         "providers.http.error_replies",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_chatprompt.prompt.tool_definitions import chosen_names, named_in, output_schema
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 from pytest_chatprompt.providers.preflight.rule import RuleFunction, Violation
 from pytest_chatprompt.wording import did_you_mean
@@ -49,6 +48,9 @@ def names_defined_twice(request: PreflightInput) -> Iterator[Violation]:
 
 def choices_without_tools(request: PreflightInput) -> Iterator[Violation]:
     """A tool choice that names a tool which is not defined, or that stands without any tool."""
+    # Most requests have no tools.
+    from pytest_chatprompt.prompt.tool_definitions import chosen_names  # noqa: PLC0415
+
     known = [name for _, name in _names(request)]
     for name in chosen_names(request.tool_choice):
         if name not in known:
@@ -85,6 +87,9 @@ def json_without_the_word(request: PreflightInput) -> Iterator[Violation]:
 
 def schema_name(request: PreflightInput) -> Iterator[Violation]:
     """A response format whose name the API refuses."""
+    # Most requests have no format.
+    from pytest_chatprompt.prompt.tool_definitions import output_schema  # noqa: PLC0415
+
     schema = None if request.response_format is None else output_schema(request.response_format)
     if schema is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", schema.name):
         yield (
@@ -96,6 +101,9 @@ def schema_name(request: PreflightInput) -> Iterator[Violation]:
 
 def _names(request: PreflightInput) -> Iterator[tuple[int, str]]:
     """The indexes and the names of the tools that have one."""
+    # Most requests have no tools.
+    from pytest_chatprompt.prompt.tool_definitions import named_in  # noqa: PLC0415
+
     for index, tool in enumerate(request.tools):
         name = named_in(tool).get("name")
         if isinstance(name, str):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.prompt.tool_definitions import function_tools, output_schema
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 from pytest_chatprompt.providers.preflight.rule import RuleLocation, Violation
 
@@ -101,6 +100,9 @@ def schemas_too_large(request: PreflightInput) -> Iterator[Violation]:
 
 def _strict_schemas(request: PreflightInput) -> Iterator[tuple[RuleLocation, str, Mapping[str, Any]]]:
     """The schemas that the model must follow to the letter, each with its place in the eval file and its name."""
+    # Most requests have neither tools nor a format.
+    from pytest_chatprompt.prompt.tool_definitions import function_tools, output_schema  # noqa: PLC0415
+
     for tool in function_tools(request.tools):
         if tool.strict and tool.parameters is not None:
             yield ("tools", tool.index), f"the parameters of {tool.name!r}", tool.parameters
