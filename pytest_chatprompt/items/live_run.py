@@ -107,7 +107,7 @@ class LiveRun:
                 return (yield)
         self.planner.start(item, nextitem)
         try:
-            with in_budget, uncaptured():
+            with self.executor.turn.test_runs(), in_budget, uncaptured():
                 return (yield)
         finally:
             self._early.discard(item.nodeid)

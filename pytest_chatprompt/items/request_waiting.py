@@ -57,7 +57,8 @@ class RequestWaiting:
                 done = {future for future in futures if future.done()}
                 if not done:
                     seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
-                    done = cast(set[RequestFuture[T]], wait(futures, seconds, FIRST_COMPLETED).done)
+                    with self._executor.turn.test_waits():
+                        done = cast(set[RequestFuture[T]], wait(futures, seconds, FIRST_COMPLETED).done)
                 if done:
                     break
                 self._show_progress()

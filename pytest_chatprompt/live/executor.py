@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from pytest_chatprompt.live.compute_turn import ComputeTurn
 from pytest_chatprompt.live.request_future import RequestFuture, cancel_future
 from pytest_chatprompt.live.shared_job import SharedJob
 from pytest_chatprompt.providers.context import Budget, SendContext, current_context, use_context
@@ -50,17 +51,18 @@ class RequestExecutor:
         concurrency: see above.
         in_flight: how many jobs are running.
         finished: how many jobs have ended.
+        turn: lets one thread at a time compute, of those of the jobs and of the tests.
     """
 
     def __init__(self, concurrency: int, budget: Budget | None = None) -> None:
         self.in_flight = 0
         self.finished = 0
+        self.turn = ComputeTurn()
         self.concurrency = concurrency
         self._budget = budget
         self._queue: list[_Job] = []
         self._running: set[RequestFuture[Any]] = set()
         self._tickets = itertools.count()
-        self._compute_lock = threading.Lock()
         self._lock = threading.RLock()
         # Threads wait here for a job. Each may take any job, so it is enough to wake one of them for each.
         self._job_is_ready = threading.Condition(self._lock)
@@ -149,7 +151,7 @@ class RequestExecutor:
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Wait for the jobs that are running, and start no other until the block ends."""
-        with self._lock:
+        with self.turn.test_waits(), self._lock:
             self._pauses += 1
             self._place_is_free.wait_for(lambda: self.in_flight == 0)
         try:
@@ -211,7 +213,7 @@ class RequestExecutor:
             budget=self._budget,
             order=job.order,
             waiting=lambda: self._leave_place(job),
-            compute_lock=self._compute_lock,
+            compute_lock=self.turn,
         )
         try:
             with use_context(context):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,6 @@ from pytest_chatprompt.live.sending import SentExchange, send_once
 from pytest_chatprompt.live.snapshot_matcher import MatchedCase, SnapshotMatcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
@@ -96,7 +95,7 @@ class Prefetcher:
         self._learn_keys(provider, case.judge)
 
         def send() -> SentAhead:
-            with current_context().compute_lock or nullcontext():
+            with self._executor.turn:
                 matched = self._matcher.match(case, partial(preview_prepared, provider))
             return None if matched is None else self._send_matched(provider, matched, case)
 

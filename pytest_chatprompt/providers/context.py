@@ -7,7 +7,6 @@ ask `current_context()` and look nowhere else.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -30,6 +29,18 @@ class Reservation(Protocol):
 
     def release(self) -> None:
         """Spend nothing: the request has cost nothing."""
+        ...
+
+
+class ComputeLock(Protocol):
+    """What a thread holds while it computes for longer, such as a `threading.Lock`."""
+
+    def acquire(self) -> object:
+        """Wait until no other thread holds it."""
+        ...
+
+    def release(self) -> None:
+        """Give it up."""
         ...
 
 
@@ -82,7 +93,7 @@ class SendContext(NamedTuple):
     budget: Budget | None = None
     order: int = 0
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    compute_lock: threading.Lock | None = None
+    compute_lock: ComputeLock | None = None
     is_priced: bool = True
 
 

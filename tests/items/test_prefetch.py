@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.items import upcoming
+from pytest_chatprompt.items.case_runner import CaseRunner
+from pytest_chatprompt.items.live_plugin import find_live_run
+from pytest_chatprompt.live import compute_turn
+from pytest_chatprompt.live.compute_turn import ComputeTurn
 from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.server import Reply, Server
 
@@ -48,6 +52,28 @@ def test_requests_are_sent_ahead_up_to_a_distance_that_moves_on_with_the_run(
     assert not server.is_overdue
     assert sent_with_the_first == ["c0", "c1", "c2", "c3", "c4"]
     assert sorted(server.last_contents) == sorted(case_ids(12))
+
+
+def test_a_case_computes_alone_and_lets_others_compute_while_it_waits(
+    live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute_turn, "_MOST_SECONDS_OF_TEST", 5.0)
+    holders: list[object] = []
+    taken: list[object] = []
+    run_case = CaseRunner.run
+
+    def run_and_note(runner: CaseRunner) -> None:
+        live: Any = find_live_run(runner.request.config)
+        holders.append(live.executor.turn._holder)
+        run_case(runner)
+        holders.append(live.executor.turn._holder)
+
+    monkeypatch.setattr(CaseRunner, "run", run_and_note)
+    monkeypatch.setattr(ComputeTurn, "_take_from_test", lambda *_: taken.append(None))
+    server.script = lambda *_: Reply(delay_seconds=0.05)
+    live_project(4)("--chatprompt-live", "--chatprompt-concurrency", "2").assert_outcomes(passed=4)
+    assert holders == ["test"] * 8
+    assert taken == []
 
 
 def test_the_ini_limits_the_requests_in_flight(live_project: MakeLiveProject, server: Server) -> None:

@@ -11,7 +11,9 @@ from functools import partial
 import pytest
 
 from pytest_chatprompt import ChatMessage, OpenAIProvider, ProviderRequest
+from pytest_chatprompt.live import compute_turn
 from pytest_chatprompt.live.budget import RunBudget
+from pytest_chatprompt.live.compute_turn import ComputeTurn
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.providers.context import current_context
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
@@ -80,6 +82,26 @@ def test_nothing_runs_while_it_is_paused() -> None:
         assert not held.done()
         assert executor.in_flight == 0
     held.result(timeout=40)
+    executor.cancel()
+
+
+def test_a_test_that_pauses_jobs_lets_them_compute_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute_turn, "_MOST_SECONDS_OF_TEST", 5.0)
+    monkeypatch.setattr(ComputeTurn, "_take_from_test", lambda *_: pytest.fail("the test kept the turn"))
+    executor = RequestExecutor(1)
+    started = threading.Event()
+
+    def job() -> None:
+        started.set()
+        with executor.turn:
+            pass
+
+    with executor.turn.test_runs():
+        running = executor.submit(0, job)
+        assert started.wait(40)
+        with executor.pause():
+            running.result(timeout=0)
+            assert executor.turn._holder == "test"
     executor.cancel()
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.context import ComputeLock, current_context
 
 
 class RequestDeadline(threading.local):
@@ -28,7 +28,7 @@ class RequestDeadline(threading.local):
     deadline: float = math.inf
     cancellation: Cancellation | None = None
     # Held while the thread reads a reply that has come.
-    _held: threading.Lock | None = None
+    _held: ComputeLock | None = None
 
     @contextmanager
     def apply(self, timeout_seconds: float, cancellation: Cancellation) -> Iterator[None]:
