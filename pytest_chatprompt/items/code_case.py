@@ -29,9 +29,7 @@ def fail_without_case(item: pytest.Item) -> NoReturn:
     """Fail because no fixture overrides `eval_case` for an ordinary test."""
     __tracebackhide__ = True
     item.stash[_no_case_key] = True
-    pytest.fail(
-        f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here", pytrace=False
-    )
+    _fail(f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here")
 
 
 def request_of_case(
@@ -56,8 +54,7 @@ def request_of_case(
     from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
 
     if not isinstance(case, EvalCase):
-        text = f"eval_case: {case!r} is not an EvalCase; return EvalCase(id=..., input_messages=[...])"
-        pytest.fail(text, pytrace=False)
+        _fail(f"eval_case: {case!r} is not an EvalCase; return EvalCase(id=..., input_messages=[...])")
     config = request.config
     options = config.stash[options_key]
     if not case.has_origin:
@@ -132,3 +129,9 @@ def response_in_test(
     for finding in response.findings:
         request.node.warn(finding.to_warning())
     return response
+
+
+def _fail(text: str) -> NoReturn:
+    """Fail with this text only."""
+    # Not hidden: if all frames are, pytest says so below the text.
+    pytest.fail(text, pytrace=False)

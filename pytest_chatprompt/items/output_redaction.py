@@ -39,28 +39,33 @@ class OutputRedaction:
 
     redactor: TextRedactor
 
-    # The innermost wrappers: inside of pytest's own capturing.
+    # The innermost wrappers: inside of pytest's own capturing. An error of a fixture passes through them.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
         """Redact what fixtures print."""
+        __tracebackhide__ = True
         return (yield from self._redacted())
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
         """Redact what a test prints."""
+        __tracebackhide__ = True
         return (yield from self._redacted())
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
         """Redact what fixtures print at their end."""
+        __tracebackhide__ = True
         return (yield from self._redacted())
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, Any]:
         """Redact what a file prints when it is imported."""
+        __tracebackhide__ = True
         return (yield from self._redacted())
 
     def _redacted(self) -> Generator[None, Any, Any]:
+        __tracebackhide__ = True
         # Streams of fixtures such as `capsys` are not these: they take the place of these later, and a test compares
         # what it wrote there.
         with redacted_streams((sys.stdout, sys.stderr), self.redactor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
 import yaml
 
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run
@@ -168,9 +169,10 @@ def test_expected():
 )
 
 
-def test_the_errors_of_a_case_in_code_are_text(run: Run) -> None:
+@pytest.mark.parametrize("capture", ["fd", "no"])
+def test_the_errors_of_a_case_in_code_are_text(run: Run, capture: str) -> None:
     run.write({"tests/test_it.py": ERRORS})
-    result = run()
+    result = run(f"--capture={capture}")
     result.assert_outcomes(errors=7, failed=2, xfailed=1)
     place = "tests/test_it.py::"
     result.stdout.fnmatch_lines_random(

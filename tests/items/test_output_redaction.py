@@ -70,3 +70,31 @@ def test_a_run_that_captures_output_pays_for_no_hook_of_it(printing: Run, captur
     printing(f"--capture={capture}").assert_outcomes(passed=2)
     lines = (printing.path / "wrappers.txt").read_text().splitlines()
     assert lines == [f"{name} [] False" for name in HOOKS] * 2
+
+
+@pytest.mark.parametrize("capture", ["fd", "no"])
+def test_the_traceback_of_a_fixture_has_no_frame_of_this_plugin(run: Run, capture: str) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    run.write(
+        {
+            "conftest.py": """
+import pytest
+
+@pytest.fixture
+def failing():
+    raise ValueError("at the beginning")
+
+@pytest.fixture
+def failing_later():
+    yield
+    raise ValueError("at the end")
+""",
+            "test_b.py": "def test_one(failing):\n    pass\n\ndef test_two(failing_later):\n    pass\n",
+        }
+    )
+    result = run(f"--capture={capture}")
+    result.assert_outcomes(passed=2, errors=2)
+    result.stdout.fnmatch_lines(["conftest.py:6: ValueError", "conftest.py:11: ValueError"])
+    result.stdout.no_fnmatch_line("*Redaction*")
+    result.stdout.no_fnmatch_line("*redaction.py*")
