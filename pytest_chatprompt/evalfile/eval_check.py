@@ -9,30 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_chatprompt.evalfile.frozen_dict import freeze
 from pytest_chatprompt.evalfile.json_data import Location, check_json, invalid, unexpected, without_extensions
-from pytest_chatprompt.evalfile.schema_annotations import KnownNames
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 
 _USAGE = "a check must be {type: TYPE, value: ...}"
-
-
-class WrittenCheck(BaseModel):
-    """A check of the answer, or of what is sent: `{type: TYPE, value: ...}`; for the JSON Schema.
-
-    Attributes:
-        type: what it looks at; `not_` before it makes it the opposite.
-    """
-
-    # Nothing is validated by it.
-    model_config = ConfigDict(defer_build=True)
-
-    type: Annotated[NonEmptyString, KnownNames("check")]
 
 
 @dataclass(frozen=True, slots=True)

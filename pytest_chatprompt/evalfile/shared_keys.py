@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.evalfile.eval_check import EvalCheck, WrittenCheck, read_checks
+from pytest_chatprompt.evalfile.eval_check import EvalCheck, read_checks
 from pytest_chatprompt.evalfile.option_fields import FormatOrPath, Settings, ToolsOrPath, WrittenToolChoice
 from pytest_chatprompt.evalfile.repeat_keys import PassRate, Repeat
 from pytest_chatprompt.evalfile.rows import RowData
@@ -61,6 +61,13 @@ def _dataset_pattern() -> str:
 def _metadata_keywords() -> dict[str, Any]:
     wrong = rf"^(?!systemPrompt$)(?:{word_pattern('systemprompt')})"
     return {"properties": {"systemPrompt": {"type": ["string", "null"]}}, "patternProperties": {wrong: False}}
+
+
+def _checks_as_written() -> Any:
+    # A run of pytest does not need it.
+    from pytest_chatprompt.evalfile.written_check import WrittenCheck  # noqa: PLC0415
+
+    return TupleOf[WrittenCheck]
 
 
 def _check_tag(tag: str) -> str:
@@ -181,7 +188,7 @@ class SharedKeys(StrictModel, defer_build=True):
     checks: Annotated[
         tuple[EvalCheck, ...],
         BeforeValidator(read_checks),
-        WrittenAs(lambda: TupleOf[WrittenCheck]),
+        WrittenAs(_checks_as_written),
         Field(examples=[[{"type": "icontains", "value": "off-by-one"}]]),
     ] = ()
     repeat: Annotated[Repeat, Field(examples=[5])] = None

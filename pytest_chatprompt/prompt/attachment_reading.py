@@ -16,7 +16,6 @@ from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.media_types import kind_of_media_type, kind_with_article
 from pytest_chatprompt.evalfile.message import MediaPart, Part, TextPart
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
-from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
 from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
 
 
@@ -114,6 +113,9 @@ def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> 
             return fields | {"media": media_of_file(part.type, name, reader.read_bytes(found.path, name))}
         case TextPart():
             return fields | {"verbatim": _filled_in(reader.read_verbatim(found.path, name), name, case)}
+    # Most cases name no such file.
+    from pytest_chatprompt.prompt.guideline_patterns import matching_pattern  # noqa: PLC0415
+
     pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
     try:
         return fields | {"content": reader.read(found.path, name), "pattern": pattern}

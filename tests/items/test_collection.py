@@ -400,6 +400,8 @@ NEEDED_ONLY_SOMETIMES = [
         "evalfile.syntax_errors",
         "evalfile.template_rendering",
         "evalfile.tools",
+        "evalfile.written_check",
+        "prompt.guideline_patterns",
         "prompt.option_files",
         "prompt.tool_definitions",
         "providers.chat.metered_try",
