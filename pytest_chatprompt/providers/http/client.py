@@ -178,13 +178,16 @@ class HTTPClient:
             return self._network_client
 
     def _new_network_client(self) -> httpx.Client:
-        # Imports httpcore, which offline runs do not need.
+        # Offline runs need neither of them, nor httpcore.
         from pytest_chatprompt.providers.http.network_backend import limit_connections  # noqa: PLC0415
+        from pytest_chatprompt.providers.http.reply_cookies import ReplyCookies  # noqa: PLC0415
 
         # The caller decides how many requests are in flight at once. No connection is used twice: bytes that come after
         # a reply would be taken for the next one, and an open connection would evade what refuses new ones.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         client = httpx.Client(limits=limits, headers=_HEADERS)
+        # As an argument, httpx would copy them into cookies of its own class.
+        client._cookies = ReplyCookies()
         limit_connections(client, self._limits)
         return client
 
