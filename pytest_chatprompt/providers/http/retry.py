@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_chatprompt.errors import (
     APIConnectionError,
@@ -108,9 +108,6 @@ def send_with_retries(
     """
     if current_context().is_offline:
         return send_once(), 0
-    # Offline runs need none of it.
-    import tenacity  # noqa: PLC0415
-
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def attempt() -> T:
@@ -123,6 +120,39 @@ def send_with_retries(
                 raise RequestCancelledError from error
             raise
 
+    try:
+        return attempt(), 0
+    except RequestCancelledError:
+        raise
+    except ProviderError as error:
+        if not is_retryable(error):
+            error.retries = 0
+            raise
+        first_error = [error]
+
+    def attempt_again() -> T:
+        if first_error:
+            raise first_error.pop()
+        return attempt()
+
+    return _retry(attempt_again, shared_pause, cancellation, max_retries, deadline)
+
+
+def _retry(
+    attempt: Callable[[], T], shared_pause: SharedPause, cancellation: Cancellation, max_retries: int, deadline: float
+) -> tuple[T, int]:
+    """Try until an attempt succeeds; gives its result, and how many others came before it.
+
+    Args:
+        attempt: the first call raises what the first try has raised.
+        shared_pause: see `send_with_retries`.
+        cancellation: see there.
+        max_retries: see there.
+        deadline: when no other try may begin, in seconds of the monotonic clock.
+    """
+    # Most runs need none of it.
+    import tenacity  # noqa: PLC0415
+
     def wait_seconds(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
         retry_after = error.retry_after_seconds if isinstance(error, APIStatusError) else None
@@ -132,13 +162,15 @@ def send_with_retries(
             shared_pause.pause_for(seconds)
         return seconds
 
-    stop: tenacity.stop.stop_base = tenacity.stop_after_attempt(max_retries + 1)
-    if total_timeout_seconds is not None:
-        stop = stop | tenacity.stop_before_delay(total_timeout_seconds)
+    def comes_too_late(state: tenacity.RetryCallState) -> bool:
+        return time.monotonic() + state.upcoming_sleep >= deadline
+
+    # Its type says that it can be joined with its own kind only; any function will do.
+    stop: Any = tenacity.stop_after_attempt(max_retries + 1)
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_retryable),
         wait=wait_seconds,
-        stop=stop | tenacity.stop_when_event_set(cancellation.cancelled),
+        stop=stop | comes_too_late | tenacity.stop_when_event_set(cancellation.cancelled),
         sleep=tenacity.sleep_using_event(cancellation.cancelled),
         reraise=True,
     )

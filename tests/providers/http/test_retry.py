@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +21,13 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderError,
     ProviderRequest,
+    QuotaError,
     RateLimitError,
     RequestCancelledError,
 )
+from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.http import retry
+from pytest_chatprompt.providers.http.retry import SharedPause, send_with_retries
 from tests.replies import plain_reply
 from tests.server import CHAT_REPLY, Reply, Server
 
@@ -187,6 +191,34 @@ def test_the_total_timeout_limits_all_tries_together(server: Server, make: Make)
         make(total_timeout_seconds=1.5, max_retries=100).send(HI)
     assert caught.value.retries == 1
     assert len(server.requests) == 2
+
+
+def test_the_total_timeout_begins_with_the_first_try(server: Server, make: Make) -> None:
+    server.reply = Reply({}, 503, {"retry-after-ms": "500"}, delay_seconds=0.5)
+    with pytest.raises(APIStatusError) as caught:
+        make(total_timeout_seconds=0.9, timeout_seconds=0.85, max_retries=100).send(HI)
+    assert (caught.value.retries, len(server.requests)) == (0, 1)
+
+
+def test_a_first_try_that_succeeds_loads_no_backoff(
+    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply = Reply(CHAT_REPLY)
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    assert make().send(HI).retries == 0
+
+
+def test_an_error_that_does_not_pass_counts_no_retry() -> None:
+    # Such as one that another provider has raised.
+    error = QuotaError("no quota", status=429)
+    error.retries = 3
+
+    def send_once() -> None:
+        raise error
+
+    with pytest.raises(QuotaError):
+        send_with_retries(send_once, SharedPause(), Cancellation(), max_retries=5, total_timeout_seconds=None)
+    assert error.retries == 0
 
 
 def test_a_pause_longer_than_the_total_timeout_fails_the_next_request_at_once(server: Server, make: Make) -> None:
