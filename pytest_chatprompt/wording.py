@@ -22,7 +22,10 @@ def shown_path(path: Path, root: Path) -> str:
         path: absolute.
         root: pytest's root folder.
     """
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+    try:
+        return path.relative_to(root).as_posix()
+    except ValueError:
+        return path.as_posix()
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

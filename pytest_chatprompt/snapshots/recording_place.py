@@ -148,6 +148,9 @@ class RecordingPlace:
 
     def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
         """Whether two exchanges have the same first request; later ones may hold the reply to it."""
+        if exchange.sent is compared.sent and exchange.invocation is compared.invocation:
+            # A provider that prepares its requests sends just these.
+            return True
         first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
         return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ RECORD = RecordingMode(replays=False, sends=True, records=True)
 REPLAY = RecordingMode(replays=True, sends=False, records=False)
 BOTH = RecordingMode(replays=True, sends=True, records=True)
 REDACTOR = Redactor({})
-DAYS = Masks.from_mapping({r"\d{4}-\d\d-\d\d": "<date>"})
+DAY = r"\d{4}-\d\d-\d\d"
+DAYS = Masks.from_mapping({DAY: "<date>"})
 TO_RECORD = "\n\nTo record it: pytest test_it.py --chatprompt-live --chatprompt-replay"
 
 
@@ -224,6 +226,21 @@ def test_exchanges_begin_the_same_if_their_first_requests_are_the_same_but_for_m
     assert not same(exchange("a"), exchange("b"))
     assert not same(exchange("a"), exchange())
     assert not same(exchange(), exchange(invocation=AgentInvocation(("cli",), "prompt", ())))
+
+
+def test_an_exchange_that_sends_what_was_compared_is_not_masked_for_it(place: Places) -> None:
+    found: list[str] = []
+
+    def shown(match: re.Match[str]) -> str:
+        found.append(match[0])
+        return "<date>"
+
+    masked = place(LIVE, Masks.from_mapping({DAY: shown}))
+    compared = exchanging("on 2026-11-22")
+    assert masked.sends_the_same(compared._replace(response=RESPONSE), compared)
+    assert found == []
+    assert masked.sends_the_same(exchanging("on 2026-11-23"), compared)
+    assert found == ["2026-11-23", "2026-11-22"]
 
 
 # --- answers of repeated cases
