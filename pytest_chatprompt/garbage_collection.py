@@ -2,7 +2,8 @@
 
 Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
 modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` and `items.rooms_to_run`
-pause them around the import of the rooms, and `evalfile.loader` around the loading of a file.
+pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and `items.prefetch_planner`
+while it queues requests.
 """
 
 from __future__ import annotations

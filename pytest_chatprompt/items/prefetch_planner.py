@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import UNSHOWN_REASON, JudgeRules, shown_ahead
@@ -109,13 +110,18 @@ class PrefetchPlanner:
             if definition is not None:
                 self._providers[definition] = provider
             if is_new or has_news or (definition is not None and self._upcoming.look_again(item)):
-                for order, upcoming in self._prefetchable(item):
-                    known = self._providers.get(self._rules.decide(upcoming).definition)
-                    if known is not None:
-                        self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
+                self._prefetch_prepared(item)
         elif compared.sent and compared.invocation is None and item.nodeid not in self._prefetcher:
             # This item's own request is one of those in flight.
             self._prefetcher.prefetch_captured(self._captured_cases(item, provider, decision), self._concurrency - 1)
+
+    def _prefetch_prepared(self, item: EvalItem) -> None:
+        """Prefetch the items after an item whose providers are known: up to thousands, whose jobs stay for a while."""
+        with paused_garbage_collection():
+            for order, upcoming in self._prefetchable(item):
+                known = self._providers.get(self._rules.decide(upcoming).definition)
+                if known is not None:
+                    self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
 
     def _set_up_early(self, item: EvalItem) -> None:
         """Run the early fixtures of the next items, and prefetch those whose providers prepare their requests."""
