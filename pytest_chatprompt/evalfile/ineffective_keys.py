@@ -89,10 +89,13 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
-        for key, entry in _inner(entries, place).items():
-            # Most eval files have neither mapping.
-            from pytest_chatprompt.evalfile.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
+        inner = _inner(entries, place)
+        if not inner:
+            continue
+        # Most eval files have neither mapping.
+        from pytest_chatprompt.evalfile.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
 
+        for key, entry in inner.items():
             explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
             if explanation:
                 name = f"{place}.{key}"
