@@ -145,6 +145,29 @@ def test_a_long_test_keeps_no_thread_that_sends_waiting(turns: Turns, monkeypatc
         assert turns.end()[3:] == ["d"]
 
 
+def test_only_one_thread_takes_the_turn_from_a_long_test(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute_turn, "_MOST_SECONDS_OF_TEST", 0.2)
+    take_from_test = ComputeTurn._take_from_test
+    tried: list[bool] = []
+    both_tried = threading.Event()
+
+    def take_and_note(turn: ComputeTurn, granted: threading.Lock) -> bool:
+        """Take it, and let the first thread keep it until the other has tried too."""
+        has_turn = take_from_test(turn, granted)
+        tried.append(has_turn)
+        if len(tried) > 1:
+            both_tried.set()
+        assert both_tried.wait(60)
+        return has_turn
+
+    monkeypatch.setattr(ComputeTurn, "_take_from_test", take_and_note)
+    with turns.turn.test_runs():
+        turns.start("a")
+        turns.start("b")
+        assert sorted(turns.end()) == ["a", "b"]
+    assert tried == [True, False]
+
+
 def test_a_long_test_gives_up_no_turn_that_another_thread_has(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compute_turn, "_MOST_SECONDS_OF_TEST", 0.0)
     with turns.turn.test_runs():
