@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.items.conftest import LIVE_CONFTEST, Run, eval_file
+from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, eval_file
 from tests.server import CHAT_REPLY, Reply, Server
 
 FILE = """
@@ -308,6 +308,31 @@ def test_it(eval_request):
     result = graded_project("test_it.py")
     result.assert_outcomes(errors=1)
     error = "test_it.py::test_it: case 'a': checks: are not graded in a case made in code; assert on eval_response"
+    assert error in result.stdout.str()
+
+
+def test_a_case_made_in_code_has_no_checks_in_an_eval_item_either(run: Run) -> None:
+    run.write(
+        {
+            "conftest.py": """
+import pytest
+from pytest_chatprompt import ChatMessage, EvalCase, EvalCheck, EvalMessage, ProviderRequest
+
+@pytest.fixture
+def eval_case():
+    messages = [EvalMessage(role="user", content="hi")]
+    return EvalCase(id="a", input_messages=messages, checks=[EvalCheck("contains", {"value": "x"})])
+
+@pytest.fixture
+def eval_request():
+    return ProviderRequest(chat_prompt=[ChatMessage("user", "hi")])
+""",
+            "a.eval.yaml": HELLO,
+        }
+    )
+    result = run("--snapshot-update")
+    result.assert_outcomes(errors=1)
+    error = "a.eval.yaml::hello: case 'a': checks: are not graded in a case made in code; assert on eval_response"
     assert error in result.stdout.str()
 
 

@@ -480,7 +480,7 @@ def test_a_request_of_a_grader_is_not_taken_for_one_of_the_provider(project: Mak
     """While one provider of the project's own sends, requests of other threads could be its."""
     conftest = f"""
 import httpx, threading
-asked, graded = threading.Event(), threading.Event()
+started, asked, graded = threading.Event(), threading.Event(), threading.Event()
 
 def ask(text):
     body = {{"model": "m", "messages": [{{"role": "user", "content": text}}]}}
@@ -501,9 +501,13 @@ def openai_provider():
 
 def pytest_chatprompt_response(case):
     if case.id == "{{grader}}":
+        started.set()
         assert asked.wait(60)
         ask("from the hook")
         graded.set()
+    elif case.id == "c0":
+        # Else pytest may come to c1 before: it waits for all requests there, and starts no grader meanwhile.
+        assert started.wait(60)
 """
     for grader in ("c1", "c0"):
         server.requests.clear()
