@@ -288,33 +288,7 @@ def test_streamed_and_tool_calling_answers_are_graded_as_all_others(graded_proje
         ]
 
 
-def test_a_case_made_in_code_has_no_checks(graded_project: Run) -> None:
-    graded_project.write(
-        {
-            "test_it.py": """
-import pytest
-from pytest_chatprompt import EvalCase, EvalCheck, EvalMessage
-
-@pytest.fixture
-def eval_case():
-    messages = [EvalMessage(role="user", content="hi")]
-    return EvalCase(id="a", input_messages=messages, checks=[EvalCheck("contains", {"value": "x"})])
-
-def test_it(eval_request):
-    pass
-"""
-        }
-    )
-    result = graded_project("test_it.py")
-    result.assert_outcomes(errors=1)
-    error = "test_it.py::test_it: case 'a': checks: are not graded in a case made in code; assert on eval_response"
-    assert error in result.stdout.str()
-
-
-def test_a_case_made_in_code_has_no_checks_in_an_eval_item_either(run: Run) -> None:
-    run.write(
-        {
-            "conftest.py": """
+CASE_IN_CODE = """
 import pytest
 from pytest_chatprompt import ChatMessage, EvalCase, EvalCheck, EvalMessage, ProviderRequest
 
@@ -322,14 +296,24 @@ from pytest_chatprompt import ChatMessage, EvalCase, EvalCheck, EvalMessage, Pro
 def eval_case():
     messages = [EvalMessage(role="user", content="hi")]
     return EvalCase(id="a", input_messages=messages, checks=[EvalCheck("contains", {"value": "x"})])
+"""
 
+
+def test_a_case_made_in_code_has_no_checks(graded_project: Run) -> None:
+    graded_project.write({"test_it.py": f"{CASE_IN_CODE}\n\ndef test_it(eval_request):\n    pass\n"})
+    result = graded_project("test_it.py")
+    result.assert_outcomes(errors=1)
+    error = "test_it.py::test_it: case 'a': checks: are not graded in a case made in code; assert on eval_response"
+    assert error in result.stdout.str()
+
+
+def test_a_case_made_in_code_has_no_checks_in_an_eval_item_either(run: Run) -> None:
+    own_request = """
 @pytest.fixture
 def eval_request():
     return ProviderRequest(chat_prompt=[ChatMessage("user", "hi")])
-""",
-            "a.eval.yaml": HELLO,
-        }
-    )
+"""
+    run.write({"conftest.py": CASE_IN_CODE + own_request, "a.eval.yaml": HELLO})
     result = run("--snapshot-update")
     result.assert_outcomes(errors=1)
     error = "a.eval.yaml::hello: case 'a': checks: are not graded in a case made in code; assert on eval_response"
