@@ -1,7 +1,7 @@
 """Pauses of the garbage collector, for code that makes many objects which stay.
 
 Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
-modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` and `items.rooms_to_run`
+modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` and `items.running_imports`
 pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and `items.prefetch_planner`
 while it queues requests.
 """

@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 from pytest_chatprompt.items.own_fixtures import reserve, set_up, tear_down
-from pytest_chatprompt.items.rooms_to_run import import_rooms_to_run
+from pytest_chatprompt.items.running_imports import import_what_running_needs
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class EvalItem(pytest.Function):
     def setup(self) -> None:
         """Set up the fixtures."""
         __tracebackhide__ = True
-        import_rooms_to_run()
+        import_what_running_needs()
         reserve(self.own_fixtures, self)
         super().setup()
         set_up(self.own_fixtures, self.funcargs)

@@ -56,10 +56,10 @@ class RedactedReports:
     def _redacted_id(self, node_id: Any) -> Any:
         # Before the search: another thread may learn a secret meanwhile.
         secrets_known = self.redactor.learn_environment()
-        # The id makes its text when it is asked first, and never changes otherwise.
-        is_of_pytest = type(node_id).__module__.startswith("_pytest.") and str(node_id)
+        # pytest's id makes its text when it is first asked for it, and does not change after that.
+        is_final = type(node_id).__module__.startswith("_pytest.") and bool(str(node_id))
         redacted = redact_attribute(node_id, self.redactor)
-        if redacted is node_id and is_of_pytest:
+        if redacted is node_id and is_final:
             self._clean_id, self._secrets_known = node_id, secrets_known
         return redacted
 

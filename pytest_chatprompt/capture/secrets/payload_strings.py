@@ -76,7 +76,7 @@ class PayloadStrings:
     def _add_mapping(self, mapping: Mapping[str, Any], place: Place) -> None:
         for key, value in mapping.items():
             if type(value) is str and not value.startswith("http"):
-                # Most values are: two calls less for each.
+                # Most values are such texts, and this saves two calls for each.
                 self.strings.append((value, (place, key)))
             else:
                 self._add(value, (place, key))

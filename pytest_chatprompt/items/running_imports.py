@@ -1,6 +1,6 @@
 """The modules that every eval item needs to run, imported together before the first one is set up.
 
-Nothing comes in or goes out. Runs that only collect need none of them. `item` calls `import_rooms_to_run`.
+Nothing comes in or goes out. Runs that only collect need none of them. `item` calls `import_what_running_needs`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _MODULES: Final = ("code_case", "own_snapshots", "case_runner")
 
 
 @cache
-def import_rooms_to_run() -> None:
-    """Import the modules; only the first call does anything."""
+def import_what_running_needs() -> None:
+    """Import the modules that running an eval item needs; only the first call does anything."""
     with importing_without_collections():
         for module in _MODULES:
             import_module(f"pytest_chatprompt.items.{module}")
