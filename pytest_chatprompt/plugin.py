@@ -96,7 +96,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     options = parent.config.stash[options_key]
     if not is_eval_file(file_path, options.file_patterns, parent.config.rootpath):
         return None
-    if {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(parent.config)} & set(file_path.parts):
+    if _snapshot_dirnames(parent.config) & set(file_path.parts):
         return None
     from pytest_chatprompt.garbage_collection import importing_without_collections  # noqa: PLC0415
 
@@ -108,6 +108,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
         # Registers the session's hooks before the first item exists.
         EvalSession.get(parent.config)
     return EvalFile.from_parent(parent, path=file_path)
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Look for no tests among the snapshots of a file."""
+    if path.parent.name not in _snapshot_dirnames(parent.config):
+        return None
+    from pytest_chatprompt.snapshot_folders import collect_snapshot_folder  # noqa: PLC0415
+
+    return collect_snapshot_folder(path, parent)
+
+
+def _snapshot_dirnames(config: pytest.Config) -> set[str]:
+    """The names of folders that hold snapshots, not tests."""
+    return {DEFAULT_SNAPSHOT_DIRNAME, snapshot_dirname(config)}
 
 
 @pytest.hookimpl(wrapper=True)

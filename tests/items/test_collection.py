@@ -111,6 +111,63 @@ def test_nothing_inside_a_snapshots_folder_is_collected(run: Run) -> None:
     assert node_ids(result) == ["a.yaml::hello"]
 
 
+NOTES_FILES = """
+import pytest
+seen = []
+def pytest_collect_file(file_path, parent):
+    seen.append(file_path.relative_to(parent.config.rootpath).as_posix())
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line("seen: " + " ".join(sorted(seen)))
+"""
+
+
+def seen_by_plugins(result: pytest.RunResult) -> set[str]:
+    """The files that pytest has shown to the plugins of the run."""
+    (line,) = (line for line in result.outlines if line.startswith("seen: "))
+    return set(line.split()[1:])
+
+
+def test_plugins_are_shown_none_of_the_snapshots(run: Run) -> None:
+    run.write({"conftest.py": NOTES_FILES, "evals/a.eval.yaml": TWO})
+    run.update()
+    assert len(run.snapshots()) == 3
+    result = run()
+    result.assert_outcomes(passed=3)
+    assert seen_by_plugins(result) == {"conftest.py", "evals/a.eval.yaml", "pytest.ini"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("__snapshots__/a.eval/test_x.py", (), id="another file"),
+        pytest.param("__snapshots__/a.eval/deep/test_x.py", (), id="a folder"),
+        pytest.param("__snapshots__/a.eval/deep.yaml/test_x.py", (), id="a folder with the name of a snapshot"),
+        pytest.param("__snapshots__/test_x.py", (), id="beside the folders of the files"),
+        pytest.param("other/a.eval/one[openai].yaml", (), id="another folder"),
+        pytest.param(
+            "__snapshots__/a.eval/one[openai].yaml",
+            ("__snapshots__/a.eval",),
+            id="named on the command line",
+        ),
+        pytest.param(
+            "__snapshots__/a.eval/one.yaml",
+            ("__snapshots__/a.eval/one.yaml",),
+            id="a file named on the command line",
+        ),
+    ],
+)
+def test_plugins_are_shown_what_may_be_a_test(run: Run, name: str, arguments: tuple[str, ...]) -> None:
+    run.write({"conftest.py": NOTES_FILES, "__snapshots__/a.eval/two[openai].yaml": "two", name: ""})
+    assert name in seen_by_plugins(run(*arguments))
+
+
+def test_snapshots_in_folders_of_another_name_are_not_shown_either(run: Run) -> None:
+    run.write({"conftest.py": NOTES_FILES, "a.eval.yaml": HELLO})
+    run.update("--snapshot-dirname=locked")
+    assert seen_by_plugins(run("--snapshot-dirname=locked")) == {"conftest.py", "a.eval.yaml", "pytest.ini"}
+    assert "locked/a.eval/hello[openai].yaml" in seen_by_plugins(run())
+
+
 def test_eval_files_that_would_share_a_snapshot_folder_are_refused(run: Run) -> None:
     run.write({"a.eval.yaml": HELLO, "a.eval.yml": HELLO, "b.eval.yaml": HELLO})
     result = run("--continue-on-collection-errors", "--snapshot-update")
