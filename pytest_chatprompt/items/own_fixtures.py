@@ -14,7 +14,10 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.items.late_snapshot import late_snapshot
+
 _MODULE: Final = "pytest_chatprompt.fixtures"
+_SYRUPYS: Final = "snapshot"
 # The module of each, in an order in which none needs a later one.
 _MODULES: Final = {
     "eval_case": _MODULE,
@@ -22,11 +25,11 @@ _MODULES: Final = {
     "eval_request": _MODULE,
     "eval_provider": _MODULE,
     "eval_api": _MODULE,
-    "snapshot": "syrupy",
+    _SYRUPYS: "syrupy",
     "eval_snapshot": _MODULE,
 }
 # Those of a case of its own. Items share an `eval_api` that only they ask for: who asks later gets another.
-_KEPT: Final = ("eval_case", "eval_request", "eval_provider", "snapshot", "eval_snapshot")
+_KEPT: Final = ("eval_case", "eval_request", "eval_provider", _SYRUPYS, "eval_snapshot")
 _RESPONSE: Final = "eval_response"
 # They leave fixtures that are neither async nor shown as they are. This package's hook gives pytest what fixtures of
 # the project have returned early.
@@ -81,7 +84,10 @@ def set_up(definitions: Mapping[str, Any], values: dict[str, Any]) -> None:
             # A fixture of the project has asked for it.
             values[name] = request.getfixturevalue(name)
             continue
-        value = values[name] = definition.func(**{argument: values[argument] for argument in definition.argnames})
+        value = late_snapshot(request.node, request.node.snapshot_folder.parent) if name == _SYRUPYS else None
+        if value is None:
+            value = definition.func(**{argument: values[argument] for argument in definition.argnames})
+        values[name] = value
         if name in _KEPT:
             _keep(definition, request, value)
 

@@ -408,3 +408,96 @@ def pytest_fixture_setup(fixturedef):
     run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
     run.update()
     assert set(NAMES) <= set(outputs(run("-s")))
+
+
+SHOWS_KNOWN = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    known = session.config._syrupy._assertions
+    print("\\n>", *sorted(type(assertion).__name__ for assertion in known))
+"""
+
+
+def test_syrupy_learns_of_no_assertion_that_nobody_uses(run: Run) -> None:
+    run.write({"conftest.py": SHOWS_KNOWN, "a.eval.yaml": HELLO, "__snapshots__/.hidden": ""})
+    run.update()
+    assert outputs(run("-s")) == ["EvalSnapshot"]
+
+
+@pytest.mark.parametrize(
+    ("used", "known"),
+    [
+        pytest.param("assert snapshot == 1", "SnapshotAssertion", id="to compare"),
+        pytest.param("assert 1 == snapshot", "SnapshotAssertion", id="on the right"),
+        pytest.param("snapshot.assert_match(1)", "SnapshotAssertion", id="by a method"),
+        pytest.param("assert snapshot(name='b') == 1", "SnapshotAssertion", id="with options"),
+        pytest.param(
+            "from syrupy.extensions.json import JSONSnapshotExtension as JSON; assert snapshot.use_extension(JSON) == 1",
+            "SnapshotAssertion SnapshotAssertion",
+            id="with another extension",
+        ),
+    ],
+)
+def test_syrupy_learns_of_an_assertion_that_is_used(run: Run, used: str, known: str) -> None:
+    hook = f"""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    snapshot = item._request.getfixturevalue("snapshot")
+    {used}
+"""
+    run.write({"conftest.py": SHOWS_KNOWN + hook, "a.eval.yaml": HELLO})
+    result = run("--snapshot-update", "-s")
+    result.stdout.fnmatch_lines(["2 snapshots generated."])
+    assert outputs(result) == [f"EvalSnapshot {known}"]
+    result = run("-s")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["2 snapshots passed."])
+    run.write({"conftest.py": (SHOWS_KNOWN + hook).replace("1", "2")})
+    result = run("-s")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["1 snapshot failed. 1 snapshot passed."])
+
+
+def test_an_assertion_that_is_used_is_what_syrupys_fixture_gives(run: Run) -> None:
+    compares = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    late = item.funcargs["snapshot"]
+    was = type(late).__name__
+    used = vars(late())
+    given = item._fixtureinfo.name2fixturedefs["snapshot"][-1].func(item._request)
+    print("\\n>", was, type(late) is type(given))
+    print(">", used.keys() == vars(given).keys(), type(used.pop("_extension")) is type(given.extension))
+    print(">", {name for name, value in used.items() if value != getattr(given, name)})
+"""
+    run.write({"conftest.py": compares, "a.eval.yaml": HELLO})
+    result = run("-s", "--snapshot-update")
+    assert outputs(result) == ["LateAssertion True", "True True", "set()"]
+
+
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        pytest.param("__snapshots__/test_gone.ambr", (), id="syrupys usual file"),
+        pytest.param(
+            "__snapshots__/test_gone/test_it.json",
+            ("--snapshot-default-extension=syrupy.extensions.json.JSONSnapshotExtension",),
+            id="another default extension",
+        ),
+    ],
+)
+def test_syrupy_finds_what_is_unused_beside_the_snapshots(run: Run, file: str, options: tuple[str, ...]) -> None:
+    run.write({"a.eval.yaml": HELLO, "test_gone.py": "def test_it(snapshot): assert snapshot == 1\n"})
+    run.update(*options)
+    assert (run.path / file).is_file()
+    (run.path / "test_gone.py").unlink()
+    result = run(*options)
+    result.stdout.fnmatch_lines(["1 snapshot passed. 1 snapshot unused."])
+    run("--snapshot-update", *options)
+    assert not (run.path / file).exists()
