@@ -127,7 +127,7 @@ class CaseRunner:
         from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_case, set_up_fixtures  # noqa: PLC0415
 
         response: ProviderResponse = (
-            set_up_response(item) if item.own_fixtures else self.request.getfixturevalue(RESPONSE_FIXTURE)
+            set_up_response(item) if item.own_fixtures.definitions else self.request.getfixturevalue(RESPONSE_FIXTURE)
         )
         votes = () if judging is None else get_votes(item, judging, response, self.api)
         grades = grades_of_case(item, self.case, self.provider_request, response)

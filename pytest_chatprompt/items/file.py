@@ -186,7 +186,7 @@ class EvalFile(pytest.Module):
             provider_name=provider_name,
             label=label,
             response_fixtures=response_fixtures(template),
-            own_fixtures=own_fixtures_of(template),
+            own_fixtures=own_fixtures_of(template, provider_name),
             snapshot_folder=self.snapshot_folder,
         )
         for tag in case.tags:

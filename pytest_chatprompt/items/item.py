@@ -7,7 +7,6 @@ that an error or a warning is about.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
-from pytest_chatprompt.items.own_fixtures import reserve, set_up, tear_down
+from pytest_chatprompt.items.own_fixtures import OwnFixtures, reserve, set_up, tear_down
 from pytest_chatprompt.items.running_imports import import_what_running_needs
 from pytest_chatprompt.wording import shown_path
 
@@ -46,7 +45,7 @@ class EvalItem(pytest.Function):
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
-        own_fixtures: the definitions of the fixtures that need no set-up by pytest, by name.
+        own_fixtures: the definitions of the fixtures that need no set-up by pytest.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -60,7 +59,7 @@ class EvalItem(pytest.Function):
         provider_name: str,
         label: str,
         response_fixtures: tuple[str, ...],
-        own_fixtures: Mapping[str, Any],
+        own_fixtures: OwnFixtures,
         snapshot_folder: Path,
         **kwargs: Any,
     ) -> None:

@@ -501,3 +501,122 @@ def test_syrupy_finds_what_is_unused_beside_the_snapshots(run: Run, file: str, o
     result.stdout.fnmatch_lines(["1 snapshot passed. 1 snapshot unused."])
     run("--snapshot-update", *options)
     assert not (run.path / file).exists()
+
+
+TWO_CASES = """
+evalcases:
+  - id: one
+    input_messages: [{role: user, content: hello}]
+  - id: two
+    input_messages: [{role: user, content: hello}]
+"""
+# What pytest has set up, or looked up, for a case.
+SHOWS_ASKED = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    print("\\n>", *sorted(item._request._fixture_defs.keys() - set(item.own_fixtures.definitions)))
+    return (yield)
+"""
+
+
+def test_pytest_is_asked_once_for_the_fixtures_of_the_session(run: Run) -> None:
+    fixtures = """
+@pytest.fixture(scope="session", autouse=True)
+def of_session(request):
+    print("\\n> begins")
+    yield "value"
+    print("\\n> ends")
+
+@pytest.fixture(autouse=True)
+def of_case(of_session): ...
+"""
+    run.write({"conftest.py": SHOWS_ASKED + fixtures, "a.eval.yaml": TWO_CASES})
+    run.update()
+    assert outputs(run("-s")) == [
+        "begins",
+        "_syrupy_apply_ide_patches of_case of_session openai_provider",
+        "of_case of_session",
+        "ends",
+    ]
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        pytest.param("@pytest.fixture(scope='module', autouse=True)\ndef other(): ...", id="of the file"),
+        pytest.param(
+            "@pytest.fixture(scope='session')\ndef first(): ...\n"
+            "@pytest.fixture(scope='session', autouse=True)\ndef other(first): ...",
+            id="that uses another",
+        ),
+        pytest.param(
+            "@pytest.fixture(scope='session', autouse=True, params=[None])\ndef other(request): ...",
+            id="with parameters",
+        ),
+        pytest.param(
+            "@pytest.fixture(scope='session', autouse=True)\ndef other(request): return request.param\n"
+            "def pytest_generate_tests(metafunc):\n    metafunc.parametrize('other', [None], indirect=True)",
+            id="with the parameters of a hook",
+        ),
+    ],
+)
+def test_pytest_is_asked_for_each_case_where_the_fixture_may_change(run: Run, fixture: str) -> None:
+    run.write({"conftest.py": SHOWS_ASKED + fixture, "a.eval.yaml": TWO_CASES})
+    run.update()
+    first, second = (line.split() for line in outputs(run("-s")))
+    assert "other" in first
+    assert "other" in second
+
+
+def test_each_case_has_the_value_of_its_parameter(run: Run) -> None:
+    hook = """
+import pytest
+
+@pytest.fixture(scope="session")
+def openai_provider(request):
+    return (lambda prompt: request.param or "none")
+
+def pytest_generate_tests(metafunc):
+    if "openai_provider" in metafunc.fixturenames:
+        metafunc.parametrize("openai_provider", [None, "one"], indirect=True, ids=["none", "one"])
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    print("\\n>", item.name, item.funcargs["eval_provider"](None))
+    return (yield)
+"""
+    run.write({"conftest.py": hook, "a.eval.yaml": TWO_CASES})
+    run.update()
+    assert sorted(outputs(run("-s"))) == ["one[none] none", "one[one] one", "two[none] none", "two[one] one"]
+
+
+def test_a_fixture_of_the_session_that_failed_fails_each_case(run: Run) -> None:
+    fixture = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def broken():
+    print("\\n> set up")
+    raise ValueError("broken")
+"""
+    run.write({"conftest.py": fixture, "a.eval.yaml": TWO_CASES})
+    result = run("-s", "--tb=no")
+    result.assert_outcomes(errors=2)
+    assert outputs(result) == ["set up"]
+
+
+def test_a_provider_of_the_session_that_failed_fails_each_case(run: Run) -> None:
+    fixture = """
+import pytest
+
+@pytest.fixture(scope="session")
+def openai_provider():
+    print("\\n> set up")
+    raise ValueError("broken")
+"""
+    run.write({"conftest.py": fixture, "a.eval.yaml": TWO_CASES})
+    result = run("-s", "--tb=no")
+    result.assert_outcomes(errors=2)
+    assert outputs(result) == ["set up"]
