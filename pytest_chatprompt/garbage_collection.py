@@ -1,9 +1,9 @@
-"""Pauses of the garbage collector, for code that makes many objects which stay.
+"""What the garbage collector need not look at: objects that stay.
 
 Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
-modules and a loaded eval file are no garbage, so these collections find nothing. `plugin` and `items.running_imports`
-pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and `items.prefetch_planner`
-while it queues requests.
+modules, a loaded eval file and the items of a run are no garbage, so these collections find nothing. `plugin` and
+`items.running_imports` pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and
+`items.prefetch_planner` while it queues requests; `items.kept_objects` freezes what a run of eval items keeps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+# Whether `freeze_objects` has frozen what is frozen in this process.
+_is_frozen = False
 
 
 @contextmanager
@@ -33,8 +36,36 @@ def importing_without_collections() -> Iterator[None]:
     """
     with paused_garbage_collection():
         yield
-        # What somebody has frozen stays frozen. PyPy does not have these functions.
-        if hasattr(gc, "freeze") and not gc.get_freeze_count():
+        if _is_frozen:
+            gc.freeze()
+        elif _can_freeze():
             gc.freeze()
             # To the oldest generation.
             gc.unfreeze()
+
+
+def freeze_objects() -> bool:
+    """Have no collection visit the objects that exist now, until `unfreeze_objects` is called.
+
+    Returns:
+        Whether they are frozen, and not because of somebody else.
+    """
+    global _is_frozen  # noqa: PLW0603 - the collector is one for the process
+    if not _can_freeze():
+        return False
+    gc.freeze()
+    _is_frozen = True
+    return True
+
+
+def unfreeze_objects() -> None:
+    """Undo what `freeze_objects` did."""
+    global _is_frozen  # noqa: PLW0603 - as above
+    _is_frozen = False
+    gc.unfreeze()
+
+
+def _can_freeze() -> bool:
+    """Whether objects can be frozen, and nobody has done so: what somebody has frozen stays frozen."""
+    # PyPy does not have these functions.
+    return hasattr(gc, "freeze") and not gc.get_freeze_count()

@@ -88,6 +88,8 @@ class Options:
 options_key: Final = pytest.StashKey[Options]()
 # A report on all tests, with what they sent, sets it before the first one runs.
 all_results_key: Final = pytest.StashKey[bool]()
+# Whether the run has frozen the objects of the process; set once the tests are collected.
+keeps_objects_key: Final = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from pytest_chatprompt.options import (
     SCHEMA_NAME,
     add_options,
     all_results_key,
+    keeps_objects_key,
     options_key,
     resolve_options,
     snapshot_dirname,
@@ -77,6 +79,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
         open_revision(config, options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
+    # Here, so that it comes after pytest's own cleanups, which collect garbage.
+    config.add_cleanup(partial(_give_back_objects, config))
+
+
+def _give_back_objects(config: pytest.Config) -> None:
+    """Let collections of garbage visit all objects again."""
+    if config.stash.get(keeps_objects_key, False):
+        from pytest_chatprompt.garbage_collection import unfreeze_objects  # noqa: PLC0415
+
+        unfreeze_objects()
 
 
 def _register_answers(config: pytest.Config) -> None:

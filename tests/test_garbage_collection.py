@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_chatprompt.garbage_collection import importing_without_collections, paused_garbage_collection
+from pytest_chatprompt.garbage_collection import (
+    freeze_objects,
+    importing_without_collections,
+    paused_garbage_collection,
+    unfreeze_objects,
+)
 
 pytestmark = pytest.mark.usefixtures("garbage_collection")
 
@@ -68,3 +73,42 @@ def test_objects_are_left_as_they_are_where_the_collector_cannot_freeze(monkeypa
     with importing_without_collections():
         imported: list[object] = []
     assert _is_young(imported)
+
+
+def _is_visited(wanted: object) -> bool:
+    return any(found is wanted for found in gc.get_objects())
+
+
+@pytest.mark.usefixtures("_frozen_objects")
+def test_no_collection_visits_what_is_frozen() -> None:
+    gc.unfreeze()
+    frozen: list[object] = []
+    assert freeze_objects()
+    with importing_without_collections():
+        imported: list[object] = []
+    later: list[object] = []
+    assert [_is_visited(found) for found in (frozen, imported, later)] == [False, False, True]
+    unfreeze_objects()
+    assert all(_is_visited(found) for found in (frozen, imported, later))
+
+
+@pytest.mark.usefixtures("_frozen_objects")
+def test_nothing_is_frozen_again_after_the_end() -> None:
+    gc.unfreeze()
+    freeze_objects()
+    unfreeze_objects()
+    with importing_without_collections():
+        imported: list[object] = []
+    assert _is_visited(imported)
+
+
+def test_what_somebody_has_frozen_is_not_frozen_anew() -> None:
+    gc.freeze()
+    later: list[object] = []
+    assert not freeze_objects()
+    assert _is_visited(later)
+
+
+def test_nothing_is_frozen_where_the_collector_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(gc, "freeze")
+    assert not freeze_objects()

@@ -19,6 +19,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
+from pytest_chatprompt.items.kept_objects import KeptObjects
 from pytest_chatprompt.items.live_plugin import LIVE_RUN
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
@@ -72,6 +73,7 @@ class EvalSession:
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
+            config.pluginmanager.register(KeptObjects(), "chatprompt-kept-objects")
             config.pluginmanager.register(session.unused_snapshots.own_uses, "chatprompt-own-snapshots")
             config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
             if options.estimates:

@@ -1,0 +1,101 @@
+"""The garbage of a run: what stays is not looked at again and again, and what ends is collected as ever."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from tests.items.conftest import HELLO, Run
+
+# The inner run begins without frozen objects, as the run of a project does.
+SHOWS_FROZEN = """
+import gc
+import pytest
+
+gc.unfreeze()
+
+def show(when):
+    print("\\n>", when, gc.get_freeze_count() > 0)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    config.add_cleanup(lambda: show("last"))
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    show("test")
+    return (yield)
+
+def pytest_collection(session):
+    show("before")
+    session.config.add_cleanup(lambda: show("cleanup"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _frozen_objects() -> Iterator[None]:
+    """Freezes all objects again, as the tests of this project do."""
+    yield
+    gc.freeze()
+
+
+def shown(result: pytest.RunResult) -> list[str]:
+    """What the project's code printed, a line each."""
+    return [line.partition("> ")[2] for line in result.outlines if "> " in line]
+
+
+def test_what_a_run_of_cases_keeps_is_frozen_to_its_end(run: Run) -> None:
+    run.write({"conftest.py": SHOWS_FROZEN, "a.eval.yaml": HELLO})
+    result = run("-s", "--snapshot-update")
+    result.assert_outcomes(passed=1)
+    assert shown(result) == ["before False", "test True", "cleanup True", "last False"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"a.eval.yaml": HELLO, "test_x.py": "def test_it(): ..."}, id="beside cases"),
+        pytest.param({"test_x.py": "def test_it(eval_snapshot): ..."}, id="alone"),
+    ],
+)
+def test_nothing_is_frozen_while_tests_of_the_project_run(run: Run, files: dict[str, str]) -> None:
+    run.write({"conftest.py": SHOWS_FROZEN, **files})
+    result = run("-s", "--snapshot-update")
+    result.assert_outcomes(passed=len(files))
+    assert {line.split()[1] for line in shown(result)} == {"False"}
+
+
+def test_what_the_process_has_frozen_stays_frozen(run: Run) -> None:
+    run.write({"conftest.py": SHOWS_FROZEN.replace("gc.unfreeze", "gc.freeze"), "a.eval.yaml": HELLO})
+    result = run("-s", "--snapshot-update")
+    result.assert_outcomes(passed=1)
+    assert shown(result) == ["before True", "test True", "cleanup True", "last True"]
+
+
+def test_an_error_in_the_finalizer_of_garbage_is_told(run: Run) -> None:
+    conftest = """
+import gc
+import pytest
+
+class Broken:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        raise ValueError("broken finalizer")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    Broken()
+    print("frozen:", gc.get_freeze_count() > 0)
+    return (yield)
+"""
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    run.write({"conftest.py": conftest})
+    # In a process of its own: pytest collects no garbage at the end of a run within another.
+    assert run.start("-s", "-W", "default").wait(60) == pytest.ExitCode.OK
+    assert "frozen: True" in run.output()
+    assert "PytestUnraisableExceptionWarning" in run.output()
+    assert "ValueError: broken finalizer" in run.output()
