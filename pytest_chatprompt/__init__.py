@@ -1,12 +1,15 @@
 """See, review and lock exactly what is sent to the model.
 
-The public names are listed in `pytest_chatprompt.public_names`. They are imported on first use: pytest loads this
-package in every run of a project that installs it, and most runs need none of them.
+The public names are listed in `pytest_chatprompt.public_names`. Each is imported on first use, and only its own module:
+pytest loads this package in every run of a project that installs it, and most runs need none or one of them.
 """
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,12 +19,31 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return __dir__()
-    if name.startswith("_") or name not in __dir__():
+    if name.startswith("_") or name not in _modules():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.public_names"), name)
+    module = _modules()[name]
+    if module in sys.modules:
+        return getattr(import_module(module), name)
+    # The first one is usually that of a conftest.py, and imports half of the rooms.
+    from pytest_chatprompt.garbage_collection import importing_without_collections  # noqa: PLC0415
+
+    with importing_without_collections():
+        return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:
-    names = vars(import_module(f"{__name__}.public_names"))
-    # pytest's assertion rewriting adds names such as `@py_builtins`.
-    return sorted(name for name in names if name.isidentifier() and name[0] != "_" and name != "annotations")
+    return sorted(_modules())
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """The module of each public name.
+
+    Read from the source of the list, which type checkers read too: to import it is to import the modules of all names.
+    """
+    import ast  # noqa: PLC0415 - most runs use no public name
+
+    text = Path(__file__).with_name("public_names.py").read_text(encoding="utf-8")
+    imports = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
+    names = ((alias.name, str(node.module)) for node in imports for alias in node.names)
+    return {name: module for name, module in names if module != "__future__"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which imports all of them.
+# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import (

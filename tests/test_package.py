@@ -48,6 +48,30 @@ def test_names_that_start_with_an_underscore_are_unknown() -> None:
     assert "annotations" not in dir(pytest_chatprompt)
 
 
+def test_to_import_one_public_name_imports_no_module_of_another() -> None:
+    program = "import sys; from pytest_chatprompt import ImagePart; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    modules = {pytest_chatprompt.ImagePart.__module__, pytest_chatprompt.ChatProvider.__module__}
+    assert modules & set(output.split()) == {pytest_chatprompt.ImagePart.__module__}
+
+
+def test_no_garbage_is_collected_while_a_public_name_is_imported() -> None:
+    program = """
+import gc, sys
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "pytest_chatprompt.evalfile.message":
+            print(gc.isenabled())
+
+sys.meta_path.insert(0, Finder())
+from pytest_chatprompt import ImagePart
+print(gc.isenabled())
+"""
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["False", "True"]
+
+
 def annotations_of(name: str) -> str:
     """The annotations of a public name: of its public fields and attributes, and of its public methods' arguments."""
     public = getattr(pytest_chatprompt, name)
