@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.difference import Change
 from pytest_chatprompt.wording import count
 
 Content = tuple[tuple[str, ...], ...]

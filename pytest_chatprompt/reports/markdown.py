@@ -26,7 +26,7 @@ from pytest_chatprompt.reports.run_commands import accept_all
 from pytest_chatprompt.results.case_result import CaseResult, Outcome
 from pytest_chatprompt.results.run_results import RunResults
 from pytest_chatprompt.results.summary_line import describe_change
-from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.difference import Change
 from pytest_chatprompt.snapshots.scalars import visible_line
 from pytest_chatprompt.wording import count
 

@@ -21,7 +21,7 @@ from pytest_chatprompt.reports.distinct_changes import (
 from pytest_chatprompt.reports.styled_lines import StyledLine, style_lines
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.difference import Change
 from pytest_chatprompt.snapshots.scalars import visible_line
 from pytest_chatprompt.wording import count
 

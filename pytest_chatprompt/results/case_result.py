@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.results.change_cost import ChangeCost
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.snapshots.changes import Difference
+from pytest_chatprompt.snapshots.difference import Difference
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_chatprompt.results.changed_words import changed_words
-from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.difference import Change
 
 _LONGEST_QUOTE: Final = 40
 # A changed word that is shorter is hard to find without the one beside it.

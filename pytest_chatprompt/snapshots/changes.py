@@ -1,8 +1,7 @@
-"""Changes: how what is sent now differs from a snapshot, by place.
+"""Changes: find how what is sent now differs from a snapshot, by place.
 
-Two texts come in, the stored one and one written by `serializer`; a `Difference` comes out: its `Change`s, each with
-what was removed and added apart from YAML, so that equal changes in other places are equal, and its `Hunk`s, the lines
-that people read. Pure; `diff` writes it as text, `results` keeps it, `reports` groups it.
+Two texts come in, the stored one and one written by `serializer`; a `Difference` comes out. Pure; `diff` and
+`comparison` call it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from pytest_chatprompt.snapshots.difference import Change, Difference, Hunk
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.line_places import Line, lines_of
 from pytest_chatprompt.snapshots.reordering import Move, in_sent_order
@@ -22,56 +22,6 @@ _CONTEXT_LINES: Final = 1
 # A shorter diff is not worth comparing a second time with all blocks escaped.
 _SHORT_DIFF_LINES: Final = 6
 _NO_LINE_BREAK: Final = "(no line break at the end)"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change: lines that were removed, added or moved, in one place.
-
-    Args:
-        place: the path in the data: `request.messages[0].content`.
-        removed: the lines that were removed, as text without YAML; key and value where it is a setting.
-        added: those that were added.
-        moved: the lines of what only changed its place; then nothing was removed or added.
-    """
-
-    place: str
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    moved: tuple[str, ...] = ()
-
-    @property
-    def content(self) -> tuple[tuple[str, ...], ...]:
-        """What changed, wherever it stands: equal for changes that are shown as one."""
-        return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """Lines of a diff that stand together.
-
-    Args:
-        place: of its first change.
-        lines: removed ones begin with `- `, added ones with `+ `, moved ones with `> `, others with two blanks.
-        changes: the numbers of its changes in the `Difference`.
-    """
-
-    place: str
-    lines: tuple[str, ...]
-    changes: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How two snapshots differ; both are empty if they hold the same.
-
-    Args:
-        changes: in the order of the file.
-        hunks: what people read.
-    """
-
-    changes: tuple[Change, ...]
-    hunks: tuple[Hunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +168,3 @@ def _change(unit: _Unit) -> Change:
     while removed and added and removed[-1] == added[-1]:
         del removed[-1], added[-1]
     return Change(unit.place, tuple(removed), tuple(added))
-
-
-def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines without the empty ones around them: which of these a diff shows is chance."""
-    start, end = 0, len(lines)
-    while start < end and not lines[start].strip():
-        start += 1
-    while start < end and not lines[end - 1].strip():
-        end -= 1
-    return lines[start:end] or lines

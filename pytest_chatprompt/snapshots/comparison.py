@@ -16,7 +16,7 @@ from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.stored_data import written_anew
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.snapshots.changes import Difference
+    from pytest_chatprompt.snapshots.difference import Difference
 
 
 class Comparison:
@@ -40,7 +40,8 @@ class Comparison:
     def difference(self) -> Difference:
         """What changed; empty where there is no snapshot."""
         # An update only hashes the texts.
-        from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots, compare_texts  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.changes import compare_snapshots, compare_texts  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.difference import Difference  # noqa: PLC0415
 
         if self.stored is None:
             return Difference((), ())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pytest_chatprompt.snapshots.changes import Difference, compare_snapshots
+from pytest_chatprompt.snapshots.changes import compare_snapshots
+from pytest_chatprompt.snapshots.difference import Difference
 
 _MAX_DIFF_LINES: Final = 400
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.changes import Change
+from pytest_chatprompt.snapshots.difference import Change
 
 
 def changed(place: str, removed: str, added: str) -> Change:

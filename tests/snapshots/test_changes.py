@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.snapshots.changes import Change, compare_snapshots
+from pytest_chatprompt.snapshots.changes import compare_snapshots
+from pytest_chatprompt.snapshots.difference import Change
 from pytest_chatprompt.snapshots.serializer import dump
 
 
