@@ -95,11 +95,12 @@ def _register_answers(config: pytest.Config) -> None:
     """Show what a live or replayed run was answered: case by case with `-v`, and by provider at the end."""
     if hasattr(config, "workerinput"):
         return
-    from pytest_chatprompt.reports.answer_hooks import AnswerHooks  # noqa: PLC0415
     from pytest_chatprompt.reports.provider_comparison import ProviderComparison  # noqa: PLC0415
 
     config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
     if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
+        from pytest_chatprompt.reports.answer_hooks import AnswerHooks  # noqa: PLC0415
+
         config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
 
 

@@ -179,8 +179,8 @@ class EvalAPI(respx.MockRouter):
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
+        from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
         from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
-        from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION  # noqa: PLC0415
 
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.clients.interception import intercept_clients
-from pytest_chatprompt.capture.offline_api import find_offline_api
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, Interceptor
 from pytest_chatprompt.capture.recording import onward_client
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.replaying import replay_or_send, replay_or_send_async
 from pytest_chatprompt.capture.refusals import refuse
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from pytest_chatprompt.errors import BudgetError
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 Send = Callable[[httpx.Request], httpx.Response]
 
@@ -70,6 +69,14 @@ class LiveCaptureRouter:
         self._interception = ExitStack()
         self._lock = threading.Lock()
 
+    @staticmethod
+    def import_patches() -> Callable[[Interceptor], AbstractContextManager[None]]:
+        """Import what captures the requests of all clients; call it before a clock runs that is not to count this."""
+        # The built-in providers show what they send, so most runs capture nothing.
+        from pytest_chatprompt.capture.clients.interception import intercept_clients  # noqa: PLC0415
+
+        return intercept_clients
+
     @contextmanager
     def capture(
         self,
@@ -85,6 +92,7 @@ class LiveCaptureRouter:
             passes: whether requests to a URL are left alone: a server gets and logs them.
             recording: gives the replies that are recorded, and takes those that the network sends; `None` for neither.
         """
+        intercept_clients = self.import_patches()
         capture = _Capture(ReplyQueue(list(replies)), passes, recording)
         with self._lock:
             self._open.append(capture)
@@ -113,6 +121,8 @@ class LiveCaptureRouter:
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
+
         try:
             return await replay_or_send_async(capture.recording, request, onward_client.send_async)
         except BudgetError as error:
@@ -147,6 +157,8 @@ class LiveCaptureRouter:
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+
         try:
             return replay_or_send(capture.recording, request, send)
         except BudgetError as error:
@@ -160,6 +172,8 @@ class LiveCaptureRouter:
         capture.entries.append(entry)
         if not capture.replies.unused():
             return None
+        from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
+
         api = find_offline_api(request)
         reply = None if api is None else capture.replies.take(api.accepts)
         if api is None or reply is None:

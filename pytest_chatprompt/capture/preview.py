@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
 from pytest_chatprompt.capture.body import decode_body
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import can_prepare
-from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
 
 def can_preview(provider: object) -> bool:
@@ -47,6 +45,8 @@ def preview(
     """
     __tracebackhide__ = True
     if not isinstance(provider, ChatProvider) or not can_preview(provider):
+        from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send
+
         return capture_offline(provider, request, api)
     with suppress(MissingSettingError):
         # The request has no headers yet, and may hold the key elsewhere.

@@ -9,11 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
-from pytest_chatprompt.capture.apis.completion import OFFLINE_TEXT
-from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
@@ -31,7 +29,10 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
-from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.apis.reply import Reply
 
 
 def capture_offline(
@@ -121,6 +122,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
         CaptureError: a request of a child process could not be forwarded.
     """
     __tracebackhide__ = True
+    router.import_patches()
     started_at = time.monotonic()
     exchange = _capture_live(provider, request, router, replies, api, recording)
     response = with_latency(exchange.response, recording, time.monotonic() - started_at)

@@ -19,7 +19,6 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.answers import add_answer, add_check_lines
 from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
 from pytest_chatprompt.items.redacted_errors import redact_value
-from pytest_chatprompt.items.snapshot_results import failed_snapshot, requests_of_test, snapshot_of_test
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answer_text import check_line
@@ -31,12 +30,11 @@ from pytest_chatprompt.results.case_result import (
     SnapshotResult,
 )
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.comparison import Comparison
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.snapshots.comparison import Comparison
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
@@ -145,6 +143,8 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         "error": _error(item, report) if report.failed else None,
     }
     if not isinstance(item, EvalItem):
+        from pytest_chatprompt.items.snapshot_results import requests_of_test, snapshot_of_test  # noqa: PLC0415
+
         return CaseResult(**common, requests=requests_of_test(item), snapshot=snapshot_of_test(item, report))
     exchange, response = notes.exchange, notes.response
     return CaseResult(
@@ -191,6 +191,9 @@ def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot:
 def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     """Why a test failed, in one short line."""
     if snapshot.state == "different":
+        # Most cases are what their snapshots say.
+        from pytest_chatprompt.results.summary_line import summary_line  # noqa: PLC0415
+
         return summary_line(snapshot.difference.changes)
     if snapshot.renamed_from is not None:
         return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
@@ -200,6 +203,8 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
 
 def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
     if notes.comparison is not None:
+        from pytest_chatprompt.items.snapshot_results import failed_snapshot  # noqa: PLC0415
+
         return failed_snapshot(item, notes.comparison, notes.renamed_from)
     if notes.data is None:
         return None

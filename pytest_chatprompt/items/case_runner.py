@@ -162,12 +162,13 @@ class CaseRunner:
     def _capture(self, *, is_live: bool) -> Exchange:
         """What the provider sends offline, or is going to send in a live run."""
         __tracebackhide__ = True
-        # Most cases go through a built-in provider, which has prepared it already.
-        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415
-        from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415
-
         if not is_live:
+            # Most cases go through a built-in provider, which has prepared it already.
+            from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415
+
             return capture_offline(self.provider, self.provider_request, self.api)
+        from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415 - offline runs need neither
+
         live = find_live_run(self.request.config)
         # Requests in flight wait while a provider sends offline: the stand-in would take them all.
         with nullcontext() if live is None or can_preview(self.provider) else live.executor.pause():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_chatprompt.grading.grade import GradedCheck, describe_crash
 from pytest_chatprompt.items.case_response import get_live_response
 from pytest_chatprompt.items.live_plugin import find_live_run
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.grading.grade import GradedCheck
     from pytest_chatprompt.grading.parsing import CaseCheck
     from pytest_chatprompt.items.item import EvalItem
     from pytest_chatprompt.live.early_grades import EarlyGrades
@@ -76,6 +76,9 @@ def graded_ahead(grades: EarlyGrades, place: int, check: CaseCheck) -> GradedChe
     try:
         graded: GradedCheck | None = outcome.deliver()
     except Warning as error:
+        # Most cases have no checks, and these import all types.
+        from pytest_chatprompt.grading.grade import GradedCheck, describe_crash  # noqa: PLC0415
+
         # A warning of the check is an error for this test.
         return GradedCheck(check, grades.response, None, f"crashed with {describe_crash(error)}")
     return graded

@@ -27,7 +27,6 @@ from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.request_waiting import RequestWaiting, result_of
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
-from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.prefetch import LiveResponse, Prefetcher
 from pytest_chatprompt.live.repeated_sends import RepeatedSends
@@ -44,6 +43,7 @@ from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.live.budget import RunBudget
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging
 
@@ -56,6 +56,14 @@ _FIRST: Final = -2
 
 def _build_request(reader: FileReader, system_prompt: str | None, item: EvalItem, case: EvalCase) -> ProviderRequest:
     return build_request(case, reader, project_system_prompt=system_prompt, provider_name=item.provider_name)
+
+
+def _make_budget(options: Options) -> RunBudget | None:
+    if options.budget_usd is None:
+        return None
+    from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
+
+    return RunBudget(options.budget_usd)
 
 
 class LiveRun:
@@ -84,7 +92,7 @@ class LiveRun:
         redactor: Redactor,
         router: LiveCaptureRouter,
     ) -> None:
-        self.budget = None if options.budget_usd is None else RunBudget(options.budget_usd)
+        self.budget = _make_budget(options)
         self.executor = RequestExecutor(options.concurrency, self.budget)
         self.waiting = RequestWaiting(config, self.executor, self.cancel)
         self._config = config

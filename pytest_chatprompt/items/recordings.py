@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.provider_capture import capture_replayed
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
@@ -26,8 +25,10 @@ from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.recording_files import save_recording
 from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
@@ -117,6 +118,9 @@ def replay_once(
         raise ReplayError(place.describe_missing_answer())
     for reply in shown.replies:
         api.reply_queue.add(reply)
+    # Most providers prepare what they send.
+    from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
+
     exchange = capture_replayed(provider, shown.request, api, recording)
     return SentExchange(exchange, was_replayed(recording))
 
@@ -163,5 +167,7 @@ def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], r
         count += len(exchanges) > len(recording.replayed)
         kept += [exchange.model_copy(update={"repeat": number}) for exchange in (*exchanges, *recording.unused())]
     if count:
+        from pytest_chatprompt.snapshots.recording_files import save_recording  # noqa: PLC0415 - few runs record
+
         save_recording(place.path, sorted(kept, key=lambda exchange: exchange.repeat), redactor)
     return count

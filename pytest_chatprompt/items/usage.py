@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
     from pytest_chatprompt.live.judging import Votes
 
 PREFIX: Final = "chatprompt_"

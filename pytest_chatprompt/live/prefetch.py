@@ -18,8 +18,6 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.preview import preview_prepared
-from pytest_chatprompt.capture.provider_capture import capture_offline
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon
@@ -32,6 +30,7 @@ from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging, Votes
 
@@ -110,6 +109,8 @@ class Prefetcher:
             cases: upcoming cases in their order, each with its provider: an object with `send`, or a plain function.
             count: how many to prefetch at most.
         """
+        from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - most prepare theirs
+
         accepted: list[tuple[UpcomingCase, Provider, MatchedCase]] = []
         api = EvalAPI(self._matcher.redactor)
         with self._executor.pause():

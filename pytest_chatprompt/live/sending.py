@@ -7,19 +7,19 @@ In: a provider, and what it was shown to send. Out: the same with the response, 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.provider_capture import capture_live
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 
 class SentExchange(NamedTuple):
@@ -62,6 +62,8 @@ def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
     if isinstance(provider, ChatProvider) and shown.prepared is not None:
         exchange = shown._replace(response=_send_prepared(provider, shown.prepared, recording))
     else:
+        from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
+
         exchange = capture_live(provider, shown.request, router, shown.replies, api=api, recording=recording)
         if recording is not None and not recording.exchanges():
             recording.add_response(place.response_exchange(shown, exchange.response))
@@ -78,5 +80,8 @@ def _send_prepared(
 ) -> ProviderResponse:
     if recording is None:
         return provider.send_prepared(prepared)
+    # Most runs neither replay nor record.
+    from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency  # noqa: PLC0415
+
     with use_context(current_context()._replace(replay=partial(replay_or_post, recording))):
         return with_recorded_latency(provider.send_prepared(prepared), recording)

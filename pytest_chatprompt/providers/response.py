@@ -5,7 +5,7 @@ Providers make responses; `capture`, `live`, `snapshots`, `items` and users read
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -14,6 +14,8 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 
+# The text of an answer where nothing is sent.
+OFFLINE_TEXT: Final = "(offline)"
 # Text that can be written, shown and sent to another process.
 WholeText = Annotated[str, AfterValidator(replace_surrogates)]
 # What can be added up, compared and written as JSON.

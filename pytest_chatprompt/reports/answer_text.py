@@ -13,7 +13,6 @@ from typing import Any, Final
 from pytest_chatprompt.reports.markdown_text import cut
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.repeats_text import describe_rate
 from pytest_chatprompt.wording import dollars
 
 _LEAST_EXCERPT: Final = 24
@@ -81,6 +80,8 @@ def case_section(result: CaseResult) -> str:
     """
     if result.repeats is None:
         return "" if result.response is None else answer_section(result.response, result.checks)
+    from pytest_chatprompt.results.repeats_text import describe_rate  # noqa: PLC0415 - most cases are sent once
+
     parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
     for attempt in result.repeats.attempts:
         text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem

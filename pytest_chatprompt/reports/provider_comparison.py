@@ -11,11 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.collected_results import CollectedResults
-from pytest_chatprompt.reports.comparison_table import table_rows
-from pytest_chatprompt.reports.provider_totals import provider_totals
-from pytest_chatprompt.reports.text_table import table_lines
-
 
 class ProviderComparison:
     """Collects what came of each case, and shows the providers side by side when the run ends."""
@@ -35,6 +30,11 @@ class ProviderComparison:
         # Most runs have one provider, and their results need not be read.
         if len({json.loads(report.chatprompt_result).get("provider") for report in self._reports}) < 2:  # noqa: PLR2004 - several
             return
+        from pytest_chatprompt.reports.collected_results import CollectedResults  # noqa: PLC0415
+        from pytest_chatprompt.reports.comparison_table import table_rows  # noqa: PLC0415
+        from pytest_chatprompt.reports.provider_totals import provider_totals  # noqa: PLC0415
+        from pytest_chatprompt.reports.text_table import table_lines  # noqa: PLC0415
+
         results = CollectedResults()
         for report in self._reports:
             results.add(report)

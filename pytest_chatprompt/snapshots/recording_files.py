@@ -82,16 +82,6 @@ class _OldRecording(BaseModel):
         return (RecordedExchange(request=request, response=response),)
 
 
-def recording_path(folder: Path, stem: str) -> Path:
-    """The file of a test's recording.
-
-    Args:
-        folder: of its snapshot.
-        stem: the file name of its snapshot, without extension.
-    """
-    return folder / f"{stem}{RECORDING_SUFFIX}"
-
-
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
     """Write a recording, with secrets redacted; an existing file is replaced as a whole.
 

@@ -1,7 +1,8 @@
 """The recording of a test: opened when the test begins to send, saved when it has ended.
 
 A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
-each test that may reach a real API, also for upcoming cases; `live` opens those.
+each test that may reach a real API, also for upcoming cases; `live` opens those. Most live runs neither replay nor
+record: what reads and writes recordings is imported where it is used.
 """
 
 from __future__ import annotations
@@ -9,27 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import (
-    RecordedExchange,
-    RecordedRequest,
-    RecordedResponse,
-    data_sha256,
-    recorded_request,
-    rounded,
-)
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.snapshots.diff import diff_snapshots
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots.names import recording_path
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_data import payload_data
 from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +88,8 @@ class RecordingPlace:
         """
         if self.loaded is not None:
             return self.loaded
+        from pytest_chatprompt.snapshots.recording_files import load_recording  # noqa: PLC0415
+
         return load_recording(self.path, self.root, f"{self.command()} --chatprompt-live --chatprompt-record")
 
     def open(self, base_url: Any = None) -> OpenRecording | None:
@@ -106,6 +103,8 @@ class RecordingPlace:
         """
         if not (self.mode.replays or self.mode.records):
             return None
+        from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
+
         loaded = self.load() if self.mode.replays else ()
         recorded = tuple(exchange for exchange in loaded if exchange.repeat == self.repeat)
         return OpenRecording(
@@ -126,6 +125,8 @@ class RecordingPlace:
         Raises:
             ReplayError: the file is unreadable.
         """
+        from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
+
         hashes = {recorded_request(sent, self.masks.apply).sha256 for sent in compared.sent[:1]}
         hashes.add(self.exchange_sha256(compared))
         return tuple(sorted({exchange.repeat for exchange in self.load() if exchange.request.sha256 in hashes}))
@@ -144,6 +145,8 @@ class RecordingPlace:
 
     def exchange_sha256(self, exchange: Exchange) -> str:
         """The hash of all that was sent, masked."""
+        from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256  # noqa: PLC0415
+
         return data_sha256(self.masks.apply(payload_data(exchange, self.root)))
 
     def sends_the_same(self, exchange: Exchange, compared: Exchange) -> bool:
@@ -161,6 +164,13 @@ class RecordingPlace:
             exchange: what was sent.
             response: the answer.
         """
+        from pytest_chatprompt.capture.recording.recorded_exchange import (  # noqa: PLC0415
+            RecordedExchange,
+            RecordedRequest,
+            RecordedResponse,
+            rounded,
+        )
+
         request = RecordedRequest(sha256=self.exchange_sha256(exchange))
         recorded = RecordedResponse(
             text=response.text,
@@ -187,6 +197,8 @@ class RecordingPlace:
         elif keeps_others:
             answered = {exchange.request.sha256 for exchange in exchanges}
             exchanges += tuple(other for other in self.load() if other.request.sha256 not in answered)
+        from pytest_chatprompt.snapshots.recording_files import save_recording  # noqa: PLC0415
+
         save_recording(self.path, exchanges, redactor)
         return True
 
@@ -206,6 +218,9 @@ class RecordingPlace:
         path = shown_path(self.path, self.root)
         if not recorded:
             return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self.advice}"
+        from pytest_chatprompt.snapshots.diff import diff_snapshots  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.recording_files import nearest_request  # noqa: PLC0415
+
         body = self.masks.apply(sent.body)
         nearest = nearest_request(sent.endpoint, body, recorded)
         text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -318,3 +320,31 @@ def test_an_error_of_the_provider_is_raised_unchanged() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         captured(send)
+
+
+def test_what_the_first_capture_imports_counts_for_no_latency() -> None:
+    program = """
+import sys
+from types import SimpleNamespace
+from pytest_chatprompt.capture import provider_capture
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.prompt.request import ProviderRequest
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name.startswith("pytest_chatprompt."):
+            print(name)
+
+def read_clock():
+    print("clock")
+    return 0.0
+
+sys.meta_path.insert(0, Finder())
+provider_capture.time = SimpleNamespace(monotonic=read_clock)
+provider_capture.capture_live(lambda _: "an answer", ProviderRequest(question="hi"), LiveCaptureRouter(Redactor({})))
+"""
+    command = [sys.executable, "-c", program]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "pytest_chatprompt.capture.clients.interception" in lines
+    assert lines[-2:] == ["clock", "clock"]

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.items.conftest import HELLO, Run
+from tests.items.conftest import HELLO, MakeLiveProject, Run
 
 TWO = """
 tags: [all]
@@ -485,3 +485,45 @@ def test_a_plain_case_imports_nothing_that_only_others_need(run: Run) -> None:
     result = run.pytester.runpytest_subprocess("-s", "--snapshot-update")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*[[]] of them"])
+
+
+NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
+    f"pytest_chatprompt.{name}"
+    for name in (
+        "capture.apis",
+        "capture.clients.interception",
+        "capture.offline_api",
+        "capture.provider_capture",
+        "capture.recording.open_recording",
+        "capture.server.table",
+        "evalfile.diagnostics",
+        "grading.grade",
+        "grading.parsing",
+        "grading.pass_rate",
+        "grading.table",
+        "items.snapshot_results",
+        "live.budget",
+        "live.judging",
+        "providers.agents.process",
+        "providers.chat.anthropic",
+        "reports.answer_hooks",
+        "reports.provider_totals",
+        "results.summary_line",
+        "snapshots.changes",
+        "snapshots.recording_files",
+    )
+]
+
+
+def test_a_plain_case_of_a_live_run_imports_nothing_that_only_others_need(live_project: MakeLiveProject) -> None:
+    assert all(find_spec(name) for name in NEEDED_ONLY_BY_SOME_LIVE_RUNS)
+    conftest = """
+import pathlib
+import sys
+
+def pytest_unconfigure(config):
+    pathlib.Path("imported").write_text(repr(sorted(set(SOMETIMES) & set(sys.modules))))
+""".replace("SOMETIMES", repr(NEEDED_ONLY_BY_SOME_LIVE_RUNS))
+    run = live_project(1, conftest=conftest)
+    run.pytester.runpytest_subprocess("--chatprompt-live").assert_outcomes(passed=1)
+    assert (run.path / "imported").read_text() == "[]"

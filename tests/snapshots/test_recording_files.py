@@ -21,7 +21,8 @@ from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots import recording_files
-from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, recording_path, save_recording
+from pytest_chatprompt.snapshots.names import recording_path
+from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, save_recording
 from pytest_chatprompt.snapshots.serializer import dump
 
 REDACTOR = Redactor({"OPENAI_API_KEY": "k3y-0123456789"})

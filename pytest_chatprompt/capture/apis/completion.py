@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from pytest_chatprompt.capture.apis.conversation import Conversation
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.model_request import Demand, ModelRequest, Tool
 from pytest_chatprompt.capture.apis.reply import Reply
-
-OFFLINE_TEXT: Final = "(offline)"
+from pytest_chatprompt.providers.response import OFFLINE_TEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from typing import Final, Protocol
 
 import httpx
 
+# The extension of an httpx request that was captured before: interceptors have to let it pass.
+FORWARDED_EXTENSION: Final = "chatprompt_forwarded"
+
 
 class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""

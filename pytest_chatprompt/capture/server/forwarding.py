@@ -13,13 +13,12 @@ from urllib.parse import quote
 
 import httpx
 
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.real_urls import Target, find_real_url
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.errors import CaptureError
 
-# The extension of an httpx request that was captured before: interceptors have to let it pass.
-FORWARDED_EXTENSION: Final = "chatprompt_forwarded"
 # Agents wait long for an answer, and give up by themselves.
 _TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _SIGV4: Final = "AWS4-HMAC-SHA256"

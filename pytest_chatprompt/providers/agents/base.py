@@ -14,16 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, Unpack
 
 from pydantic import NonNegativeFloat
 
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
 from pytest_chatprompt.providers.arguments import check_setting, check_settings
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.agents.process import ProcessResult
 
 # Agents work for minutes; this stops one that hangs.
 DEFAULT_TIMEOUT_SECONDS: Final = 900.0
@@ -174,6 +176,8 @@ class AgentProvider(ABC):
         Raises:
             AgentError: the command could not be started, or did not finish in time.
         """
+        from pytest_chatprompt.providers.agents.process import run_process  # noqa: PLC0415 - most runs start no agent
+
         return run_process(
             argv,
             cwd=self.cwd or folder,

@@ -10,10 +10,10 @@ import threading
 import httpx
 import pytest
 
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
-from pytest_chatprompt.capture.server.forwarding import FORWARDED_EXTENSION
 from tests.capture.server.conftest import DEADLINE_SECONDS, StartServer
 from tests.raw_server import RawServer, read_request
 from tests.server import Reply, Server
