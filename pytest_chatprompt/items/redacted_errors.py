@@ -19,8 +19,8 @@ from typing import Any, Final
 from pytest_chatprompt.items.report_redactor import TextRedactor
 
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict)
-# Most values other than texts are of these types, and need no closer look.
-_WITHOUT_TEXTS: Final = (float, int, bool, type(None))
+# Most values are of these types, and hold no others.
+_SIMPLE: Final = frozenset({str, float, int, bool, type(None)})
 
 
 def redact_error(error: BaseException, redactor: TextRedactor) -> None:
@@ -70,11 +70,10 @@ def _texts(value: Any, with_dataclasses: bool) -> list[str]:
         each = pending.pop()
         if isinstance(each, str):
             texts.append(each)
-        elif type(each) in _WITHOUT_TEXTS or id(each) in seen:
-            continue
-        elif (parts := _parts(each, with_dataclasses)) is not None:
+        elif id(each) not in seen and (parts := _parts(each, with_dataclasses)) is not None:
             seen.add(id(each))
-            pending += parts
+            texts += [part for part in parts if type(part) is str]
+            pending += [part for part in parts if type(part) not in _SIMPLE]
     return texts
 
 

@@ -1,7 +1,7 @@
 """Redacted reports: pytest's reports without secrets, whatever plugins add to them.
 
 A report comes in; afterwards it holds no secret. Most reports are about a phase that passed and hold hardly any text,
-so what is empty is not searched, and the id of a test, which all of its reports share, is searched once.
+so what is empty is not searched, and what all reports of a test share, its id and its properties, is searched once.
 `redaction_hooks` calls it.
 """
 
@@ -20,6 +20,10 @@ _OWN_ATTRIBUTES: Final = frozenset(
 )
 # Where a report keeps the id of its test.
 _ID: Final = "_id"
+# Where a report keeps the properties of its test: pairs, which its reports share.
+_PROPERTIES: Final = "user_properties"
+# What never changes, so that a tuple of these does not either.
+_FINAL: Final = frozenset({str, int, float, bool, type(None)})
 _MAY_BE_EMPTY: Final = frozenset({list, tuple, dict, set, frozenset, str, type(None)})
 
 
@@ -35,6 +39,9 @@ class RedactedReports:
     # The id of a test that held none of the secrets that were known then, and how many these were.
     _clean_id: object = field(default_factory=object)
     _secrets_known: int = 0
+    # The same of properties, by their `id`. The objects are kept, so that no other object gets the same `id`.
+    _clean_properties: dict[int, object] = field(default_factory=dict)
+    _secrets_known_of_properties: int = 0
 
     def redact(self, report: Any) -> None:
         """Redact all that a report of a test shows.
@@ -51,7 +58,12 @@ class RedactedReports:
                 continue
             if value is self._clean_id and self.redactor.learn_environment() == self._secrets_known:
                 continue
-            attributes[name] = self._redacted_id(value) if name == _ID else redact_attribute(value, self.redactor)
+            if name == _ID:
+                attributes[name] = self._redacted_id(value)
+            elif name == _PROPERTIES and type(value) is list:
+                attributes[name] = self._redacted_properties(value)
+            else:
+                attributes[name] = redact_attribute(value, self.redactor)
 
     def _redacted_id(self, node_id: Any) -> Any:
         # Before the search: another thread may learn a secret meanwhile.
@@ -62,6 +74,25 @@ class RedactedReports:
         if redacted is node_id and is_final:
             self._clean_id, self._secrets_known = node_id, secrets_known
         return redacted
+
+    def _redacted_properties(self, properties: list[Any]) -> list[Any]:
+        # Before the search, as above.
+        secrets_known = self.redactor.learn_environment()
+        clean = self._clean_properties if secrets_known == self._secrets_known_of_properties else {}
+        new = [each for each in properties if id(each) not in clean]
+        if not new:
+            return properties
+        if redact_attribute(new, self.redactor) is not new:
+            redacted: list[Any] = redact_attribute(properties, self.redactor)
+            return redacted
+        self._clean_properties = {id(each): each for each in properties if _is_final(each)}
+        self._secrets_known_of_properties = secrets_known
+        return properties
+
+
+def _is_final(value: object) -> bool:
+    """Whether nothing can change a value: a tuple of texts and numbers."""
+    return type(value) is tuple and _FINAL.issuperset(map(type, value))
 
 
 def redact_contents(report: Any, redactor: TextRedactor) -> None:

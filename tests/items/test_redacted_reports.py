@@ -144,6 +144,106 @@ def test_an_id_that_is_not_of_pytest_is_searched_each_time() -> None:
     assert vars(each)["_id"] == ["[secret]"]
 
 
+def with_properties(properties: list[tuple[str, object]], node_id: Any = NODE_ID) -> pytest.TestReport:
+    """A report with the properties of its test; pytest copies their list into it."""
+    each = report(node_id)
+    each.user_properties = [*properties]
+    return each
+
+
+def test_the_properties_that_the_reports_of_a_test_share_are_searched_once() -> None:
+    redactor = CountingRedactor({"APP_API_KEY": KEY})
+    reports = RedactedReports(redactor)
+    used: list[tuple[str, object]] = [("provider", "openai"), ("cost", 0.5), ("known", True), ("none", None)]
+    answer = ("answer", "It is fine.")
+    first = report()
+    reports.redact(first)
+    redactor.searched.clear()
+    call = with_properties(used, first.id)
+    reports.redact(call)
+    assert sorted(redactor.searched[0].split("\0")) == ["cost", "known", "none", "openai", "provider"]
+    call.user_properties.append(answer)
+    reports.redact(call)
+    teardown = with_properties([*used, answer], first.id)
+    reports.redact(teardown)
+    reports.redact(teardown)
+    assert [sorted(text.split("\0")) for text in redactor.searched[1:]] == [["It is fine.", "answer"]]
+    assert teardown.user_properties == [*used, answer]
+
+
+def test_properties_that_equal_those_of_another_test_are_searched() -> None:
+    redactor = CountingRedactor({"APP_API_KEY": KEY})
+    reports = RedactedReports(redactor)
+    for name in ("first", "second"):
+        redactor.searched.clear()
+        # Equal, and not the same object.
+        reports.redact(with_properties([tuple(name for name in ("provider", "openai"))]))  # type: ignore[list-item]
+        assert any("openai" in text for text in redactor.searched), name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(["fine"], id="a list"),
+        pytest.param({"key": "fine"}, id="a dict"),
+        pytest.param(deque(["fine"]), id="another object"),
+    ],
+)
+def test_a_property_that_can_change_is_searched_each_time(value: Any) -> None:
+    redactor = CountingRedactor({"APP_API_KEY": KEY})
+    reports = RedactedReports(redactor)
+    each = with_properties([("a", "b"), ("own", value)])
+    reports.redact(each)
+    reports.redact(each)
+    searched = [text.split("\0") for text in redactor.searched if "own" in text]
+    assert len(searched) == 2
+    assert "b" in searched[0]
+    assert "b" not in searched[1]
+
+
+def test_a_secret_that_is_put_into_a_property_later_is_redacted() -> None:
+    reports = RedactedReports(ReportRedactor(Redactor({"APP_API_KEY": KEY})))
+    value = ["fine"]
+    own = [("a", "b"), ("own", value)]
+    reports.redact(with_properties([*own]))
+    value.append(KEY)
+    teardown = with_properties([*own])
+    reports.redact(teardown)
+    assert teardown.user_properties == [("a", "b"), ("own", ["fine", "[secret]"])]
+
+
+def test_properties_are_searched_again_once_another_secret_is_known() -> None:
+    environment: dict[str, str] = {}
+    reports = RedactedReports(ReportRedactor(Redactor(environment)))
+    own: list[tuple[str, object]] = [("a", "b"), ("shown", f"It is {KEY}.")]
+    call = with_properties(own)
+    reports.redact(call)
+    assert call.user_properties == own
+    environment["APP_API_KEY"] = KEY
+    for each in (call, with_properties(own), with_properties(own)):
+        reports.redact(each)
+        assert each.user_properties == [("a", "b"), ("shown", "It is [secret].")]
+
+
+def test_a_property_with_a_secret_is_redacted_in_each_report_and_stays_as_it_is_in_its_test() -> None:
+    reports = RedactedReports(ReportRedactor(Redactor({"APP_API_KEY": KEY})))
+    own: list[tuple[str, object]] = [("a", "b"), ("shown", KEY)]
+    reports.redact(with_properties(own[:1]))
+    for _ in range(2):
+        each = with_properties(own)
+        reports.redact(each)
+        assert each.user_properties == [("a", "b"), ("shown", "[secret]")]
+    assert own == [("a", "b"), ("shown", KEY)]
+
+
+def test_properties_that_are_no_list_are_redacted() -> None:
+    reports = RedactedReports(ReportRedactor(Redactor({"APP_API_KEY": KEY})))
+    each = report()
+    each.user_properties = (("shown", KEY),)  # type: ignore[assignment]
+    reports.redact(each)
+    assert each.user_properties == (("shown", "[secret]"),)  # type: ignore[comparison-overlap]
+
+
 @pytest.mark.parametrize(
     "value", [None, 0, 7, 0.5, "", [], (), {}, set(), deque(), threading.Lock()], ids=lambda value: type(value).__name__
 )
