@@ -19,6 +19,7 @@ _SECTION: Final = "answer"
 _ANSWER: Final = "chatprompt_answer"
 _TOOL_CALLS: Final = "chatprompt_tool_calls"
 _CHECK: Final = "chatprompt_check"
+_NAMES: Final = frozenset({_ANSWER, _TOOL_CALLS, _CHECK})
 
 
 def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult) -> None:
@@ -48,7 +49,7 @@ def add_check_lines(item: pytest.Item, report: pytest.TestReport, lines: Iterabl
 def _set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
     # Pytest has copied those of the item into the report, and copies them again when it is torn down.
     for kept in (item.user_properties, report.user_properties):
-        kept[:] = [*(entry for entry in kept if entry[0] not in (_ANSWER, _TOOL_CALLS, _CHECK)), *properties]
+        kept[:] = [entry for entry in kept if entry[0] not in _NAMES] + properties
 
 
 def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:

@@ -125,7 +125,8 @@ def set_properties(item: pytest.Item, properties: Mapping[str, Any]) -> None:
     """Set user properties; a test that is run again has the numbers of its last run."""
     # Reports keep the names, which are the same for all tests.
     named = {sys.intern(f"{PREFIX}{name}"): value for name, value in properties.items()}
-    item.user_properties[:] = [*(entry for entry in item.user_properties if entry[0] not in named), *named.items()]
+    kept = [entry for entry in item.user_properties if entry[0] not in named]
+    item.user_properties[:] = [*kept, *named.items()]
 
 
 def note_why_not_ahead(item: pytest.Item, reason: str | None) -> None:

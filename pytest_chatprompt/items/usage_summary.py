@@ -51,9 +51,12 @@ class UsageSummary:
         """Read the usage of a case from its report."""
         if report.when != "teardown":
             return
-        properties = ((name, value) for name, value in report.user_properties if name.startswith(PREFIX))
         # All cases have the same names, and they are kept to the end of the run.
-        usage = {sys.intern(name.removeprefix(PREFIX)): value for name, value in properties}
+        usage = {
+            sys.intern(name.removeprefix(PREFIX)): value
+            for name, value in report.user_properties
+            if name.startswith(PREFIX)
+        }
         usage["nodeid"] = report.nodeid
         if "provider" in usage:
             self._cases[str(usage["provider"])].append(usage)
