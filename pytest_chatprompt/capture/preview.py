@@ -30,7 +30,10 @@ def can_preview(provider: object) -> bool:
 
 
 def preview(
-    provider: Provider | Callable[[ProviderRequest], ProviderResponse], request: ProviderRequest, api: EvalAPI
+    provider: Provider | Callable[[ProviderRequest], ProviderResponse],
+    request: ProviderRequest,
+    api: EvalAPI,
+    known: Exchange | None = None,
 ) -> Exchange:
     """Show what a provider is going to send.
 
@@ -39,6 +42,7 @@ def preview(
         request: what to send.
         api: answers the requests of a provider that has to send in order to show what it sends; its redactor learns the
             provider's key.
+        known: what the same provider was shown to send before; `None` if it was shown nothing.
 
     Raises:
         ProviderError, CaptureError: see `provider_capture.capture_offline`.
@@ -51,12 +55,20 @@ def preview(
     with suppress(MissingSettingError):
         # The request has no headers yet, and may hold the key elsewhere.
         api.redactor.add_headers(provider.credentials())
-    return preview_prepared(provider, request)
+    return preview_prepared(provider, request, known)
 
 
-def preview_prepared(provider: ChatProvider, request: ProviderRequest) -> Exchange:
-    """`preview` for a provider that prepares its requests. Safe between threads."""
+def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Exchange | None = None) -> Exchange:
+    """`preview` for a provider that prepares its requests. Safe between threads.
+
+    Returns:
+        What it is going to send; with `sent` and `prepared` of `known`, the same objects, if that is the same.
+    """
     prepared = provider.prepare(request)
+    if known is not None and prepared == known.prepared:
+        (sent,) = known.sent
+        if SentRequest.from_post(prepared.url, sent.body, provider.base_url) == sent:
+            return known._replace(request=request)
     sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import capture_prepared
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_while_answered, masks_key
-from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
@@ -26,21 +24,23 @@ from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 
 if TYPE_CHECKING:
-    from syrupy.assertion import AssertionResult, SnapshotAssertion
+    from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.evalfile.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
+    from pytest_chatprompt.items.live_run import LiveRun
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
-    from pytest_chatprompt.snapshots.comparison import Comparison
+    from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 
 
 @dataclass(eq=False, slots=True)
@@ -84,15 +84,18 @@ class CaseRunner:
             return
         # A live run sends what it has compared, so it needs the whole request.
         exchange = None if options.live else capture_prepared(self.provider, self.provider_request, self.api)
+        prior = None
         if exchange is None:
-            exchange = self._capture(is_live=options.live)
+            live = find_live_run(item.config)
+            prior = None if live is None else live.take_comparison(item)
+            exchange = self._capture(live, prior)
         judging = (
             None if checks is None else checks.show_judging(self.request, self.provider_request, self.api.redactor)
         )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
         item.stash[masks_key] = self._masks(item)
-        self._compare(exchange, judging)
+        self._compare(exchange, judging, prior)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if checks is not None:
@@ -159,29 +162,70 @@ class CaseRunner:
         case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
         case.run(source, self.api.redactor)
 
-    def _capture(self, *, is_live: bool) -> Exchange:
+    def _capture(self, live: LiveRun | None, prior: PriorComparison | None) -> Exchange:
         """What the provider sends offline, or is going to send in a live run."""
         __tracebackhide__ = True
-        if not is_live:
+        if live is None:
             # Most cases go through a built-in provider, which has prepared it already.
             from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415
 
             return capture_offline(self.provider, self.provider_request, self.api)
         from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415 - offline runs need neither
 
-        live = find_live_run(self.request.config)
         # Requests in flight wait while a provider sends offline: the stand-in would take them all.
-        with nullcontext() if live is None or can_preview(self.provider) else live.executor.pause():
-            return preview(self.provider, self.provider_request, self.api)
+        with nullcontext() if can_preview(self.provider) else live.executor.pause():
+            return preview(self.provider, self.provider_request, self.api, None if prior is None else prior.exchange)
 
-    def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
+    def _compare(self, exchange: Exchange, judging: Judging | None, prior: PriorComparison | None) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
+        if prior is not None and (
+            judging is not None or not prior.shows(exchange, item.provider_name, item.stash[masks_key])
+        ):
+            prior = None
+        data = self._data(exchange, judging) if prior is None else prior.data
+        self._check_secrets(item, data, prior)
+        if item.config.stash.get(all_results_key, False):
+            from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
+
+            note_exchange(item, exchange, data)
+        if item.config.stash[options_key].show:
+            return
+        if isinstance(self.snapshot, EvalSnapshot):
+            self.snapshot.prior = prior
+        is_equal = self.snapshot == data
+        result = self.snapshot.executions[self.snapshot.num_executions - 1]
+        try:
+            if isinstance(result.exception, SnapshotFileError):
+                path = shown_snapshot(item.snapshot_path, item.config.rootpath, item.config.stash[options_key].against)
+                raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
+            if result.exception is not None:
+                raise result.exception
+            if not is_equal:
+                # Most cases are what their snapshots say.
+                from pytest_chatprompt.items.snapshot_failure import fail_for_snapshot  # noqa: PLC0415
+
+                fail_for_snapshot(item, result, exchange)
+        finally:
+            # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
+            result.asserted_data = result.recalled_data = None
+
+    def _data(self, exchange: Exchange, judging: Judging | None) -> dict[str, Any]:
+        """What the snapshot of an exchange shows, masked."""
+        item: EvalItem = self.request.node
         judge = () if judging is None else judging.previews
-        data = item.stash[masks_key].apply(snapshot_data(exchange, item.provider_name, item.config.rootpath, judge))
+        data = snapshot_data(exchange, item.provider_name, item.config.rootpath, judge)
+        masked: dict[str, Any] = item.stash[masks_key].apply(data)
+        return masked
+
+    def _check_secrets(self, item: EvalItem, data: dict[str, Any], prior: PriorComparison | None) -> None:
+        """Fail if the snapshot would hold a secret."""
+        __tracebackhide__ = True
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
+        if prior is not None and prior.is_searched(self.api.redactor):
+            return
         secret = self.api.redactor.find(data, shared_file_reader(item.config).shared)
         if secret is not None:
             raise SnapshotError(
@@ -189,57 +233,3 @@ class CaseRunner:
                 "remove it: snapshots are committed. "
                 "If it is not a secret, add a regular expression for it to the ini value chatprompt_allowed_secrets"
             )
-        if item.config.stash.get(all_results_key, False):
-            from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
-
-            note_exchange(item, exchange, data)
-        if item.config.stash[options_key].show:
-            return
-        is_equal = self.snapshot == data
-        result = self.snapshot.executions[self.snapshot.num_executions - 1]
-        try:
-            if isinstance(result.exception, SnapshotFileError):
-                path = _shown(item, item.snapshot_path)
-                raise SnapshotError(f"the snapshot {path} {result.exception}; remove it, or put the file back")
-            if result.exception is not None:
-                raise result.exception
-            if not is_equal:
-                self._fail(item, result, exchange)
-        finally:
-            # Syrupy keeps its results to the end of the run and reports their names only; the texts would add up.
-            result.asserted_data = result.recalled_data = None
-
-    @staticmethod
-    def _fail(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
-        """Fail because the snapshot is not what is sent, and note why for reports."""
-        __tracebackhide__ = True
-        # Most cases are what their snapshots say.
-        from pytest_chatprompt.items.case_results import note_comparison  # noqa: PLC0415
-        from pytest_chatprompt.items.renames import find_old_name  # noqa: PLC0415
-        from pytest_chatprompt.snapshots.comparison import Comparison  # noqa: PLC0415
-
-        stored = None if result.recalled_data is None else str(result.recalled_data)
-        comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-        renamed_from = find_old_name(item, comparison) if stored is None else None
-        note_comparison(item, comparison, exchange, renamed_from)
-        raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
-
-
-def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
-    from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
-
-    path = _shown(item, comparison.path)
-    command = accepting_command(item)
-    if comparison.stored is None:
-        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
-        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n\nThere is no {path}."
-        return f"{text}\nTo write it, for review: {command}" if command else text
-    text = (
-        f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
-        f"{path}\n{diff_text(comparison.difference)}"
-    )
-    return f"{text}\n\nTo accept it: {command}" if command else text
-
-
-def _shown(item: EvalItem, path: Path) -> str:
-    return shown_snapshot(path, item.config.rootpath, item.config.stash[options_key].against)

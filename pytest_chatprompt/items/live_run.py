@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 
 # How long the end of a run waits for replies that are being read.
 _LAST_REPLIES_SECONDS: Final = 1.0
@@ -98,8 +99,8 @@ class LiveRun:
         self._config = config
         self._options = options
         self._redactor = redactor
-        matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
-        self.prefetcher = Prefetcher(self.executor, matcher, router)
+        self._matcher = SnapshotMatcher(config.rootpath, reader, redactor, options.system_prompt, self._judge_prompt)
+        self.prefetcher = Prefetcher(self.executor, self._matcher, router)
         judges = JudgeRules(config)
         self._early = EarlyFixtures(config, partial(_build_request, reader, options.system_prompt), judges.asks)
         self.planner = PrefetchPlanner(config, options.concurrency, self.prefetcher, self._early, judges, reader)
@@ -120,6 +121,7 @@ class LiveRun:
         finally:
             self._early.discard(item.nodeid)
             self.prefetcher.discard(item.nodeid)
+            self._matcher.take_comparison(item.nodeid)
             self.waiting.abandon()
 
     @pytest.hookimpl(tryfirst=True)
@@ -142,6 +144,10 @@ class LiveRun:
         value = outcome.get()
         # Pytest reads the cached result. It would call the fixture if this were `None`.
         return outcome if value is None else value
+
+    def take_comparison(self, item: EvalItem) -> PriorComparison | None:
+        """What a thread has compared with the snapshot of the item that runs; `None` if it has compared nothing yet."""
+        return self._matcher.take_comparison(item.nodeid)
 
     def get_response(
         self, item: EvalItem, provider: Provider, compared: Exchange, place: RecordingPlace, api: EvalAPI

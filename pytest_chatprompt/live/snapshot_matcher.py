@@ -7,7 +7,7 @@ here. `prefetch` asks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.serializer import lay_out
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
@@ -93,6 +94,8 @@ class SnapshotMatcher:
     redactor: Redactor
     system_prompt: str | None
     judge_prompt: Callable[[], JudgePrompt | None] = lambda: None
+    # By node id, of cases that have not run yet. Threads add to it.
+    _comparisons: dict[str, PriorComparison] = field(default_factory=dict, init=False)
 
     def match(self, case: UpcomingCase, capture: Callable[[ProviderRequest], Exchange]) -> MatchedCase | None:
         """What a case sends, if it equals its snapshot and neither preflight nor the redactor objects; else `None`.
@@ -119,12 +122,24 @@ class SnapshotMatcher:
                 checks = (check.check for check in parse_checks(loaded, self.reader))
                 judging = judging_ahead(case.judge, checks, loaded, request, self.judge_prompt)
             judge = () if judging is None else judging.previews
-            data = case.place.masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            is_equal = file_shows(case.snapshot_path, lay_out(data, shared=self.reader.shared))
+            masks = case.place.masks
+            data = masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
+            text = lay_out(data, shared=self.reader.shared)
+            is_equal = file_shows(case.snapshot_path, text)
         except Exception:
             # Errors of the case are reported when it runs.
             return None
         findings = any(each.response.findings for each in (exchange, *judge))
+        # Before the search: another thread may learn a secret meanwhile.
+        secrets_known = self.redactor.learn_environment()
         if not is_equal or findings or self.redactor.find(data, self.reader.shared) is not None:
             return None
+        if exchange.prepared is not None and judging is None:
+            self._comparisons[case.node_id] = PriorComparison(
+                exchange, case.provider_name, masks, data, text, self.redactor, secrets_known
+            )
         return MatchedCase(exchange, judging, case.grade and partial(case.grade, loaded, exchange.request))
+
+    def take_comparison(self, node_id: str) -> PriorComparison | None:
+        """Hand over the comparison of a case that asks no judge; `None` if there is none, or it was taken."""
+        return self._comparisons.pop(node_id, None)

@@ -47,6 +47,11 @@ class Masks(NamedTuple):
             return NO_MASKS
         return cls(tuple((_compile(pattern), _check(pattern, shown)) for pattern, shown in masks.items()))
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the same data is masked in the same way each time: a function may give something else."""
+        return all(isinstance(shown, str) for _, shown in self.patterns)
+
     def apply(self, data: Any) -> Any:
         """Describe media and mask every string value of JSON data; gives the same object if there is neither.
 
