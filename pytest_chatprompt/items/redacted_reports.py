@@ -8,6 +8,7 @@ so what is empty is not searched, and what all reports of a test share, its id a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from pytest_chatprompt.items.redacted_errors import redact_attribute, redact_representation
@@ -82,17 +83,25 @@ class RedactedReports:
         new = [each for each in properties if id(each) not in clean]
         if not new:
             return properties
-        if redact_attribute(new, self.redactor) is not new:
+        final = new if _are_final(new) else [each for each in new if _are_final([each])]
+        if not self._are_clean(final) or (final is not new and redact_attribute(new, self.redactor) is not new):
             redacted: list[Any] = redact_attribute(properties, self.redactor)
             return redacted
-        self._clean_properties = {id(each): each for each in properties if _is_final(each)}
+        # Without those of the test before.
+        known = [each for each in properties if id(each) in clean]
+        self._clean_properties = {id(each): each for each in known + final}
         self._secrets_known_of_properties = secrets_known
         return properties
 
+    def _are_clean(self, pairs: list[Any]) -> bool:
+        # Their texts are soon collected, and no secret reaches across a zero.
+        texts = "\0".join([part for pair in pairs for part in pair if type(part) is str])
+        return self.redactor.redact(texts) == texts
 
-def _is_final(value: object) -> bool:
-    """Whether nothing can change a value: a tuple of texts and numbers."""
-    return type(value) is tuple and _FINAL.issuperset(map(type, value))
+
+def _are_final(values: list[Any]) -> bool:
+    """Whether nothing can change some values: tuples of texts and numbers."""
+    return {tuple}.issuperset(map(type, values)) and _FINAL.issuperset(map(type, chain.from_iterable(values)))
 
 
 def redact_contents(report: Any, redactor: TextRedactor) -> None:

@@ -171,6 +171,16 @@ def test_the_properties_that_the_reports_of_a_test_share_are_searched_once() -> 
     assert teardown.user_properties == [*used, answer]
 
 
+def test_the_properties_of_earlier_tests_are_not_kept() -> None:
+    reports = RedactedReports(ReportRedactor(Redactor({"APP_API_KEY": KEY})))
+    shared = ("provider", "openai")
+    earlier = ("answer", "It is fine.")
+    reports.redact(with_properties([shared, earlier]))
+    reports.redact(with_properties([shared, ("answer", "It is not.")]))
+    del earlier
+    assert [each[1] for each in reports._clean_properties.values()] == ["openai", "It is not."]  # type: ignore[index]
+
+
 def test_properties_that_equal_those_of_another_test_are_searched() -> None:
     redactor = CountingRedactor({"APP_API_KEY": KEY})
     reports = RedactedReports(redactor)
