@@ -78,7 +78,9 @@ class JudgeRules:
         """Whether a check of an item asks a judge."""
         case: Any = item.case
         case = getattr(case, "case", case)
-        return any(self._asks(check.type) for check in getattr(case, "checks", ()))
+        checks = getattr(case, "checks", ())
+        # Most cases have none, and each is asked about several times.
+        return bool(checks) and any(self._asks(check.type) for check in checks)
 
     def is_awaited(self, item: EvalItem) -> bool:
         """Whether the judge of an item is not known, so that it cannot be sent ahead."""

@@ -119,9 +119,10 @@ class LiveRun:
             with self.executor.turn.test_runs(), in_budget, uncaptured():
                 return (yield)
         finally:
-            self._early.discard(item.nodeid)
-            self.prefetcher.discard(item.nodeid)
-            self._matcher.take_comparison(item.nodeid)
+            node_id = item.nodeid
+            self._early.discard(node_id)
+            self.prefetcher.discard(node_id)
+            self._matcher.take_comparison(node_id)
             self.waiting.abandon()
 
     @pytest.hookimpl(tryfirst=True)

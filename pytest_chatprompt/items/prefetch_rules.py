@@ -71,6 +71,8 @@ class PrefetchRules:
         self._early = early
         # By file, provider, the fixtures that are set up before the item, and whether that of a judge is one of them.
         self._decisions: dict[tuple[Any, str, tuple[str, ...], bool], PrefetchDecision] = {}
+        # The definitions of the fixture `eval_masks`, by file.
+        self._masks: dict[Any, Any] = {}
         # Fixtures with session scope that have to run before some cases.
         self._awaited: list[Any] = []
 
@@ -88,13 +90,16 @@ class PrefetchRules:
         Raises:
             MaskError: they are invalid.
         """
-        manager: Any = item.session._fixturemanager
-        cached = manager.getfixturedefs(MASKS_FIXTURE, item)[-1].cached_result
+        definition = self._masks.get(item.parent)
+        if definition is None:
+            definition = self._masks[item.parent] = find_fixture(item, MASKS_FIXTURE)
+        cached = definition.cached_result
         return Masks.from_mapping(cached[0] if cached else {})
 
     def skip_mark_reason(self, item: EvalItem) -> str | None:
         """Why an item may not be sent ahead, by its marks; `None` if they do not matter."""
-        marks = {mark.name for mark in item.iter_markers()}
+        # As `iter_markers` does, without a generator at each level.
+        marks = {mark.name for node in item.listchain() for mark in node.own_markers}
         mark = next((name for name in _MARKS if name in marks), None)
         return None if mark is None else f"the mark {mark} may skip or refuse them"
 

@@ -64,9 +64,12 @@ class UpcomingItems:
         if self._is_worker:
             return [] if next_item is None else [next_item]
         position = self._position(item)
+        return item.session.items[position : self._end(position, item, limit)]
+
+    def _end(self, position: int, item: EvalItem, limit: int | None) -> int:
         # A run that stops at the first failure must not pay for everything behind it.
         most = self._most_ahead if limit is None else min(limit, self._most_ahead)
-        return item.session.items[position : position + most]
+        return min(position + most, len(item.session.items))
 
     def _position(self, item: EvalItem) -> int:
         """The place of an item in the run, from 1."""
@@ -82,13 +85,12 @@ class UpcomingItems:
             next_item: as for `after`.
             limit: as for `after`.
         """
-        following = list(enumerate(self.after(item, next_item, limit)))
         if self._is_worker:
-            return following
-        position = self._positions[item.nodeid]
-        new = following[max(self._given - position, 0) :]
-        self._given = max(self._given, position + len(following))
-        return new
+            return list(enumerate(self.after(item, next_item, limit)))
+        position = self._position(item)
+        first = max(self._given, position)
+        self._given = max(first, self._end(position, item, limit))
+        return list(enumerate(item.session.items[first : self._given], start=first - position))
 
     def give_again(self) -> None:
         """Let `newly_after` give all items again, since more of them may be sent now."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher, UpcomingCase
 from tests.items.conftest import MakeLiveProject, case_ids, eval_file
 from tests.server import Reply, Server
 
@@ -564,3 +566,36 @@ def openai_provider():
         return reply.json()["choices"][0]["message"]["content"]
     return send
 """
+
+
+def test_the_masks_of_each_folder_count_for_its_cases(
+    live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masks = """
+import pytest
+
+@pytest.fixture(scope="session")
+def eval_masks():
+    return {{"{0}": "<{0}>"}}
+"""
+    matched: dict[str, bool] = {}
+    match = SnapshotMatcher.match
+
+    def match_and_note(matcher: SnapshotMatcher, case: UpcomingCase, *arguments: Any) -> Any:
+        result = match(matcher, case, *arguments)
+        matched[case.node_id] = result is not None
+        return result
+
+    files = {
+        f"{name}/{file}": text
+        for name in ("b", "d")
+        for file, text in {
+            "conftest.py": masks.format(name),
+            f"{name}.eval.yaml": eval_file([f"{name}0", f"{name}1"]),
+        }.items()
+    }
+    run = live_project(2, **files)
+    monkeypatch.setattr(SnapshotMatcher, "match", match_and_note)
+    run("--chatprompt-live").assert_outcomes(passed=6)
+    # The first cases of the folders run themselves: their masks are not known before.
+    assert matched == {"a.eval.yaml::c1": True, "b/b.eval.yaml::b1": True, "d/d.eval.yaml::d1": True}
