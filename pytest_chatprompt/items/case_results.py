@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,7 +94,10 @@ def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
 
 
 def _notes(item: pytest.Item) -> _Notes:
-    return item.stash.setdefault(_notes_key, _Notes())
+    notes = item.stash.get(_notes_key, None)
+    if notes is None:
+        notes = item.stash[_notes_key] = _Notes()
+    return notes
 
 
 def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
@@ -137,7 +141,7 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
     path, line, _ = item.reportinfo()
     common: dict[str, Any] = {
         "node_id": item.nodeid,
-        "path": shown_path(Path(path), item.config.rootpath),
+        "path": _shown(str(path), str(item.config.rootpath)),
         "line": (line or 0) + 1,
         "outcome": "error" if report.failed and report.when != "call" else report.outcome,
         "error": _error(item, report) if report.failed else None,
@@ -159,6 +163,12 @@ def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
         judge=judge_results(notes.votes),
         checks=_check_results(item),
     )
+
+
+# The cases of a file share its path.
+@lru_cache(maxsize=256)
+def _shown(path: str, root: str) -> str:
+    return shown_path(Path(path), Path(root))
 
 
 def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:

@@ -7,9 +7,9 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_respon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -42,8 +42,12 @@ def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) ->
     """
     options = item.config.stash[options_key]
     # A run that replays and sends records what it sends, so that the next one pays nothing.
-    mode = RecordingMode(options.replay, options.live, options.record or (options.live and options.replay))
+    mode = _mode(options.replay, options.live, options.record or (options.live and options.replay))
     return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
+
+
+# A live run asks for the place of each case twice, and all have the same mode.
+_mode: Final = cache(RecordingMode)
 
 
 def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:

@@ -74,8 +74,10 @@ class UsageSummary:
         # The plugin has no name, and its fixture for this does not exist in the controller of pytest-xdist.
         plugins = session.config.pluginmanager.get_plugins()
         xml: Any = next((plugin for plugin in plugins if hasattr(plugin, "add_global_property")), None)
+        if xml is None:
+            return
         (_, *names), *rows = self._table()
-        for row in rows if xml is not None else ():
+        for row in rows:
             for name, value in zip(names, row[1:], strict=True):
                 xml.add_global_property(f"{PREFIX}{row[0]}_{name.replace(' ', '_')}", value)
 
