@@ -247,8 +247,10 @@ class LiveRun:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send nothing more when this report ends the run, as under `-x`."""
+        if not report.failed:
+            return
         session: Any = self._config.pluginmanager.get_plugin("session")
-        if report.failed and session is not None and (session.shouldfail or session.shouldstop):
+        if session is not None and (session.shouldfail or session.shouldstop):
             self.cancel()
 
     def pytest_keyboard_interrupt(self) -> None:

@@ -51,24 +51,24 @@ class RedactedReports:
             report: of pytest or of a plugin, such as that of a subtest; changed in place.
         """
         redact_contents(report, self.redactor)
+        # Before the search: another thread may learn a secret meanwhile.
+        secrets_known = self.redactor.learn_environment()
         attributes = vars(report)
         # Other plugins add what they report, such as output and records of logging, or the parameters of a subtest.
         for name in attributes.keys() - _OWN_ATTRIBUTES:
             value = attributes[name]
             if type(value) in _MAY_BE_EMPTY and not value:
                 continue
-            if value is self._clean_id and self.redactor.learn_environment() == self._secrets_known:
+            if value is self._clean_id and secrets_known == self._secrets_known:
                 continue
             if name == _ID:
-                attributes[name] = self._redacted_id(value)
+                attributes[name] = self._redacted_id(value, secrets_known)
             elif name == _PROPERTIES and type(value) is list:
-                attributes[name] = self._redacted_properties(value)
+                attributes[name] = self._redacted_properties(value, secrets_known)
             else:
                 attributes[name] = redact_attribute(value, self.redactor)
 
-    def _redacted_id(self, node_id: Any) -> Any:
-        # Before the search: another thread may learn a secret meanwhile.
-        secrets_known = self.redactor.learn_environment()
+    def _redacted_id(self, node_id: Any, secrets_known: int) -> Any:
         # pytest's id makes its text when it is first asked for it, and does not change after that.
         is_final = type(node_id).__module__.startswith("_pytest.") and bool(str(node_id))
         redacted = redact_attribute(node_id, self.redactor)
@@ -76,9 +76,7 @@ class RedactedReports:
             self._clean_id, self._secrets_known = node_id, secrets_known
         return redacted
 
-    def _redacted_properties(self, properties: list[Any]) -> list[Any]:
-        # Before the search, as above.
-        secrets_known = self.redactor.learn_environment()
+    def _redacted_properties(self, properties: list[Any], secrets_known: int) -> list[Any]:
         clean = self._clean_properties if secrets_known == self._secrets_known_of_properties else {}
         new = [each for each in properties if id(each) not in clean]
         if not new:
