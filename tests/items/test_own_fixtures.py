@@ -592,27 +592,13 @@ def pytest_runtest_call(item):
     assert sorted(outputs(run("-s"))) == ["one[none] none", "one[one] one", "two[none] none", "two[one] one"]
 
 
-def test_a_fixture_of_the_session_that_failed_fails_each_case(run: Run) -> None:
-    fixture = """
+@pytest.mark.parametrize("name", ["autouse", "openai_provider"])
+def test_a_fixture_of_the_session_that_failed_fails_each_case(run: Run, name: str) -> None:
+    fixture = f"""
 import pytest
 
-@pytest.fixture(scope="session", autouse=True)
-def broken():
-    print("\\n> set up")
-    raise ValueError("broken")
-"""
-    run.write({"conftest.py": fixture, "a.eval.yaml": TWO_CASES})
-    result = run("-s", "--tb=no")
-    result.assert_outcomes(errors=2)
-    assert outputs(result) == ["set up"]
-
-
-def test_a_provider_of_the_session_that_failed_fails_each_case(run: Run) -> None:
-    fixture = """
-import pytest
-
-@pytest.fixture(scope="session")
-def openai_provider():
+@pytest.fixture(scope="session", autouse={name == "autouse"})
+def {name}():
     print("\\n> set up")
     raise ValueError("broken")
 """
