@@ -56,7 +56,7 @@ forked_runs = pytest.mark.usefixtures("pytester", "_forked_runs")
         "compare 5,000 rows, against as many cases",
         "500 failing cases with distinct changes, against as many failures of the floor",
         "the page of 5,000 failing cases, against the run without it",
-        "compare 500 with three checks each, against as many without",
+        "compare 1,000 with three checks each",
         "live 300 at N=64, against comparing them offline",
         "live 1,000 of 200 ms at N=128, against collecting and waiting (seconds)",
     ],
