@@ -11,7 +11,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
+# Python 3.12 begins with some hundred frozen objects. Whoever freezes some has imported modules before: thousands.
+_FEW_OBJECTS: Final = 1000
 # Whether `freeze_objects` has frozen what is frozen in this process.
 _is_frozen = False
 
@@ -68,4 +71,4 @@ def unfreeze_objects() -> None:
 def _can_freeze() -> bool:
     """Whether objects can be frozen, and nobody has done so: what somebody has frozen stays frozen."""
     # PyPy does not have these functions.
-    return hasattr(gc, "freeze") and not gc.get_freeze_count()
+    return hasattr(gc, "freeze") and gc.get_freeze_count() < _FEW_OBJECTS

@@ -109,6 +109,16 @@ def test_what_somebody_has_frozen_is_not_frozen_anew() -> None:
     assert _is_visited(later)
 
 
+@pytest.mark.usefixtures("_frozen_objects")
+def test_what_python_begins_with_may_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.unfreeze()
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 375)
+    frozen: list[object] = []
+    assert freeze_objects()
+    assert not _is_visited(frozen)
+    unfreeze_objects()
+
+
 def test_nothing_is_frozen_where_the_collector_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(gc, "freeze")
     assert not freeze_objects()
