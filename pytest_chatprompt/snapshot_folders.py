@@ -1,8 +1,8 @@
 """Folders of snapshots: they are not searched for tests.
 
 A folder in which pytest looks for tests comes in; a collector that finds none comes out, if the folder holds nothing
-but snapshots and recordings. Pytest would ask all plugins about each of these files, twice, and there is one for each
-case.
+but snapshots and recordings of eval cases. Pytest would ask all plugins about each of these files, twice, and there is
+one for each case.
 `plugin` asks for each folder in a folder of snapshots.
 """
 
@@ -15,12 +15,14 @@ from typing import Final
 
 import pytest
 
-# Of the snapshots of this plugin, and of recordings.
-_SUFFIX: Final = ".yaml"
+from pytest_chatprompt.snapshots.names import RECORDING_SUFFIX
+
+# Of the snapshots of eval cases, and of recordings. The snapshot of an ordinary test may have any name.
+_SUFFIXES: Final = ("].yaml", RECORDING_SUFFIX)
 
 
 class SnapshotFolder(pytest.Directory):
-    """A folder that holds the snapshots of one file, and no tests."""
+    """A folder that holds the snapshots of one eval file, and no tests."""
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Find no tests."""
@@ -35,11 +37,15 @@ def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFol
         parent: the collector of the folder that it is in.
 
     Returns:
-        `None` if there may be something to collect: a file of another kind, a folder, or what the command line names.
+        `None` if there may be something to collect: a file of another name, a folder, or what the command line names;
+        also if the folder cannot be read, which pytest reports.
     """
     if parent.session.isinitpath(path, with_parents=True):
         return None
-    with os.scandir(path) as entries:
-        if not all(entry.name.endswith(_SUFFIX) and entry.is_file() for entry in entries):
-            return None
+    try:
+        with os.scandir(path) as entries:
+            if not all(entry.name.endswith(_SUFFIXES) and entry.is_file() for entry in entries):
+                return None
+    except OSError:
+        return None
     return SnapshotFolder.from_parent(parent, path=path)

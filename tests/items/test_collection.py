@@ -143,6 +143,7 @@ def test_plugins_are_shown_none_of_the_snapshots(run: Run) -> None:
         pytest.param("__snapshots__/a.eval/deep/test_x.py", (), id="a folder"),
         pytest.param("__snapshots__/a.eval/deep.yaml/test_x.py", (), id="a folder with the name of a snapshot"),
         pytest.param("__snapshots__/test_x.py", (), id="beside the folders of the files"),
+        pytest.param("__snapshots__/a.eval/test_x.tavern.yaml", (), id="a YAML file that is no snapshot of a case"),
         pytest.param("other/a.eval/one[openai].yaml", (), id="another folder"),
         pytest.param(
             "__snapshots__/a.eval/one[openai].yaml",
@@ -159,6 +160,16 @@ def test_plugins_are_shown_none_of_the_snapshots(run: Run) -> None:
 def test_plugins_are_shown_what_may_be_a_test(run: Run, name: str, arguments: tuple[str, ...]) -> None:
     run.write({"conftest.py": NOTES_FILES, "__snapshots__/a.eval/two[openai].yaml": "two", name: ""})
     assert name in seen_by_plugins(run(*arguments))
+
+
+def test_a_snapshot_that_is_a_broken_link_does_not_break_the_collection(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    link = run.path / "__snapshots__" / "a.eval" / "loop[openai].yaml"
+    link.symlink_to(link.name)
+    result = run("--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.OK
+    assert "a.eval.yaml::hello" in result.outlines
 
 
 def test_snapshots_in_folders_of_another_name_are_not_shown_either(run: Run) -> None:
