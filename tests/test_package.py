@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import compileall
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -53,6 +55,38 @@ def test_to_import_one_public_name_imports_no_module_of_another() -> None:
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     modules = {pytest_chatprompt.ImagePart.__module__, pytest_chatprompt.ChatProvider.__module__}
     assert modules & set(output.split()) == {pytest_chatprompt.ImagePart.__module__}
+
+
+@pytest.mark.parametrize("keeps_source", [pytest.param(True, id="an archive"), pytest.param(False, id="no source")])
+def test_the_public_names_are_the_same_however_the_package_is_installed(tmp_path: Path, keeps_source: bool) -> None:
+    package = tmp_path / "installed" / pytest_chatprompt.__name__
+    shutil.copytree(Path(public_names_file).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    if keeps_source:
+        path = shutil.make_archive(str(tmp_path / "archive"), "zip", package.parent)
+        shutil.rmtree(package)
+    else:
+        path = str(package.parent)
+        compileall.compile_dir(path, quiet=1, legacy=True)
+        for file in package.rglob("*.py"):
+            file.unlink()
+    program = f"""
+import sys
+sys.path.insert(0, {path!r})
+import pytest_chatprompt
+print(pytest_chatprompt.__file__.startswith({path!r}), pytest_chatprompt.ImagePart.__name__)
+print(*pytest_chatprompt.__all__)
+"""
+    command = [sys.executable, "-c", program]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert output.splitlines() == ["True ImagePart", " ".join(pytest_chatprompt.__all__)]
+
+
+def test_the_public_names_are_imported_where_their_source_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = dir(pytest_chatprompt)
+    monkeypatch.setattr(pytest_chatprompt.__spec__, "loader", None)
+    modules = pytest_chatprompt._modules.__wrapped__()
+    assert sorted(modules) == names
+    assert set(modules.values()) == {"pytest_chatprompt.public_names"}
 
 
 def test_no_garbage_is_collected_while_a_public_name_is_imported() -> None:
