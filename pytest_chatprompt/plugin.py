@@ -6,7 +6,6 @@ options; the rooms are imported when the first eval file is collected.
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Generator, Iterator
 from functools import partial
@@ -217,13 +216,11 @@ def _register_review(config: pytest.Config) -> None:
 
 def _holds_own_snapshot(folder: Path) -> bool:
     """Whether a folder of snapshots has one of this plugin."""
-    paths = folder.glob("*/*.yaml")
-    first = next(paths, None)
-    if first is None:
+    if next(folder.glob("*/*.yaml"), None) is None:
         return False
-    from pytest_chatprompt.snapshots.unused import is_own_file  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.unused import holds_own_file  # noqa: PLC0415
 
-    return any(is_own_file(path) for path in itertools.chain((first,), paths))
+    return holds_own_file(folder)
 
 
 @pytest.hookimpl(optionalhook=True)

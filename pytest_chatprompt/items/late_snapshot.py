@@ -16,8 +16,9 @@ from syrupy.extensions.amber import AmberSnapshotExtension
 from syrupy.location import PyTestLocation
 
 from pytest_chatprompt.snapshots.late_assertion import LateAssertion
+from pytest_chatprompt.snapshots.unused import holds_own_file
 
-# Of this package's snapshots, which syrupy never finds unused.
+# Of this package's snapshots. Syrupy finds no file unused that ends so, if one of them is a snapshot of this package.
 _SUFFIX: Final = ".yaml"
 # Whether syrupy could find something unused, by folder.
 _foreign_folders: Final = pytest.StashKey[dict[Path, bool]]()
@@ -51,6 +52,5 @@ def late_snapshot(item: pytest.Item, folder: Path) -> SnapshotAssertion | None:
 
 def _holds_foreign_files(folder: Path) -> bool:
     """Whether a folder of snapshots, or a folder in it, holds files of others; syrupy passes over hidden ones."""
-    return any(
-        not name.endswith(_SUFFIX) and not name.startswith(".") for _, _, names in os.walk(folder) for name in names
-    )
+    names = [name for _, _, names in os.walk(folder) for name in names if not name.startswith(".")]
+    return not all(name.endswith(_SUFFIX) for name in names) or (bool(names) and not holds_own_file(folder))

@@ -79,6 +79,11 @@ def unused_test_snapshots(
     return unused
 
 
+def holds_own_file(folder: Path) -> bool:
+    """Whether a folder of the folders of snapshots holds a file of this plugin: then syrupy finds no YAML unused."""
+    return any(map(is_own_file, folder.glob("*/*.yaml")))
+
+
 def is_own_file(path: Path) -> bool:
     """Whether a file in a folder of snapshots looks like a snapshot or a recording that this plugin wrote."""
     return path.name.endswith(("].yaml", RECORDING_SUFFIX)) or is_test_snapshot(path)

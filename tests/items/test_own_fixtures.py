@@ -503,6 +503,15 @@ def test_syrupy_finds_what_is_unused_beside_the_snapshots(run: Run, file: str, o
     assert not (run.path / file).exists()
 
 
+def test_syrupy_finds_yaml_of_others_unused_where_no_snapshot_of_a_case_is(run: Run) -> None:
+    run.write({"a.eval.yaml": HELLO, "__snapshots__/gone/old.yaml": "old", "__snapshots__/old.yaml": "old"})
+    result = run("--snapshot-details")
+    result.stdout.fnmatch_lines(["1 snapshot failed. 2 snapshots unused."])
+    run.update()
+    result = run()
+    result.stdout.fnmatch_lines(["1 snapshot passed."])
+
+
 TWO_CASES = """
 evalcases:
   - id: one
