@@ -113,7 +113,11 @@ def reserve(own: OwnFixtures, item: pytest.Function) -> None:
 
 def _has_value(definition: Any) -> bool:
     """Whether a fixture of the session is set up, without an error."""
-    return definition.cached_result is not None and definition.cached_result[1:] == (None, None)
+    if definition.cached_result is None:
+        return False
+    _, parameter, error = definition.cached_result
+    # By identity: pytest too allows for parameters that cannot be compared, such as arrays.
+    return parameter is None and error is None
 
 
 def set_up(own: OwnFixtures, values: dict[str, Any]) -> None:

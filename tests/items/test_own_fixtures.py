@@ -601,6 +601,36 @@ def pytest_runtest_call(item):
     assert sorted(outputs(run("-s"))) == ["one[none] none", "one[one] one", "two[none] none", "two[one] one"]
 
 
+def test_a_fixture_of_the_session_may_have_been_set_up_for_a_parameter_that_cannot_be_compared(run: Run) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def other(request):
+    return getattr(request, "param", None)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    print("\\n>", item.name, item.funcargs["other"])
+    return (yield)
+"""
+    test = """
+import pytest
+
+class Array:
+    __hash__ = None
+    def __eq__(self, other): raise ValueError("the truth value is ambiguous")
+    def __repr__(self): return "array"
+
+@pytest.mark.parametrize("other", [Array()], indirect=True, ids=["array"])
+def test_it(other): ...
+"""
+    run.write({"conftest.py": conftest, "a_test.py": test, "b.eval.yaml": TWO_CASES})
+    result = run("-s", "--snapshot-update")
+    result.assert_outcomes(passed=3)
+    assert outputs(result) == ["test_it[array] array", "one None", "two None"]
+
+
 @pytest.mark.parametrize("name", ["autouse", "openai_provider"])
 def test_a_fixture_of_the_session_that_failed_fails_each_case(run: Run, name: str) -> None:
     fixture = f"""
