@@ -558,9 +558,12 @@ def test_it(eval_api):
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        os.write(writer, httpx.post(app.URL, json={}).text.encode())
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            os.write(writer, httpx.post(app.URL, json={}).text.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    assert os.waitpid(child, 0)[1] == 0
     assert b"is sent by a forked process, which cannot be captured" in os.read(reader, 10_000)
     assert eval_api.sent == ()
 """
