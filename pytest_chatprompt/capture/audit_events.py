@@ -15,6 +15,8 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from pytest_chatprompt.capture.subinterpreters import CREATION_EVENT
+
 # Functions of the C library that reach for the network or start a program; `ctypes` looks them up by name.
 _C_FUNCTIONS: Final = frozenset(
     {
@@ -82,9 +84,7 @@ def _program(program: Any, *_: Any) -> Attempt:
 
 def _popen(program: Any, argv: Any, _: Any = None, environment: Any = None) -> Attempt:
     first = argv[0] if isinstance(argv, list | tuple) and argv else argv
-    # `None` has the program inherit the variables of this process.
-    variables = _variables(os.environ if environment is None else environment)
-    return Attempt("program", _text(program or first), environment=variables)
+    return Attempt("program", _text(program or first), environment=_variables(environment))
 
 
 def _posix_spawn(program: Any, _: Any, environment: Any) -> Attempt:
@@ -109,7 +109,9 @@ def _text(value: Any) -> str:
 
 
 def _variables(environment: Any) -> dict[str, str]:
-    return {_text(name): _text(value) for name, value in environment.items()}
+    # `None` has the program inherit the variables of this process; for `posix_spawn` since Python 3.13.
+    given = os.environ if environment is None else environment
+    return {_text(name): _text(value) for name, value in given.items()}
 
 
 def is_address(host: str) -> bool:
@@ -164,5 +166,5 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "ctypes.dlsym": _c_function,
     "ctypes.dlsym/handle": _c_function,
     # Audit hooks see nothing of what happens in another interpreter.
-    "cpython.PyInterpreterState_New": lambda: _program("python (a subinterpreter)"),
+    CREATION_EVENT: lambda: _program("python (a subinterpreter)"),
 }

@@ -5,7 +5,7 @@ an ordinary test, and by `provider_capture` around one send. An attempt to go fu
 or the program, the library that tried it, and the line of your code that called it; it is kept in the guard's
 `ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing of `socket` or
 `subprocess` is patched: Python's audit events report every attempt, in every thread. Python cannot remove an audit
-hook, so the first guard installs one that stays, and does nothing while no guard is active.
+hook, so the first guard installs one that stays, and does nothing while no guard is active; see also `subinterpreters`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
+from pytest_chatprompt.capture.subinterpreters import audit_creation
 from pytest_chatprompt.capture.trace_functions import retry_installations
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
@@ -141,6 +142,7 @@ def guard_network(
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
+        audit_creation()
         retry_installations()
     attempts = ConnectionAttempts(owner, allows_programs, frozenset(allowed_hosts))
     threads_before = set(threading.enumerate()) if owner else set()

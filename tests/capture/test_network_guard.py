@@ -116,7 +116,7 @@ def test_no_program_is_started(start: Callable[[], object], message: str, progra
 
 def test_no_subinterpreter_is_created_since_audit_hooks_do_not_see_into_it() -> None:
     interpreters = importlib.import_module("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
-    with guard_network() as attempts, pytest.raises(Exception, match=r"interpreter|not started"):
+    with guard_network() as attempts, pytest.raises(Exception, match="interpreter"):
         interpreters.create()
     assert attempts.programs == ["python (a subinterpreter)"]
 
@@ -355,6 +355,11 @@ def test_a_program_with_the_variables_of_an_allowance_is_started(start: Callable
         pytest.param(lambda: subprocess.run([sys.executable, "-c", ""], check=True), id="subprocess"),
         pytest.param(lambda: os.popen("true").close(), id="os.popen"),
         pytest.param(lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ), 0), id="posix_spawn"),
+        pytest.param(
+            # What `subprocess` does since Python 3.13.
+            lambda: sys.audit("os.posix_spawn", "/bin/true", ["true"], None),
+            id="posix_spawn without variables",
+        ),
     ],
 )
 def test_a_program_inherits_the_variables_of_an_allowance(
