@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPSConnection
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 
@@ -61,6 +61,22 @@ def _connects_as_usual(connection: Any) -> bool:
     return type(connection).connect in (HTTPConnection.connect, HTTPSConnection.connect)
 
 
+class _FailingFile(io.BytesIO):
+    """A reply that cannot be read.
+
+    Args:
+        error: why.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self._error = error
+
+    def readline(self, *_: Any) -> NoReturn:
+        """Raise the error, as the first that is read of a reply is a line."""
+        raise self._error
+
+
 class _CollectingSocket:
     """Collects what a connection sends; asks the interceptor as soon as the connection wants to read.
 
@@ -78,7 +94,14 @@ class _CollectingSocket:
         self._sent += data
 
     def makefile(self, *arguments: Any, **options: Any) -> io.IOBase:
-        """Open the file that `HTTPResponse` reads: the reply, or the socket to the network."""
+        """Open the file that `HTTPResponse` reads: the reply, the socket to the network, or one that fails."""
+        try:
+            return self._open_reply(*arguments, **options)
+        except BaseException as error:
+            # Without a file, a response of Python 3.13 fails once more when it ends.
+            return _FailingFile(error)
+
+    def _open_reply(self, *arguments: Any, **options: Any) -> io.IOBase:
         data = bytes(self._sent)
         self._sent.clear()
         interceptor = current_interceptor()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -114,3 +115,36 @@ def test_the_response_of_the_interceptor_is_not_changed() -> None:
         with connection.getresponse() as received:
             assert received.getheader("connection") == "close"
     assert response.headers == before
+
+
+def _refuse(_: httpx.Request) -> httpx.Response:
+    raise ValueError("refused")
+
+
+@pytest.mark.parametrize(
+    ("handle", "error"),
+    [
+        pytest.param(_refuse, ValueError, id="the interceptor"),
+        pytest.param(lambda _: None, ConnectionRefusedError, id="the network"),
+    ],
+)
+def test_a_response_that_cannot_be_had_is_closed(
+    handle: Callable[[httpx.Request], httpx.Response | None], error: type[Exception]
+) -> None:
+    made: list[http.client.HTTPResponse] = []
+
+    class Response(http.client.HTTPResponse):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            made.append(self)
+
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        connection = http.client.HTTPConnection("127.0.0.1", unheard.getsockname()[1], timeout=30)
+        connection.response_class = Response
+        with intercept_clients(RecordingInterceptor(handle)):
+            connection.request("GET", "/")
+            with pytest.raises(error):
+                connection.getresponse()
+    # One that never had a file could not be closed.
+    assert [response.isclosed() for response in made] == [True]
