@@ -1,10 +1,14 @@
 """Kept objects: what a run keeps to its end is left out of collections of garbage.
 
 The tests that a run has collected come in. If all of them are eval items, the objects that exist now are frozen, and
-`plugin` gives them back at the end, after pytest has collected garbage for the last time. `session` registers it.
+`plugin` gives them back at the end, after pytest has collected garbage for the last time. Where the project asks for
+warnings, nothing is frozen: pytest warns of what the finalizer of an object raises, and of files that nobody closed,
+when it collects them. `session` registers it.
 """
 
 from __future__ import annotations
+
+import sys
 
 import pytest
 
@@ -19,5 +23,13 @@ class KeptObjects:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Freeze them, unless tests of the project run: one may ask the collector for its objects, or their users."""
-        if session.items and all(isinstance(item, EvalItem) for item in session.items):
+        if not session.items or not all(isinstance(item, EvalItem) for item in session.items):
+            return
+        if not _asks_for_warnings(session.config):
             session.config.stash[keeps_objects_key] = freeze_objects()
+
+
+def _asks_for_warnings(config: pytest.Config) -> bool:
+    """Whether a filter of warnings shows some that are hidden by default, or makes them errors."""
+    filters = [*sys.warnoptions, *(config.getoption("pythonwarnings") or ()), *config.getini("filterwarnings")]
+    return not all("ignore".startswith(each.partition(":")[0].strip()) for each in filters)
