@@ -92,14 +92,17 @@ def test_nothing_is_frozen_where_the_project_asks_for_warnings(run: Run, ini: st
     assert {line.split()[1] for line in shown(result)} == {"False"}
 
 
-def test_an_error_in_the_finalizer_of_what_the_project_kept_fails_the_run_where_warnings_are_errors(run: Run) -> None:
-    conftest = """
+BROKEN = """
 class Broken:
     def __init__(self):
         self.me = self
     def __del__(self):
         raise ValueError("broken finalizer")
+"""
 
+
+def test_an_error_in_the_finalizer_of_what_the_project_kept_fails_the_run_where_warnings_are_errors(run: Run) -> None:
+    conftest = """
 kept = [Broken()]
 
 def pytest_sessionfinish():
@@ -107,7 +110,7 @@ def pytest_sessionfinish():
 """
     run.write({"a.eval.yaml": HELLO})
     run.update()
-    run.write({"conftest.py": conftest})
+    run.write({"conftest.py": BROKEN + conftest})
     # A new process: one that is forked from another has its frozen objects.
     result = run.pytester.runpytest_subprocess("-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -133,12 +136,6 @@ def test_an_error_in_the_finalizer_of_garbage_is_told(run: Run) -> None:
 import gc
 import pytest
 
-class Broken:
-    def __init__(self):
-        self.me = self
-    def __del__(self):
-        raise ValueError("broken finalizer")
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     Broken()
@@ -147,7 +144,7 @@ def pytest_runtest_call(item):
 """
     run.write({"pytest.ini": NO_FILTERS, "a.eval.yaml": HELLO})
     run.update()
-    run.write({"conftest.py": conftest})
+    run.write({"conftest.py": BROKEN + conftest})
     # In a process of its own: pytest collects no garbage at the end of a run within another.
     assert run.start("-s").wait(60) == pytest.ExitCode.OK
     assert "frozen: True" in run.output()
