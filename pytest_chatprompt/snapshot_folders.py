@@ -2,8 +2,7 @@
 
 A folder in which pytest looks for tests comes in; a collector that finds none comes out, if the folder holds nothing
 but snapshots and recordings of eval cases. Pytest would ask all plugins about each of these files, twice, and there is
-one for each case.
-`plugin` asks for each folder in a folder of snapshots.
+one for each case. `plugin` asks for each folder in a folder of snapshots.
 """
 
 from __future__ import annotations
@@ -11,14 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from pytest_chatprompt.snapshots.names import RECORDING_SUFFIX
-
-# Of the snapshots of eval cases, and of recordings. The snapshot of an ordinary test may have any name.
-_SUFFIXES: Final = ("].yaml", RECORDING_SUFFIX)
+from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES
 
 
 class SnapshotFolder(pytest.Directory):
@@ -44,7 +39,7 @@ def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFol
         return None
     try:
         with os.scandir(path) as entries:
-            if not all(entry.name.endswith(_SUFFIXES) and entry.is_file() for entry in entries):
+            if not all(entry.name.endswith(CASE_FILE_SUFFIXES) and entry.is_file() for entry in entries):
                 return None
     except OSError:
         return None

@@ -8,14 +8,12 @@ and 3.13 raises none; so the function by which Python code creates a subinterpre
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import wraps
 from importlib import import_module
 from typing import Any, Final
 
 CREATION_EVENT: Final = "cpython.PyInterpreterState_New"
-_FIRST_TO_NEED_IT: Final = (3, 12)
-# The module was renamed in Python 3.13.
-_MODULES: Final = ("_interpreters", "_xxsubinterpreters")
 
 
 def audit_creation(version: tuple[int, ...] = sys.version_info[:2]) -> None:
@@ -24,13 +22,11 @@ def audit_creation(version: tuple[int, ...] = sys.version_info[:2]) -> None:
     Args:
         version: that of Python.
     """
-    if version < _FIRST_TO_NEED_IT:
+    if version < (3, 12):
         return
-    for name in _MODULES:
-        try:
-            module: Any = import_module(name)
-        except ImportError:
-            continue
+    # PyPy has no such module.
+    with suppress(ImportError):
+        module: Any = import_module("_interpreters" if version >= (3, 13) else "_xxsubinterpreters")
         module.create = _audited(module.create)
 
 

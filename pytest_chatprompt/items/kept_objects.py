@@ -32,4 +32,6 @@ class KeptObjects:
 def _asks_for_warnings(config: pytest.Config) -> bool:
     """Whether a filter of warnings shows some that are hidden by default, or makes them errors."""
     filters = [*sys.warnoptions, *(config.getoption("pythonwarnings") or ()), *config.getini("filterwarnings")]
-    return not all("ignore".startswith(each.partition(":")[0].strip()) for each in filters)
+    actions = (each.partition(":")[0].strip() for each in filters)
+    # Python also takes the beginning of a word; an action that is left out stands for `default`.
+    return any(not action or not "ignore".startswith(action) for action in actions)

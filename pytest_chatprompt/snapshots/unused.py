@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.snapshots.names import RECORDING_SUFFIX, normalized_name
+from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES, RECORDING_SUFFIX, normalized_name
 
 # How the snapshots of ordinary tests begin, and nothing that other tools write into the same folders.
 _FIRST_KEYS: Final = (b"requests:", b"eval_case_id:", b"question:", b"messages:")
@@ -86,7 +86,7 @@ def holds_own_file(folder: Path) -> bool:
 
 def is_own_file(path: Path) -> bool:
     """Whether a file in a folder of snapshots looks like a snapshot or a recording that this plugin wrote."""
-    return path.name.endswith(("].yaml", RECORDING_SUFFIX)) or is_test_snapshot(path)
+    return path.name.endswith(CASE_FILE_SUFFIXES) or is_test_snapshot(path)
 
 
 def is_test_snapshot(path: Path) -> bool:

@@ -13,7 +13,7 @@ from pytest_chatprompt.capture.subinterpreters import audit_creation
 
 @pytest.fixture
 def created(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What was created by the module `_interpreters`, which is a stand-in here."""
+    """What was created by the modules that create subinterpreters; they are a stand-in here."""
     found: list[object] = []
 
     def create(*args: object, **kwargs: object) -> int:
@@ -23,8 +23,9 @@ def created(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     module = ModuleType("_interpreters")
     vars(module)["create"] = create
-    monkeypatch.setitem(sys.modules, "_interpreters", module)
-    monkeypatch.setitem(sys.modules, "_xxsubinterpreters", None)
+    # The latter until Python 3.12.
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        monkeypatch.setitem(sys.modules, name, module)
     return found
 
 
@@ -45,3 +46,9 @@ def test_python_3_11_does_it_by_itself(created: list[object]) -> None:
     audit_creation((3, 11))
     assert sys.modules["_interpreters"].create is create
     assert not created
+
+
+def test_a_python_without_subinterpreters_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "_interpreters", None)
+    audit_creation((3, 13))
+    assert sys.modules["_interpreters"] is None

@@ -55,6 +55,7 @@ NO_FILTERS = "[pytest]\n"
     [
         pytest.param(NO_FILTERS, id="no filters of warnings"),
         pytest.param(f"{NO_FILTERS}filterwarnings = ignore::ResourceWarning", id="hidden warnings"),
+        pytest.param(f"{NO_FILTERS}filterwarnings = i::ResourceWarning", id="hidden warnings, in short"),
     ],
 )
 def test_what_a_run_of_cases_keeps_is_frozen_to_its_end(run: Run, ini: str) -> None:
@@ -83,6 +84,7 @@ def test_nothing_is_frozen_while_tests_of_the_project_run(run: Run, files: dict[
     [
         pytest.param(f"{NO_FILTERS}filterwarnings = error", (), id="in the ini file"),
         pytest.param(NO_FILTERS, ("-W", "always::ResourceWarning"), id="on the command line"),
+        pytest.param(NO_FILTERS, ("-W", "::ResourceWarning"), id="the default action"),
     ],
 )
 def test_nothing_is_frozen_where_the_project_asks_for_warnings(run: Run, ini: str, options: tuple[str, ...]) -> None:
