@@ -110,5 +110,6 @@ def _capture(
         raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
     sent = tuple(SentRequest.from_httpx(captured, None) for captured in requests)
     bodies = [specifics.replace(provider.stable_body(each.body)) for each in sent]
-    sent = tuple(SentRequest(each.endpoint, body) for each, body in zip(sent, bodies, strict=True))
+    stable = zip(sent, bodies, strict=True)
+    sent = tuple(SentRequest(each.endpoint, body, headers=each.headers) for each, body in stable)
     return Exchange(request, response, sent, invocation)

@@ -1,8 +1,9 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
 The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Pure functions; `sent_request` and `apis.model_request` call them; `prompt_size` and
-`secrets.payload_strings` know the keys.
+with files, or its bytes in base64. Two bodies give the same data only if both are JSON and differ in white space or
+escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as its text: JSON
+with a repeated key, or a number that Python writes in another way. Pure functions.
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ BINARY_KEY: Final = "base64"
 PARTS_KEY: Final = "multipart"
 HEADERS_KEY: Final = "headers"
 CONTENT_KEY: Final = "content"
-_BOUNDARY: Final = re.compile(r"multipart/[^;]+;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
+_ENCODING_KEY: Final = "encoding"
+_SUBTYPE_KEY: Final = "subtype"
+# The keys of the mappings that show something other than JSON.
+_OTHER_FORMS: Final = ({BINARY_KEY}, {BINARY_KEY, _ENCODING_KEY}, {PARTS_KEY}, {PARTS_KEY, _SUBTYPE_KEY})
+_BOUNDARY: Final = re.compile(r"multipart/([^;\s]+)\s*;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
 _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
+# What tells zlib which header to expect.
+_WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
 
 def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
@@ -31,18 +38,36 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
 
     Returns:
         JSON data, else text. For a multipart body `{"multipart": [{"headers": {...}, "content": ...}, ...]}`, without
-        the boundary, which clients choose at random. For other bytes `{"base64": ...}`; `None` for no body.
+        the boundary, which clients choose at random, and with its `subtype` if that is not `form-data`. For other bytes
+        `{"base64": ...}`, with their `encoding` if they cannot be decompressed; `None` for no body.
     """
-    if "content-encoding" in headers:
-        content = _decompress(content, headers["content-encoding"])
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if content and encoding not in ("", "identity"):
+        decompressed = _decompress(content, encoding)
+        if decompressed is None:
+            return {**_base64(content), _ENCODING_KEY: encoding}
+        content = decompressed
     if not content:
         return None
     boundary = _BOUNDARY.match(headers.get("content-type", ""))
     if boundary is not None:
-        parts = _parts(content, (boundary[1] or boundary[2]).encode())
+        parts = _parts(content, (boundary[2] or boundary[3]).encode())
         if parts is not None:
-            return {PARTS_KEY: parts}
-    return _text_or_base64(content, json_starts="")
+            subtype = boundary[1].lower()
+            return {PARTS_KEY: parts} if subtype == "form-data" else {PARTS_KEY: parts, _SUBTYPE_KEY: subtype}
+    return _json_or_text(content, json_starts="")
+
+
+def read_body(body: Any) -> Any:
+    """What an API reads in a body: the data of JSON that is shown as its text; anything else as it is.
+
+    Args:
+        body: as `decode_body` gives it.
+    """
+    try:
+        return json.loads(body) if isinstance(body, str) else body
+    except (ValueError, RecursionError):
+        return body
 
 
 def part_name(part: Mapping[str, Any]) -> str:
@@ -59,22 +84,32 @@ def part_name(part: Mapping[str, Any]) -> str:
 
 
 def _parts(content: bytes, boundary: bytes) -> list[dict[str, Any]] | None:
-    """The parts of a multipart body; `None` for another body (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
+    """The parts of a multipart body, if they are all of it (https://www.rfc-editor.org/rfc/rfc2046#section-5.1.1)."""
     before, *sections = (b"\r\n" + content).split(b"\r\n--" + boundary)
-    if before or not sections or not sections.pop().startswith(b"--"):
+    if before or not sections or sections.pop() not in (b"--", b"--\r\n"):
         return None
     parts = []
     for section in sections:
         head, is_complete, body = section.partition(b"\r\n\r\n")
-        if not is_complete:
+        headers = _part_headers(head)
+        if not is_complete or headers is None:
             return None
-        lines = (line.partition(":") for line in head.decode(errors="replace").strip().split("\r\n"))
-        headers = {name.strip(): value.strip() for name, _, value in lines if name}
-        parts.append({HEADERS_KEY: headers, CONTENT_KEY: _text_or_base64(body, json_starts="{[")})
+        parts.append({HEADERS_KEY: headers, CONTENT_KEY: _json_or_text(body, json_starts="{[")})
     return parts
 
 
-def _text_or_base64(content: bytes, *, json_starts: str) -> Any:
+def _part_headers(head: bytes) -> dict[str, str] | None:
+    """The headers of a part; `None` if a mapping cannot tell them exactly."""
+    try:
+        lines = head.decode().split("\r\n")[1:]
+    except UnicodeDecodeError:
+        return None
+    headers = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    written = "".join(f"\r\n{name}: {value}" for name, value in headers.items())
+    return headers if written.encode() == head else None
+
+
+def _json_or_text(content: bytes, *, json_starts: str) -> Any:
     """JSON data, else text, else base64.
 
     Args:
@@ -84,23 +119,57 @@ def _text_or_base64(content: bytes, *, json_starts: str) -> Any:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return {BINARY_KEY: base64.b64encode(content).decode("ascii")}
+        return _base64(content)
     if json_starts and not text.startswith(tuple(json_starts)):
         # A field of a form is a text, also where it looks like a number.
         return text
     try:
-        return json.loads(text)
+        data = json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
     except (ValueError, RecursionError):
-        # Not JSON, or nested deeper than Python reads.
+        # Not JSON, not data that tells it exactly, or nested deeper than Python reads.
         return text
+    # `None` is no body, a text is itself, and some mappings stand for other bodies.
+    is_taken = data is None or isinstance(data, str) or (isinstance(data, dict) and data.keys() in _OTHER_FORMS)
+    return text if is_taken else data
 
 
-def _decompress(content: bytes, encoding: str) -> bytes:
-    """Decompress a body: gzip's bytes hold a time and differ between versions; one that is not compressed is kept."""
-    if encoding not in ("gzip", "deflate"):
-        return content
-    try:
-        # 32: zlib detects whether the header is gzip's or its own.
-        return zlib.decompress(content, zlib.MAX_WBITS | 32)
-    except zlib.error:
-        return content
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key is repeated")
+    return data
+
+
+def _integer(text: str) -> int:
+    if text == "-0":
+        raise ValueError("Python has no negative zero that is an integer")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if repr(number) != text:
+        raise ValueError("Python writes this number in another way")
+    return number
+
+
+def _base64(content: bytes) -> dict[str, str]:
+    return {BINARY_KEY: base64.b64encode(content).decode("ascii")}
+
+
+def _decompress(content: bytes, encoding: str) -> bytes | None:
+    """Decompress a body: gzip's bytes hold a time and differ between versions; `None` if all of it cannot be read."""
+    if encoding not in _WINDOW_BITS:
+        return None
+    decompressed = b""
+    # gzip may consist of several members (https://www.rfc-editor.org/rfc/rfc1952#section-2.2).
+    while content:
+        member = zlib.decompressobj(_WINDOW_BITS[encoding])
+        try:
+            decompressed += member.decompress(content)
+        except zlib.error:
+            return None
+        content = member.unused_data
+        if not member.eof or (content and encoding != "gzip"):
+            return None
+    return decompressed

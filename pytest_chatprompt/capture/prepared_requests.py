@@ -21,6 +21,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
+from pytest_chatprompt.providers.http.model_headers import model_headers
 from pytest_chatprompt.providers.registry import is_built_in_class
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -51,8 +52,10 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
     with guard_network() as attempts, use_context(_OFFLINE):
         try:
             prepared = provider.preview_body(request)
-            sent = SentRequest.from_post(prepared.url, prepared.body, provider.base_url)
-            api.redactor.add_request(provider.credentials(), parsed_url(prepared.url))
+            credentials = provider.credentials()
+            headers = model_headers((name.encode(), value.encode()) for name, value in credentials.items())
+            sent = SentRequest.from_post(prepared.url, prepared.body, provider.base_url, headers)
+            api.redactor.add_request(credentials, parsed_url(prepared.url))
         finally:
             raise_if_blocked(attempts)
     refusal = _refusal(type(provider), prepared.url)

@@ -65,10 +65,11 @@ def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Ex
         What it is going to send; with `sent` and `prepared` of `known`, the same objects, if that is the same.
     """
     prepared = provider.prepare(request)
+    headers = provider.model_headers(prepared)
     if known is not None and prepared == known.prepared:
         (sent,) = known.sent
-        if SentRequest.from_post(prepared.url, sent.body, provider.base_url) == sent:
+        if SentRequest.from_post(prepared.url, sent.body, provider.base_url, headers) == sent:
             return known._replace(request=request)
-    sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url)
+    sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url, headers)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pytest_chatprompt.capture.body import BINARY_KEY
 from pytest_chatprompt.capture.prompt_prefix import CACHE_BLOCK, CACHE_KEY, prompt_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.evalfile.media_types import described_size
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and
 # https://ai.google.dev/gemini-api/docs/tokens say so. Other languages and code have fewer.
@@ -48,7 +49,7 @@ def estimate_tokens(characters: int) -> int:
 
 def _count(value: Any, key: str = "") -> int:
     if isinstance(value, str):
-        return 0 if _MEDIA.fullmatch(value) else len(value)
+        return 0 if _MEDIA.fullmatch(value) or described_size(value) is not None else len(value)
     if isinstance(value, Mapping):
         names = sum(len(str(name)) for name in value) if key == _NAMING_KEY else 0
         # Within it a word such as `type` is a name too.

@@ -1,4 +1,4 @@
-"""A sent request as a snapshot shows it: its endpoint and its decoded body.
+"""A sent request as a snapshot shows it: its endpoint, the headers that change what the model does, and its body.
 
 An httpx request comes in, a `SentRequest` comes out. Pure functions; `provider_capture`, `preview` and the logs and
 recordings of requests make them; errors name a request by `describe_request`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
@@ -15,33 +16,36 @@ from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.capture.body import decode_body
+from pytest_chatprompt.capture.body import decode_body, read_body
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
+from pytest_chatprompt.providers.http.model_headers import model_headers
 
 AnsweredBy = Literal["route", "reply", "default", "network", "recording", "nothing"]
 
 _QUERY_PARAMETER: Final = re.compile(r"(?<=[?&;])([^=&;]*)=([^&;]*)")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SentRequest:
-    """One HTTP request that was sent.
+    """One HTTP request that was sent; equal to one with the same endpoint, headers and body, its keys in their order.
 
     Args:
         endpoint: method, path and query below the base URL, without the host: `POST /v1/messages`.
-        body: decoded from the bytes sent, see `decode_body`; `None` for no body.
+        body: decoded from the bytes sent: JSON data, else text; `None` for no body.
         url: the whole URL, its secrets hidden; no part of a snapshot.
         answered_by: a `route` of the test, a `reply` that it queued, the `default` reply of the API, the `network` in a
             live run, a `recording`, or `nothing`; no part of a snapshot.
         is_late: whether a real reply had been given before, so that the request may hold it; no part of a snapshot.
+        headers: those that change what the model does, such as `anthropic-beta`, by their names in lower case.
     """
 
     endpoint: str
     body: Any
-    url: str = field(default="", compare=False)
-    answered_by: AnsweredBy = field(default="nothing", compare=False)
-    is_late: bool = field(default=False, compare=False)
+    url: str = ""
+    answered_by: AnsweredBy = "nothing"
+    is_late: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question(self) -> str:
@@ -53,17 +57,32 @@ class SentRequest:
         path = target.partition("?")[0]
         url = httpx.URL(self.url)
         api = find_api(method, url.path if self.url else path, url.host)
-        return "" if api is None else api.read_conversation(path, self.body).as_transcript()
+        return "" if api is None else api.read_conversation(path, read_body(self.body)).as_transcript()
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the body."""
         return f"<SentRequest {self.endpoint}>"
 
+    def as_data(self) -> dict[str, Any]:
+        """What a snapshot shows of it: `endpoint`, `headers` if there are any, and `request`."""
+        headers = {"headers": dict(self.headers)} if self.headers else {}
+        return {"endpoint": self.endpoint, **headers, "request": self.body}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SentRequest):
+            return NotImplemented
+        if (self.endpoint, self.headers) != (other.endpoint, other.headers):
+            return False
+        # As JSON: to Python 1, 1.0 and True are equal, and so are other orders of keys.
+        return self.body is other.body or json.dumps(self.body) == json.dumps(other.body)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __lt__(self, other: SentRequest) -> bool:
         return self._sort_key() < other._sort_key()
 
-    def _sort_key(self) -> tuple[str, str]:
-        return self.endpoint, json.dumps(self.body, sort_keys=True)
+    def _sort_key(self) -> tuple[str, str, str]:
+        return self.endpoint, json.dumps(self.body, sort_keys=True), json.dumps(dict(self.headers))
 
     @classmethod
     def from_httpx(cls, request: httpx.Request, base_url: Any = None, answered_by: AnsweredBy = "nothing") -> Self:
@@ -75,19 +94,21 @@ class SentRequest:
             answered_by: what answered it.
         """
         body = decode_body(request.content, request.headers)
-        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by)
+        headers = model_headers(request.headers.raw)
+        return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
-    def from_post(cls, url: str, body: Any, base_url: str) -> Self:
+    def from_post(cls, url: str, body: Any, base_url: str, headers: Mapping[str, str] | None = None) -> Self:
         """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request.
 
         Args:
             url: the whole URL.
             body: decoded from JSON.
             base_url: the provider's.
+            headers: those that change what the model does; `None` for none.
         """
         endpoint, shown_url = _target_of_post(url, base_url)
-        return cls(endpoint, body, shown_url, "default")
+        return cls(endpoint, body, shown_url, "default", headers=headers or {})
 
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:

@@ -50,6 +50,12 @@ _DATA_URL: Final = re.compile(r"data:([^,]*?)(;base64)?,", re.IGNORECASE)
 _URL_SAFE_DIGITS: Final = str.maketrans("-_", "+/")
 _DIGITS_OF_A_GROUP: Final = 4
 _HASH_DIGITS: Final = 16
+_URL_SAFE: Final = "URL-safe"
+# The end of a description of bytes, and what may come before it.
+_DESCRIPTION_END: Final = re.compile(rf"(\d+) bytes, sha256:[0-9a-f]{{{_HASH_DIGITS}}}(?:, {_URL_SAFE})?>\Z", re.ASCII)
+_DESCRIPTION_STARTS: Final = ("<", "data:", "Data:", "DATA:")
+# Longer than the end of any description; so a long text is not searched.
+_LONGEST_END: Final = 80
 
 
 def sniff_media_type(content: bytes) -> str:
@@ -104,5 +110,51 @@ def describe_bytes(media_type: str, content: bytes) -> str:
         media_type: as the sender says; `""` for none.
         content: all of the bytes; the hash is cut, not what is hashed.
     """
-    digest = hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
-    return f"{media_type or 'no media type'}, {len(content)} bytes, sha256:{digest}"
+    return f"{media_type or 'no media type'}, {_size_and_hash(content)}"
+
+
+def _size_and_hash(content: bytes) -> str:
+    return f"{len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]}"
+
+
+def describe_base64(digits: str, media_type: str = "") -> str | None:
+    """Describe base64 text by its bytes, so that another text has another description.
+
+    Args:
+        digits: base64 text, without what may stand around it.
+        media_type: as the sender says; `""` where it stands beside the text.
+
+    Returns:
+        `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, with `, URL-safe` at its end where the text has that
+        alphabet. `None` for a text that could be written in another way: with line breaks or without padding.
+    """
+    content = decode_base64(digits)
+    if not content:
+        return None
+    encoded = digits.encode("ascii")
+    if base64.b64encode(content) == encoded:
+        alphabet = ""
+    elif base64.urlsafe_b64encode(content) == encoded:
+        alphabet = f", {_URL_SAFE}"
+    else:
+        return None
+    return f"<{f'{media_type}, ' if media_type else ''}{_size_and_hash(content)}{alphabet}>"
+
+
+def described_size(text: str) -> int | None:
+    """The number of bytes that a description stands for; `None` if the text is something else.
+
+    Args:
+        text: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, or a `data:` URL that ends with a description.
+    """
+    end = _DESCRIPTION_END.search(text[-_LONGEST_END:]) if text.startswith(_DESCRIPTION_STARTS) else None
+    return None if end is None else int(end[1])
+
+
+def escape_description(text: str) -> str:
+    r"""A text with a backslash in front if it looks like a description that is sent as it stands, else the text itself.
+
+    Args:
+        text: any text; one that is escaped already gets one more backslash.
+    """
+    return text if described_size(text.lstrip("\\")) is None else f"\\{text}"

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 # What stands in a snapshot beside the data that is sent.
-_NOT_SENT: Final = frozenset({"provider", "endpoint", "question", "adjustments", "judge"})
+_NOT_SENT: Final = frozenset({"provider", "endpoint", "headers", "question", "adjustments", "judge"})
 # Their values are words of the API in every API.
 _WORDS_OF_APIS: Final = frozenset({"role", "type", "endpoint"})
 

@@ -89,10 +89,9 @@ class OwnSnapshotUses:
             sent: in any order.
         """
         # Most runs send nothing in ordinary tests.
-        from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
 
-        hashes = [request_sha256(each.endpoint, place.masks.apply(each.body)) for each in sent]
-        self.sent[str(place.path)] = hashes
+        self.sent[str(place.path)] = [recorded_request(each, place.masks.apply).sha256 for each in sent]
 
     def as_data(self) -> dict[str, Any]:
         """The notes as data, for `merge` in another process."""

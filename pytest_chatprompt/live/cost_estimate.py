@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_chatprompt.capture.body import read_body
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.metering import billing_of_sent
@@ -67,7 +68,8 @@ def estimate_cost(exchange: Exchange) -> CostEstimate:
 
 
 def _add(total: CostEstimate, billing: Billing, sent: SentRequest) -> CostEstimate:
-    usage = TokenUsage(input_tokens=estimate_tokens(count_characters(sent)), output_tokens=_most_output(sent.body))
+    output_tokens = _most_output(read_body(sent.body))
+    usage = TokenUsage(input_tokens=estimate_tokens(count_characters(sent)), output_tokens=output_tokens)
     cost = billing.cost_usd(usage)
     return CostEstimate(
         total.input_tokens + (usage.input_tokens or 0),

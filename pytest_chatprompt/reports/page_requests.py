@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
 from pytest_chatprompt.capture.apis.table import find_api, get_api
+from pytest_chatprompt.capture.body import read_body
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
@@ -43,7 +44,7 @@ def _requests_to_judge(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     endpoint = data.get("endpoint")
     if isinstance(endpoint, str) and "request" in data:
-        yield _request(endpoint, data["request"], data.get("question"))
+        yield _request(endpoint, data)
         return
     if isinstance(data.get("prompt"), str) and "argv" in data:
         yield {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": [data["prompt"]]}]}
@@ -53,10 +54,11 @@ def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     requests = data.get("requests")
     for request in requests if isinstance(requests, list) else ():
         if isinstance(request, Mapping) and isinstance(request.get("endpoint"), str):
-            yield _request(request["endpoint"], request.get("request"), None)
+            yield _request(request["endpoint"], request)
 
 
-def _request(endpoint: str, body: Any, question: Any) -> dict[str, Any]:
+def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    body, headers = read_body(entry.get("request")), entry.get("headers")
     method, _, target = endpoint.partition(" ")
     path = target.partition("?")[0]
     api = find_api(method, path)
@@ -64,8 +66,11 @@ def _request(endpoint: str, body: Any, question: Any) -> dict[str, Any]:
         turns = _turns(api.read_conversation(path, body))
     else:
         # The API is not known: people read the question, if the snapshot has one.
+        question = entry.get("question")
         turns = [{"role": "question", "parts": [question]}] if isinstance(question, str) else []
-    shown = {"endpoint": endpoint, "settings": _settings(body), "tools": _tools(body), "turns": turns}
+    # What a header says is a setting too.
+    settings = [*_settings(headers), *_settings(body)]
+    shown = {"endpoint": endpoint, "settings": settings, "tools": _tools(body), "turns": turns}
     return {key: value for key, value in shown.items() if value or key == "turns"}
 
 

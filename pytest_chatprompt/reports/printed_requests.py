@@ -72,7 +72,7 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
         if conversation:
             yield from conversation.splitlines()
             yield ""
-        yield from dump({"request": request["request"]}).splitlines()
+        yield from dump({key: request[key] for key in ("headers", "request") if key in request}).splitlines()
     for asked in data.get("judge", ()) if isinstance(data, Mapping) else ():
         yield ""
         yield "to the judge:"
@@ -82,6 +82,6 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
 def _requests(data: Any) -> Iterator[Mapping[str, Any]]:
     """The HTTP requests that a snapshot shows."""
     if isinstance(data, Mapping) and "endpoint" in data:
-        yield {"endpoint": data["endpoint"], "request": data.get("request")}
+        yield {"request": None, **data}
     elif isinstance(data, Mapping) and isinstance(data.get("requests"), list) and "argv" not in data:
         yield from data["requests"]

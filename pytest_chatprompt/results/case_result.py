@@ -148,7 +148,7 @@ class CaseResult(_Record):
         case_id: the id of the case; `None` for an ordinary test.
         provider: the name by which its provider was asked for; `None` for an ordinary test.
         outcome: as pytest counts it; `error` where not the test itself failed.
-        requests: what an ordinary test sent, each with its `endpoint` and `request`; kept only if a report asks for it.
+        requests: what an ordinary test sent, as in its snapshot; kept only if a report asks for it.
         snapshot: what it compared with; `None` if it did not come to that.
         findings: what preflight found.
         adjustments: what the conversion and the provider changed on the way.

@@ -26,9 +26,9 @@ def asserted_data(value: Any, root: Path) -> Any:
         root: pytest's root folder; paths become relative to it.
 
     Returns:
-        For `eval_api.sent` the key `requests`, each with its `endpoint` and `request`; for a `ProviderRequest` a key
-        for each field that is set; for messages the key `messages`. The same objects within other data are shown in
-        their place. Values of other types stay as they are.
+        For `eval_api.sent` the key `requests`, each with its `endpoint`, `headers` and `request`; for a
+        `ProviderRequest` a key for each field that is set; for messages the key `messages`. The same objects within
+        other data are shown in their place. Values of other types stay as they are.
     """
     if isinstance(value, SentRequest) or is_sent(value):
         return {"requests": _converted([value] if isinstance(value, SentRequest) else value, root)}
@@ -49,7 +49,7 @@ def _holds_only(value: Any, item_class: type) -> bool:
 def _converted(value: Any, root: Path) -> Any:
     match value:
         case SentRequest():
-            return {"endpoint": value.endpoint, "request": value.body}
+            return value.as_data()
         case ProviderRequest():
             return _provider_request_data(value, root)
         case ChatMessage():

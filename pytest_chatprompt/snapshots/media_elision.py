@@ -1,8 +1,9 @@
-"""Media in snapshots: what stands there in place of the bytes of images, documents and audio.
+r"""Media in snapshots: what stands there in place of the bytes of images, documents and audio.
 
 JSON data comes in, as it was sent; the same data comes out with a description in place of each base64 text that holds
-media: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`. Other bytes give another hash, so a comparison sees them.
-Pure; only `masks` calls it: data that is compared, hashed, recorded or searched for secrets is without the bytes.
+media: `<image/png, 34123 bytes, sha256:1f2e3d4c5b6a7988>`, `data:image/png;base64,<34123 bytes, sha256:...>`. Other
+texts give other descriptions: other bytes have another hash, the URL-safe alphabet is named, base64 with line breaks or
+without padding stays as it is, and a text that is no media and looks like a description gets a backslash in front.
 
 Base64 text is media if it is a `data:` URL, if the mapping around it names its type, or if its first bytes are those of
 a known format. All else, such as an embedding or a signature, stays as it is.
@@ -14,7 +15,13 @@ import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.media_types import decode_base64, describe_bytes, sniff_media_type, split_data_url
+from pytest_chatprompt.evalfile.media_types import (
+    decode_base64,
+    describe_base64,
+    escape_description,
+    sniff_media_type,
+    split_data_url,
+)
 
 # No media is shorter, and what is stays readable as it is.
 _MIN_LENGTH: Final = 16
@@ -40,14 +47,16 @@ def elide_media(data: Any) -> Any:
     """Put a description in place of media.
 
     Args:
-        data: JSON data; it is not changed.
+        data: JSON data as it was sent, without descriptions of media; it is not changed.
 
     Returns:
         New data, or the same object if it holds no media.
     """
     if isinstance(data, str):
-        # Most strings are short, or begin as no media do.
-        return _elided_text(data) if len(data) >= _MIN_LENGTH and data.startswith(_STARTS) else data
+        # Most strings are short, and neither begin as media do nor end as descriptions do.
+        if len(data) >= _MIN_LENGTH and data.startswith(_STARTS):
+            return _elided_text(data)
+        return escape_description(data) if data.endswith(">") else data
     if isinstance(data, (dict, Mapping)):
         return _elided_mapping(data)
     if isinstance(data, (list, tuple)):
@@ -75,9 +84,12 @@ def _elided_text(text: str) -> str:
     if text.startswith(_PREFIXES) or (len(text) >= _MIN_LENGTH_OF_MP3 and text.startswith(_MP3_PREFIXES)):
         head = decode_base64(text[:_HEAD].rstrip("="))
         media_type = "" if head is None else sniff_media_type(head)
-        return _described(text, media_type, text) if media_type else text
+        return _described(text, media_type) if media_type else text
     parts = split_data_url(text)
-    return text if parts is None else _described(parts[1], parts[0], text)
+    shown = None if parts is None else describe_base64(parts[1])
+    if parts is None or shown is None:
+        return escape_description(text)
+    return f"{text.removesuffix(parts[1])}{shown}"
 
 
 def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
@@ -85,9 +97,9 @@ def _elided_by_type(text: str, mapping: Mapping[str, Any]) -> str:
     if len(text) < _MIN_LENGTH:
         return text
     if mapping.get("format") in _AUDIO_FORMATS:
-        return _described(text, f"audio/{mapping['format']}", text)
+        return _described(text, f"audio/{mapping['format']}")
     types = [value for key in _TYPE_KEYS if isinstance(value := mapping.get(key), str)]
-    return _described(text, types[0], text) if types and types[0].startswith(_TYPE_PREFIXES) else text
+    return _described(text, types[0]) if types and types[0].startswith(_TYPE_PREFIXES) else text
 
 
 def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,10 +110,10 @@ def _elided_block(kind: str, block: Mapping[str, Any]) -> Mapping[str, Any]:
     digits = source.get("bytes")
     if not isinstance(digits, str) or len(digits) < _MIN_LENGTH:
         return block
-    shown = _described(digits, f"{kind}/{block_format}", digits)
+    shown = _described(digits, f"{kind}/{block_format}")
     return block if shown is digits else {**block, "source": {**source, "bytes": shown}}
 
 
-def _described(digits: str, media_type: str, otherwise: str) -> str:
-    content = decode_base64(digits)
-    return otherwise if content is None else f"<{describe_bytes(media_type, content)}>"
+def _described(digits: str, media_type: str) -> str:
+    shown = describe_base64(digits, media_type)
+    return digits if shown is None else shown

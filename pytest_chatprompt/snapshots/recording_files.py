@@ -43,7 +43,8 @@ def _check_hash(exchange: RecordedExchange) -> RecordedExchange:
     request = exchange.request
     if request.endpoint is None or not request.has_body:
         return exchange
-    if request.sha256 != request_sha256(request.endpoint, request.body) and not _was_changed_when_saved(request):
+    sha256 = request_sha256(request.endpoint, request.body, request.headers)
+    if request.sha256 != sha256 and not _was_changed_when_saved(request):
         raise PydanticCustomError("hash", "the request does not fit its sha256; it was edited")
     return exchange
 
@@ -150,23 +151,20 @@ def _old_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(RECORDING_SUFFIX) + OLD_RECORDING_SUFFIX)
 
 
-def nearest_request(endpoint: str, body: Any, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
+def nearest_request(missing: RecordedRequest, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
     """The recorded request that is the most like another one; `None` if no body is recorded.
 
     Args:
-        endpoint: of the request that has no recorded reply.
-        body: its masked body.
+        missing: the request that has no recorded reply.
         recorded: what is recorded.
     """
-    text = _request_text(endpoint, body)
+    text = _request_text(missing)
     known = [exchange.request for exchange in recorded if exchange.request.has_body]
-    return max(
-        known, key=lambda request: _similarity(text, _request_text(request.endpoint or "", request.body)), default=None
-    )
+    return max(known, key=lambda request: _similarity(text, _request_text(request)), default=None)
 
 
-def _request_text(endpoint: str, body: Any) -> list[str]:
-    return [endpoint, *json.dumps(body, indent=0, sort_keys=True).splitlines()]
+def _request_text(request: RecordedRequest) -> list[str]:
+    return json.dumps(request.as_data(), indent=0, sort_keys=True).splitlines()
 
 
 def _similarity(one: list[str], other: list[str]) -> float:

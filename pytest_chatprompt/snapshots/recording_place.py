@@ -7,6 +7,7 @@ record: what reads and writes recordings is imported where it is used.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,8 +155,10 @@ class RecordingPlace:
         if exchange.sent is compared.sent and exchange.invocation is compared.invocation:
             # A provider that prepares its requests sends just these.
             return True
-        first, expected = ([[sent.endpoint, sent.body] for sent in each.sent[:1]] for each in (exchange, compared))
-        return self.masks.apply(first) == self.masks.apply(expected) and exchange.invocation == compared.invocation
+        first, expected = (
+            json.dumps(self.masks.apply([sent.as_data() for sent in each.sent[:1]])) for each in (exchange, compared)
+        )
+        return first == expected and exchange.invocation == compared.invocation
 
     def response_exchange(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
         """The answer of an agent or a plain function, as a recording keeps it.
@@ -218,15 +221,15 @@ class RecordingPlace:
         path = shown_path(self.path, self.root)
         if not recorded:
             return f"no reply is recorded for {sent.endpoint}: there is no {path}\n\n{self.advice}"
+        from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
         from pytest_chatprompt.snapshots.diff import diff_snapshots  # noqa: PLC0415
         from pytest_chatprompt.snapshots.recording_files import nearest_request  # noqa: PLC0415
 
-        body = self.masks.apply(sent.body)
-        nearest = nearest_request(sent.endpoint, body, recorded)
+        missing = recorded_request(sent, self.masks.apply)
+        nearest = nearest_request(missing, recorded)
         text = f"no reply is recorded for this request to {sent.endpoint}: {path} has none of its hash"
         if nearest is not None:
-            stored = dump({"endpoint": nearest.endpoint, "request": nearest.body})
-            changes = diff_snapshots(stored, dump({"endpoint": sent.endpoint, "request": body}))
+            changes = diff_snapshots(dump(nearest.as_data()), dump(missing.as_data()))
             text += (
                 f"\n\nThe nearest recorded request differs in:\n{changes}"
                 if changes

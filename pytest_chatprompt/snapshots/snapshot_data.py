@@ -27,14 +27,14 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
         root: pytest's root folder; the paths of an agent become relative to it.
 
     Returns:
-        A list of endpoint and body for each HTTP request. For an agent, its invocation and its requests; if a provider
-        sent nothing, the chat prompt that it was given.
+        A list of endpoint, body and headers for each HTTP request. For an agent, its invocation and its requests; if a
+        provider sent nothing, the chat prompt that it was given.
     """
     if exchange.invocation is not None:
         return _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
     if not exchange.sent:
         return [message.as_dict() for message in exchange.request.chat_prompt or ()]
-    return [[sent.endpoint, sent.body] for sent in exchange.sent]
+    return [[sent.endpoint, sent.body, *([dict(sent.headers)] if sent.headers else ())] for sent in exchange.sent]
 
 
 def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Sequence[Exchange] = ()) -> dict[str, Any]:
@@ -47,9 +47,9 @@ def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Seq
         judge: what the judge of the answer will be sent, a request for each check that asks it.
 
     Returns:
-        The keys `provider`, `endpoint`, `question`, `request`, and `adjustments` and `judge` if there are any. `judge`
-        is a list of what is sent, without the other keys. Instead of
-        `endpoint` and `request` there are `requests`, each with its endpoint, if the provider sent several;
+        The keys `provider`, `endpoint`, `headers`, `question`, `request`, `adjustments` and `judge`; `headers` and the
+        last two only if there are any. `judge` is a list of what is sent, without the other keys. Instead of
+        `endpoint`, `headers` and `request` there are `requests`, each with these, if the provider sent several;
         `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and its `requests` if
         they were captured.
     """
@@ -74,10 +74,12 @@ def _case_data(exchange: Exchange, provider_name: str, root: Path) -> dict[str, 
             data["question"] = exchange.request.question
             data["messages"] = [message.as_dict() for message in prompt]
         case [sent]:
-            data |= {"endpoint": sent.endpoint, "question": exchange.request.question, "request": sent.body}
+            shown = sent.as_data()
+            body = shown.pop("request")
+            data |= {**shown, "question": exchange.request.question, "request": body}
         case requests:
             data["question"] = exchange.request.question
-            data["requests"] = [{"endpoint": sent.endpoint, "request": sent.body} for sent in requests]
+            data["requests"] = [sent.as_data() for sent in requests]
     return data | _adjustments((*exchange.request.adjustments, *exchange.response.adjustments))
 
 
@@ -111,4 +113,4 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
                 return [portable(item) for item in data]
         return data
 
-    return {"requests": [{"endpoint": sent.endpoint, "request": portable(sent.body)} for sent in exchange.sent]}
+    return {"requests": [sent.as_data() | {"request": portable(sent.body)} for sent in exchange.sent]}

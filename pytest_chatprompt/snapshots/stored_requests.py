@@ -33,12 +33,12 @@ def stored_data(path: Path) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {}
 
 
-def stored_requests(path: Path) -> list[tuple[str, Any]]:
-    """The HTTP requests that a snapshot shows: endpoint and body of each."""
+def stored_requests(path: Path) -> list[tuple[str, Any, Any]]:
+    """The HTTP requests that a snapshot shows: endpoint, body and headers of each; `None` for no headers."""
     data = stored_data(path)
     entries = data["requests"] if isinstance(data.get("requests"), list) else [data]
     return [
-        (entry["endpoint"], entry["request"])
+        (entry["endpoint"], entry["request"], headers if isinstance(headers := entry.get("headers"), Mapping) else None)
         for entry in entries
         if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
     ]
@@ -46,7 +46,7 @@ def stored_requests(path: Path) -> list[tuple[str, Any]]:
 
 def stored_hashes(path: Path) -> frozenset[str]:
     """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
-    hashes = {request_sha256(endpoint, body) for endpoint, body in stored_requests(path)}
+    hashes = {request_sha256(*request) for request in stored_requests(path)}
     data = stored_data(path)
     if "argv" in data:
         hashes.add(data_sha256({key: data[key] for key in _AGENT_KEYS if key in data}))

@@ -59,7 +59,7 @@ def remove_unused(names: Sequence[str], root: Path, used: Iterable[str], sent: I
     if recordings:
         folders = {(root / name).parent for name in (*names, *used)}
         # Reports do not say where such a test has its recording. A place that exists lets a recording stay.
-        hashes = {request_sha256(each["endpoint"], each["request"]) for each in sent}
+        hashes = {request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in sent}
         index = RecordingIndex(folders, {str(root): hashes}, paths)
         for path in recordings:
             place = index.new_place(path, root)

@@ -48,15 +48,39 @@ def test_a_compressed_body_is_decompressed(encoding: str) -> None:
     assert SentRequest.from_httpx(request, None).body == {"a": 1}
 
 
-def test_a_body_that_is_not_compressed_despite_its_header_is_kept() -> None:
-    request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": "gzip"})
+def test_a_body_that_is_sent_as_it_is_may_say_so() -> None:
+    request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": "Identity"})
     assert SentRequest.from_httpx(request, None).body == "plain"
 
 
-def test_a_body_in_an_unknown_encoding_is_kept() -> None:
-    for encoding in ("identity", "br"):
-        request = httpx.Request("POST", "https://x.example/", content=b"plain", headers={"content-encoding": encoding})
-        assert SentRequest.from_httpx(request, None).body == "plain"
+def test_only_headers_that_change_what_the_model_does_are_kept() -> None:
+    headers = {"Authorization": "Bearer x", "Anthropic-Beta": "a,b", "anthropic-version": "2023-06-01"}
+    request = httpx.Request("POST", "https://x.example/", json=1, headers=headers)
+    sent = SentRequest.from_httpx(request)
+    assert sent.headers == {"anthropic-beta": "a,b"}
+    assert sent.as_data() == {"endpoint": "POST /", "headers": {"anthropic-beta": "a,b"}, "request": 1}
+    assert list(sent.as_data()) == ["endpoint", "headers", "request"]
+    assert SentRequest("POST /", 1).as_data() == {"endpoint": "POST /", "request": 1}
+
+
+def test_requests_are_equal_if_they_send_the_same() -> None:
+    def sent(body: Any, endpoint: str = "POST /", **headers: str) -> SentRequest:
+        return SentRequest(endpoint, body, headers=headers)
+
+    different = [
+        sent({"a": 1, "b": 2}), sent({"b": 2, "a": 1}), sent({"a": 1.0, "b": 2}), sent({"a": True, "b": 2}),
+        sent({"a": 1, "b": 2}, "POST /x"), sent({"a": 1, "b": 2}, beta="x"), sent(float("nan")), sent(None), "other",
+    ]  # fmt: skip
+    for index, one in enumerate(different):
+        assert [one == other for other in different] == [index == place for place in range(len(different))]
+    assert sent(float("nan")) == sent(float("nan"))
+    assert sent({"a": [1]}) == SentRequest("POST /", {"a": [1]}, "https://x.example/", "network", is_late=True)
+
+
+def test_requests_are_sorted_by_endpoint_then_body_then_headers() -> None:
+    one, two = (SentRequest("POST /a", 1, headers={"openai-beta": beta}) for beta in "ab")
+    body, endpoint = SentRequest("POST /a", 2), SentRequest("GET /a", 3)
+    assert sorted([body, two, endpoint, one]) == [endpoint, one, two, body]
 
 
 @pytest.mark.parametrize(

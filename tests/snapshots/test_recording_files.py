@@ -226,16 +226,20 @@ def test_the_nearest_request_is_the_one_with_the_fewest_changes() -> None:
         for text, seed in (("one", 1), ("two", 2), ("three", 3))
     ]
     changed = {"model": "m", "messages": [{"role": "user", "content": "two!"}], "seed": 2}
-    assert nearest_request("POST /v1/chat", changed, recorded) == recorded[1].request
-    elsewhere = recorded[2].model_copy(
-        update={"request": RecordedRequest(endpoint="POST /v2/chat", sha256="c", body=changed)}
+    missing = RecordedRequest(endpoint="POST /v1/chat", sha256="b", body=changed)
+    assert nearest_request(missing, recorded) == recorded[1].request
+    with_header, elsewhere = (
+        exchange(changed).model_copy(update={"request": missing.model_copy(update=different)})
+        for different in ({"headers": {"openai-beta": "a"}}, {"endpoint": "POST /v2/chat"})
     )
-    assert nearest_request("POST /v2/chat", changed, [*recorded, elsewhere]) == elsewhere.request
+    for expected in (with_header, elsewhere):
+        assert nearest_request(expected.request, [*recorded, with_header, elsewhere]) == expected.request
 
 
 def test_only_requests_whose_bodies_are_known_are_near() -> None:
-    assert nearest_request("POST /v1/chat", {}, []) is None
+    missing = RecordedRequest(endpoint="POST /v1/chat", sha256="b", body={})
+    assert nearest_request(missing, []) is None
     unknown = of_hash("a")
-    assert nearest_request("POST /v1/chat", {}, [unknown]) is None
+    assert nearest_request(missing, [unknown]) is None
     no_endpoint = of_hash("a").model_copy(update={"request": RecordedRequest(sha256="a", body={})})
-    assert nearest_request("POST /v1/chat", {}, [unknown, no_endpoint]) == no_endpoint.request
+    assert nearest_request(missing, [unknown, no_endpoint]) == no_endpoint.request

@@ -14,16 +14,26 @@ from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hash
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("endpoint: POST /a\nrequest: {b: 1}\n", [("POST /a", {"b": 1})], id="of an eval"),
-        pytest.param("endpoint: POST /a\nrequest: null\n", [("POST /a", None)], id="without a body"),
+        pytest.param("endpoint: POST /a\nrequest: {b: 1}\n", [("POST /a", {"b": 1}, None)], id="of an eval"),
+        pytest.param("endpoint: POST /a\nrequest: null\n", [("POST /a", None, None)], id="without a body"),
         pytest.param(
             "requests:\n- {endpoint: POST /a, request: 1}\n- {endpoint: GET /b, request: two}\n",
-            [("POST /a", 1), ("GET /b", "two")],
+            [("POST /a", 1, None), ("GET /b", "two", None)],
             id="of a test",
         ),
         pytest.param("requests: []\n", [], id="of a test that sends nothing"),
         pytest.param("requests: [1, {endpoint: 5, request: 1}, {endpoint: POST /a}]\n", [], id="of something else"),
-        pytest.param("requests: 5\nendpoint: POST /a\nrequest: 1\n", [("POST /a", 1)], id="requests is not a list"),
+        pytest.param(
+            "requests: 5\nendpoint: POST /a\nrequest: 1\n", [("POST /a", 1, None)], id="requests is not a list"
+        ),
+        pytest.param(
+            "requests:\n- {endpoint: POST /a, headers: {openai-beta: b}, request: 1}\n",
+            [("POST /a", 1, {"openai-beta": "b"})],
+            id="with headers",
+        ),
+        pytest.param(
+            "endpoint: POST /a\nheaders: 5\nrequest: 1\n", [("POST /a", 1, None)], id="headers are no mapping"
+        ),
         pytest.param("messages: []\n", [], id="of messages"),
     ],
 )
@@ -52,6 +62,11 @@ def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> Non
             "requests:\n- {endpoint: POST /a, request: {c: 2, b: 1}}\n- {endpoint: POST /b, request: null}\n",
             [["POST /a", {"b": 1, "c": 2}], ["POST /b", None]],
             id="requests, for any order of keys",
+        ),
+        pytest.param(
+            "endpoint: POST /a\nheaders: {openai-beta: b}\nrequest: 1\n",
+            [["POST /a", 1, {"openai-beta": "b"}]],
+            id="a request with headers",
         ),
         pytest.param(
             "provider: cli\nquestion: q\nargv: [x]\nprompt: p\nfiles: []\n",

@@ -15,7 +15,7 @@ import httpx
 
 from pytest_chatprompt.capture.apis.json_text import json_text
 from pytest_chatprompt.capture.apis.reading import as_mapping
-from pytest_chatprompt.capture.body import decode_body
+from pytest_chatprompt.capture.body import decode_body, read_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ModelRequest:
     @classmethod
     def from_httpx(cls, request: httpx.Request) -> Self:
         """Read an httpx request, whose body has been read."""
-        body = decode_body(request.content, request.headers)
+        body = read_body(decode_body(request.content, request.headers))
         seed = f"{request.url.path}\n{json_text(body)}"
         digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:40]
         return cls(request.url.path, dict(request.url.params) if request.url.query else {}, as_mapping(body), digest)

@@ -20,6 +20,7 @@ from pytest_chatprompt.capture.apis.conversation import (
     ToolResult,
 )
 from pytest_chatprompt.capture.apis.json_text import json_text
+from pytest_chatprompt.evalfile.media_types import described_size
 
 # The words of the APIs for the four roles of a transcript.
 _ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}
@@ -157,5 +158,9 @@ def kind_of(media_type: str) -> str:
 
 
 def _base64_size(text: str) -> int:
+    """The size of bytes that are in base64, or described as in snapshots."""
+    described = described_size(text)
+    if described is not None:
+        return described
     digits = len(text) - text.count("=") - text.count("\n") - text.count("\r")
     return digits * 3 // _BASE64_DIGITS_OF_3_BYTES

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import httpx
 
 from pytest_chatprompt.capture.apis.model_request import ModelRequest
+from pytest_chatprompt.capture.body import read_body
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
@@ -66,7 +67,7 @@ def billing_of(request: httpx.Request) -> Billing | None:
 
 def billing_of_sent(sent: SentRequest) -> Billing | None:
     """`billing_of` for a request as tests and snapshots see it."""
-    return billing_of(httpx.Request("POST", sent.url, json=sent.body))
+    return billing_of(httpx.Request("POST", sent.url, json=read_body(sent.body)))
 
 
 class MeteredRequest:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Self
 
 import httpx
@@ -38,11 +38,13 @@ class RecordedRequest(_Data):
 
     Attributes:
         endpoint: as in a snapshot; `None` for an agent or a plain function.
-        sha256: the hash of endpoint and body, or of all that was sent, as hexadecimal digits.
+        headers: as in a snapshot; empty for none.
+        sha256: the hash of endpoint, body and headers, or of all that was sent, as hexadecimal digits.
         body: the masked body, where no snapshot has it.
     """
 
     endpoint: str | None = None
+    headers: dict[str, str] = {}
     sha256: str
     body: Any = None
 
@@ -50,6 +52,10 @@ class RecordedRequest(_Data):
     def has_body(self) -> bool:
         """Whether the body is recorded; it may be `None`, which is JSON's null."""
         return "body" in self.model_fields_set
+
+    def as_data(self) -> dict[str, Any]:
+        """What a snapshot shows of it; see `SentRequest`."""
+        return SentRequest(self.endpoint or "", self.body, headers=self.headers).as_data()
 
 
 class RecordedReply(_Data):
@@ -173,14 +179,15 @@ class RecordedExchange(_Data):
         return self
 
 
-def request_sha256(endpoint: str, body: Any) -> str:
+def request_sha256(endpoint: str, body: Any, headers: Mapping[str, str] | None = None) -> str:
     """The hash of a request, the same for any order of keys.
 
     Args:
         endpoint: as in a snapshot.
         body: the masked body, as in a snapshot.
+        headers: the masked headers, as in a snapshot; `None` for none.
     """
-    return data_sha256([endpoint, body])
+    return data_sha256([endpoint, body, dict(headers)] if headers else [endpoint, body])
 
 
 def data_sha256(data: Any) -> str:
@@ -192,7 +199,11 @@ def data_sha256(data: Any) -> str:
 def recorded_request(sent: SentRequest, mask: Mask) -> RecordedRequest:
     """A request as a recording keeps it, masked."""
     body = mask(sent.body)
-    return RecordedRequest(endpoint=sent.endpoint, sha256=request_sha256(sent.endpoint, body), body=body)
+    if not sent.headers:
+        return RecordedRequest(endpoint=sent.endpoint, sha256=request_sha256(sent.endpoint, body), body=body)
+    headers = mask(dict(sent.headers))
+    sha256 = request_sha256(sent.endpoint, body, headers)
+    return RecordedRequest(endpoint=sent.endpoint, headers=headers, sha256=sha256, body=body)
 
 
 def rounded(seconds: float) -> float:

@@ -96,13 +96,14 @@ class PayloadStrings:
                 self._check(part_name(item), item.get(CONTENT_KEY), ((inner, index), CONTENT_KEY))
         if key == "name":
             self._check(value, mapping.get("value"), (place, "value"))
-        elif key == BINARY_KEY and isinstance(value, str) and len(mapping) == 1:
+        elif key == BINARY_KEY and isinstance(value, str) and len(mapping) <= len(("base64", "encoding")):
             with suppress(ValueError):
                 self.strings.append((base64.b64decode(value).decode(errors="replace"), inner))
         elif key == "arguments" and isinstance(value, str):
             self._check_json(value, inner)
         elif key == "request" and isinstance(value, str):
             self._check_form(value, inner)
+            self._check_json(value, inner)
         elif key == "argv" and place is None:
             self._check_arguments(_list(value), inner)
 
@@ -129,7 +130,7 @@ class PayloadStrings:
             self._check_form(url[2] or "", place)
 
     def _check_json(self, text: str, place: Place) -> None:
-        """Look into the arguments of a tool call, which are JSON."""
+        """Look into a text that is JSON, such as the arguments of a tool call."""
         with suppress(ValueError, RecursionError):
             embedded = PayloadStrings()
             embedded._add(json.loads(text), place)

@@ -275,6 +275,14 @@ class ChatProvider(VendorAPI):
         """
         return self.credentials()
 
+    def model_headers(self, prepared: PreparedRequest) -> dict[str, str]:
+        """The headers of a request that change what the model does, such as `anthropic-beta`; it needs no key.
+
+        Args:
+            prepared: the HTTP request.
+        """
+        return self._http.model_headers(prepared.url, prepared.content)
+
     def known_keys(self) -> tuple[str, ...]:
         """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""
         return tuple(filter(None, (self._api_key, os.environ.get(self.key_variable))))

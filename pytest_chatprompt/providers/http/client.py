@@ -17,8 +17,9 @@ import httpx
 
 from pytest_chatprompt.errors import APIConnectionError, UnreadableReplyError
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import Handler, current_context
+from pytest_chatprompt.providers.context import Handler, SendContext, current_context, use_context
 from pytest_chatprompt.providers.http import reply_body
+from pytest_chatprompt.providers.http.model_headers import model_headers
 from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
 from pytest_chatprompt.providers.http.retry import SharedPause
 
@@ -103,7 +104,7 @@ class HTTPClient:
             replay = current_context().replay
             if replay is None:
                 return send()
-            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=_HEADERS), send)
+            response = replay(self._replayable(url, content), send)
             response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
@@ -111,6 +112,22 @@ class HTTPClient:
             detail = self._redact(str(error)) or type(error).__name__
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
+
+    def _replayable(self, url: str, content: bytes) -> httpx.Request:
+        """A request as a recording knows it, which needs no key."""
+        headers = {**_HEADERS, **self.model_headers(url, content)}
+        return httpx.Request("POST", parsed_url(url), content=content, headers=headers)
+
+    def model_headers(self, url: str, content: bytes) -> dict[str, str]:
+        """The headers that the provider adds to a request and that change what the model does; nothing is signed.
+
+        Args:
+            url: the whole URL.
+            content: the body.
+        """
+        with use_context(SendContext(is_offline=True)):
+            request = httpx.Request("POST", parsed_url(url), content=content)
+            return model_headers(httpx.Headers(self._auth.authorize(request)).raw)
 
     def _send(
         self,
@@ -228,8 +245,8 @@ class _Credentials(httpx.Auth):
     """Adds the key to a request at the last moment, so that no local variable of a traceback contains it."""
 
     def __init__(self, authorize: Callable[[httpx.Request], Mapping[str, str]]) -> None:
-        self._authorize = authorize
+        self.authorize = authorize
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers.update(self._authorize(request))
+        request.headers.update(self.authorize(request))
         yield request
