@@ -17,7 +17,7 @@ import httpx
 
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, describe_messages
 from pytest_chatprompt.prompt.content import ContentPart
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
@@ -152,7 +152,7 @@ class BedrockProvider(ChatProvider):
         return headers if headers or current_context().is_offline else self._signer.sign(request, self.region)
 
     def build_payload(self, prompt: ChatPrompt) -> Payload:
-        """The system text as `system`, the turns as lists of blocks.
+        """The system text as `system`, the turns as lists of blocks; what the user says to tool results is with them.
 
         Args:
             prompt: the messages to send.
@@ -164,10 +164,19 @@ class BedrockProvider(ChatProvider):
         body: dict[str, Any] = {}
         if split.system:
             body["system"] = [{"text": split.system}]
-        body["messages"] = [_message(turn) for turn in split.turns]
+        joined: list[str] = []
+        body["messages"] = []
+        for before, turn in zip((None, *split.turns), split.turns, strict=False):
+            message = _message(turn)
+            if before is not None and before.results and message["role"] == "user":
+                # Roles alternate, and tool results are the user's.
+                body["messages"][-1]["content"] += message["content"]
+                joined.append(f"{describe_messages([turn.message])}: sent in one turn with the tool results before it")
+            else:
+                body["messages"].append(message)
         number_documents(body["messages"])
         self.settings_body(body)
-        return Payload(body, split.adjustments)
+        return Payload(body, (*split.adjustments, *joined))
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""

@@ -50,15 +50,15 @@ def merged_turns(request: PreflightInput) -> Iterator[Violation]:
 
 
 def turns_of_the_same_role(request: PreflightInput) -> Iterator[Violation]:
-    """Turns with the role of the one before, for an API that refuses them; tool results are the user's turn there."""
+    """Turns with the role of the one before, for an API that refuses them."""
     for previous, message in pairwise(request.turns):
-        roles = ["user" if turn.role == "tool" else turn.role for turn in (previous, message)]
-        if roles[0] == roles[1] and message.role != "tool":
+        # Tool results, and what the user says after them, are sent as one turn.
+        if previous.role == message.role != "tool":
             yield (
                 message,
                 f"{request.vendor} refuses consecutive turns of the same role, and {describe_messages([previous])} "
-                f"is the {roles[0]}'s turn too; join them in the case, or put "
-                f"{'an answer' if roles[0] == 'user' else 'a user message'} between them",
+                f"is the {previous.role}'s turn too; join them in the case, or put "
+                f"{'an answer' if previous.role == 'user' else 'a user message'} between them",
             )
 
 

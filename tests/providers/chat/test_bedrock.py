@@ -17,13 +17,16 @@ from pytest_chatprompt import (
     PayloadError,
     ProviderRequest,
 )
+from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.providers.context import SendContext, use_context
+from tests.media import PNG
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER
 from tests.replies import plain_reply
 from tests.server import Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),), metadata={"systemPrompt": ""})
 BEDROCK = BedrockProvider(region="us-east-1")
+IMAGE = Media("image", "a.png", "image/png", PNG)
 VARIABLES = (
     *("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
     *("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
@@ -74,16 +77,29 @@ def test_e3_tool_calls_and_results_become_blocks_and_the_results_of_one_turn_are
             "content": [
                 {"toolResult": {"toolUseId": "c1", "content": [{"text": "sunny"}]}},
                 {"toolResult": {"toolUseId": "c2", "content": [{"text": ""}]}},
+                {"text": "And?"},
             ],
         },
-        {"role": "user", "content": [{"text": "And?"}]},
         {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c3", "name": "more", "input": {}}}]},
         {"role": "user", "content": [{"toolResult": {"toolUseId": "c3", "content": [{"text": '{"a": 1}'}]}}]},
     ]
     assert payload.adjustments == (
         "message 5: null sent as an empty result",
         "tool results of messages 4 and 5 sent in one user turn",
+        "message 6: sent in one turn with the tool results before it",
     )
+
+
+def test_e3_only_the_first_user_message_after_tool_results_goes_with_them() -> None:
+    more = (ChatMessage("user", ("See", IMAGE), number=9), ChatMessage("user", "more", number=10))
+    payload = BEDROCK.build_payload((*TOOLS, *more))
+    result = {"toolResult": {"toolUseId": "c3", "content": [{"text": '{"a": 1}'}]}}
+    image = {"image": {"format": "png", "source": {"bytes": IMAGE.base64}}}
+    assert payload.body["messages"][-2:] == [
+        {"role": "user", "content": [result, {"text": "See"}, image]},
+        {"role": "user", "content": [{"text": "more"}]},
+    ]
+    assert payload.adjustments[-1] == "message 9: sent in one turn with the tool results before it"
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,22 @@ def test_it_sends_the_media_in_a_result_that_boto3_sends(server: Server) -> None
     assert sent_by(ours, Conversation(prompt, [], []), server) == theirs
 
 
+def test_it_sends_a_question_after_tool_results_as_boto3_does(server: Server) -> None:
+    server.reply_with(plain_reply("bedrock"))
+    answers = results(("c1", "noon"), ("c2", "sunny"))
+    answers["content"].append({"text": "And tomorrow?"})
+    theirs = converse(server, "m", messages=[QUESTION, calls(use("c1", "now", {}), use("c2", "weather", {})), answers])
+    prompt = (
+        ChatMessage("user", "Weather?"),
+        ChatMessage("assistant", None, tool_calls=(call("c1", "now"), call("c2", "weather"))),
+        ChatMessage("tool", "noon", tool_call_id="c1"),
+        ChatMessage("tool", "sunny", tool_call_id="c2"),
+        ChatMessage("user", "And tomorrow?"),
+    )
+    ours = BedrockProvider(model="m", base_url=server.url, api_key="k")
+    assert sent_by(ours, Conversation(prompt, [], []), server) == theirs
+
+
 def test_the_media_that_are_compared_are_all_but_those_with_a_url() -> None:
     assert set(MEDIA) - set(BLOCKS) == {"texts around two images", "a document at a URL", "a sound at a URL"}
 

@@ -159,17 +159,17 @@ def test_an_ordinary_conversation_with_tools_breaks_no_rule(provider: ChatProvid
         ),
         pytest.param(
             BEDROCK,
-            (HI, CALLS, result("c1", 3), result("c2", 4), message("user", "ok", 5)),
+            (HI, CALLS, result("c1", 3), result("c2", 4), message("user", "ok", 5), message("user", "and", 6)),
             {"tools": [NOW]},
             [
                 (
                     "alternating-turns",
-                    5,
-                    "Amazon Bedrock refuses consecutive turns of the same role, and message 4 is the user's turn too; "
+                    6,
+                    "Amazon Bedrock refuses consecutive turns of the same role, and message 5 is the user's turn too; "
                     "join them in the case, or put an answer between them",
                 )
             ],
-            id="bedrock: a user message right after tool results",
+            id="bedrock: two user messages after tool results",
         ),
         pytest.param(
             BEDROCK,
