@@ -28,6 +28,15 @@ def messages(*parts: Any) -> dict[str, Any]:
         ),
         pytest.param(messages([{"type": "input_audio", "input_audio": {"data": IMAGE}}]), 0, id="no base64"),
         pytest.param(
+            messages(
+                [{"type": "image_url", "image_url": {"url": "data:;base64,<9 bytes, sha256:0123456789abcdef>"}}],
+                "<image/png, 34123 bytes, sha256:0123456789abcdef>",
+                "\\<image/png, 34123 bytes, sha256:0123456789abcdef>",
+            ),
+            50,
+            id="no description of media, as it stands in a snapshot",
+        ),
+        pytest.param(
             messages([{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]),
             1,
             id="no marks of caches",

@@ -8,7 +8,9 @@ from pytest_chatprompt.evalfile.media_types import (
     FORMATS,
     MEDIA_TYPES,
     decode_base64,
+    describe_base64,
     describe_bytes,
+    described_size,
     kind_of_media_type,
     media_type_of_url,
     sniff_media_type,
@@ -94,6 +96,43 @@ def test_a_data_url_is_its_type_and_its_base64(text: str, parts: tuple[str, str]
 )
 def test_base64_is_read_however_it_is_written(text: str, content: bytes | None) -> None:
     assert decode_base64(text) == content
+
+
+@pytest.mark.parametrize(
+    ("digits", "media_type", "shown"),
+    [
+        ("aGk=", "text/plain", "<text/plain, 2 bytes, sha256:8f434346648f6b96>"),
+        ("aGk=", "", "<2 bytes, sha256:8f434346648f6b96>"),
+        ("-_8=", "", "<2 bytes, sha256:db8fed54159afe40, URL-safe>"),
+        ("+/8=", "", "<2 bytes, sha256:db8fed54159afe40>"),
+        ("+_8=", "", None),
+        ("aGk", "", None),
+        ("aG\nk=", "", None),
+        ("aGl=", "", None),
+        ("", "", None),
+        ("äöü=", "", None),
+    ],
+)
+def test_base64_is_described_if_its_bytes_tell_how_it_is_written(digits: str, media_type: str, shown: str) -> None:
+    assert describe_base64(digits, media_type) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("<image/png, 34123 bytes, sha256:0123456789abcdef>", 34123),
+        ("<34123 bytes, sha256:0123456789abcdef, URL-safe>", 34123),
+        ("data:image/png;base64,<34123 bytes, sha256:0123456789abcdef>", 34123),
+        ("\\<34123 bytes, sha256:0123456789abcdef>", None),
+        ("<34123 bytes, sha256:0123456789abcdef>\n", None),
+        ("<34123 bytes, sha256:0123456789ABCDEF>", None),
+        ("<٣ bytes, sha256:0123456789abcdef>", None),
+        ("34123 bytes, sha256:0123456789abcdef>", None),
+        ("", None),
+    ],
+)
+def test_the_size_that_a_description_says_is_read(text: str, size: int | None) -> None:
+    assert described_size(text) == size
 
 
 def test_bytes_are_described_by_type_size_and_hash() -> None:

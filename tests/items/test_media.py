@@ -32,6 +32,7 @@ def plain_provider():
     return lambda request: "an answer"
 """
 SHOWN = f"<{PNG_SHOWN}>"
+URL_SHOWN = f"data:image/png;base64,<{PNG_SHOWN.removeprefix('image/png, ')}>"
 
 
 def write_bytes(run: Run, name: str, content: bytes) -> None:
@@ -55,7 +56,7 @@ def test_a_snapshot_shows_type_size_and_hash_in_place_of_the_bytes(run: Run) -> 
     providers = ("openai", "azure", "anthropic", "gemini", "codex", "plain")
     snapshots = {name: run.snapshot(f"{folder}look[{name}].yaml") for name in providers}
     assert {snapshot["question"] for snapshot in snapshots.values()} == {"What is this?\n<Image: ./screen.png>"}
-    openai_content = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": SHOWN}}]
+    openai_content = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": URL_SHOWN}}]
     assert content_of(snapshots["openai"]) == content_of(snapshots["azure"]) == openai_content
     source = {"type": "base64", "media_type": "image/png", "data": SHOWN}
     text = {"type": "text", "text": "What is this?"}
@@ -66,7 +67,7 @@ def test_a_snapshot_shows_type_size_and_hash_in_place_of_the_bytes(run: Run) -> 
     ]
     assert content_of(snapshots["plain"]) == [
         {"type": "text", "value": "What is this?"},
-        {"type": "image", "value": SHOWN},
+        {"type": "image", "value": URL_SHOWN},
     ]
     assert snapshots["codex"]["files"] == ["evals/screen.png"]
     assert all("adjustments" not in snapshot for snapshot in snapshots.values())
@@ -148,7 +149,7 @@ def test_a_live_run_sends_the_bytes_and_its_recording_has_none(live_project: Mak
     ((_, _, body),) = server.requests
     assert body["messages"][-1]["content"] == [{"type": "image_url", "image_url": {"url": data_url(PNG)}}]
     recording = (run.path / "__snapshots__/a.eval/c0[openai].recording.yaml").read_text()
-    assert f"url: {SHOWN}\n" in recording
+    assert f"url: {URL_SHOWN}\n" in recording
     assert in_base64(PNG) not in recording
     run("--chatprompt-replay").assert_outcomes(passed=1)
     write_bytes(run, "x.png", PNG + b"\0")
@@ -190,11 +191,11 @@ def test_own_codes_media_are_shown_in_the_same_way(run: Run) -> None:
     run.write({"test_it.py": OWN_CODE.format(png=base64.b64encode(PNG).decode()), "conftest.py": conftest})
     run.update().assert_outcomes(passed=2)
     sent = run.snapshot("__snapshots__/test_it/test_asks.yaml")["requests"]
-    assert sent[0]["request"]["messages"][0]["content"][1] == {"type": "image_url", "image_url": {"url": SHOWN}}
+    assert sent[0]["request"]["messages"][0]["content"][1] == {"type": "image_url", "image_url": {"url": URL_SHOWN}}
     (part,) = sent[1]["request"]["multipart"]
     assert part["content"] == {"base64": SHOWN}
     assert run.snapshot("__snapshots__/test_it/test_requests.yaml")["messages"] == [
-        {"role": "user", "content": [{"type": "image", "value": SHOWN}]}
+        {"role": "user", "content": [{"type": "image", "value": URL_SHOWN}]}
     ]
     run().assert_outcomes(passed=2)
 

@@ -150,3 +150,53 @@ def test_the_requests_to_a_judge_come_last_and_say_so() -> None:
         {"endpoint": "to the judge: prompt of the agent", "turns": [USER]},
     ]
     assert len(page_requests({**data, "judge": "of another shape"})) == 1
+
+
+def test_headers_are_settings_too_and_a_header_that_is_no_mapping_is_none() -> None:
+    entry = {"endpoint": "POST /v1/messages", "headers": {"anthropic-beta": "a,b"}, "request": {"model": "m"}}
+    (shown,) = page_requests({"requests": [entry]})
+    assert shown["settings"] == [["anthropic-beta", "a,b"], ["model", "m"]]
+    (shown,) = page_requests({**entry, "headers": 5})
+    assert shown["settings"] == [["model", "m"]]
+
+
+def test_a_body_that_is_shown_as_its_text_is_a_conversation_too() -> None:
+    text = '{"messages":[],"messages":[{"role":"user","content":"Hi"}]}'
+    assert turns_of("POST /v1/chat/completions", text) == [USER]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "content"),
+    [
+        (
+            "POST /v1/chat/completions",
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,<7860 bytes, sha256:0123456789abcdef>"}},
+        ),
+        (
+            "POST /v1/messages",
+            {
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "media_type": "image/png",
+                    "data": "<image/png, 7860 bytes, sha256:0123456789abcdef>",
+                },
+            },
+        ),
+    ],
+)
+def test_an_image_has_the_size_of_its_bytes(endpoint: str, content: Any) -> None:
+    (turn,) = turns_of(endpoint, {"messages": [{"role": "user", "content": [content]}]})
+    assert turn["parts"] == [{"kind": "media", "text": "<Image: image/png, 7860 bytes>"}]
+
+
+def test_gemini_and_bedrock_name_the_size_of_an_image_too() -> None:
+    data = "<image/png, 7860 bytes, sha256:0123456789abcdef, URL-safe>"
+    parts = [{"inlineData": {"mimeType": "image/png", "data": data}}]
+    assert turns_of("POST /v1/models/m:generateContent", {"contents": [{"parts": parts}]})[0]["parts"] == [
+        {"kind": "media", "text": "<Image: image/png, 7860 bytes>"}
+    ]
+    blocks = [{"image": {"format": "png", "source": {"bytes": data}}}]
+    assert turns_of("POST /model/m/converse", {"messages": [{"role": "user", "content": blocks}]})[0]["parts"] == [
+        {"kind": "media", "text": "<Image: image/png, 7860 bytes>"}
+    ]

@@ -34,6 +34,12 @@ def shown(sent: Any, *requests: Any) -> list[str]:
     ("sent", "requests", "expected"),
     [
         pytest.param({"provider": "x", "question": "hi", **CHAT}, (), CHAT_LINES, id="a case"),
+        pytest.param(
+            {"endpoint": "GET /own", "headers": {"openai-beta": "a"}, "question": "hi", "request": None},
+            (),
+            ["GET /own", "", "headers:", "  openai-beta: a", "request:"],
+            id="a case with headers",
+        ),
         pytest.param({"requests": [CHAT, OTHER]}, (), [*CHAT_LINES, "", *OTHER_LINES], id="a case of several requests"),
         pytest.param(None, (OTHER,), OTHER_LINES, id="a test"),
         pytest.param({"other": "data"}, (OTHER,), OTHER_LINES, id="a test that compares something else"),

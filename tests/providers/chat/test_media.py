@@ -303,10 +303,10 @@ def test_bedrock_gets_each_name_of_a_document_once() -> None:
     body = body_of(
         BEDROCK, ChatMessage("user", (first, second, "Compare.")), CALL, result, ChatMessage("user", (upper,))
     )
-    asked, _, answered, again = body["messages"]
+    asked, _, answered = body["messages"]
     assert [block["document"]["name"] for block in asked["content"][:2]] == ["report", "report 2"]
     assert answered["content"][0]["toolResult"]["content"][0]["document"]["name"] == "report 3"
-    assert again["content"][0]["document"]["name"] == "REPORT 4"
+    assert answered["content"][1]["document"]["name"] == "REPORT 4"
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
