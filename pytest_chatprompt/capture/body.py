@@ -1,9 +1,9 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
 The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Two bodies give the same data only if both are JSON and differ in white space or
-escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as its text: JSON
-with a repeated key, or a number that Python writes in another way. Pure functions.
+with files, or its bytes in base64. Two bodies, decompressed, give the same data only if both are JSON and differ in
+white space or escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as
+its text: JSON with a repeated key, or a number that Python writes in another way. Pure functions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ BINARY_KEY: Final = "base64"
 PARTS_KEY: Final = "multipart"
 HEADERS_KEY: Final = "headers"
 CONTENT_KEY: Final = "content"
-_ENCODING_KEY: Final = "encoding"
+ENCODING_KEY: Final = "encoding"
 _SUBTYPE_KEY: Final = "subtype"
 # The keys of the mappings that show something other than JSON.
-_OTHER_FORMS: Final = ({BINARY_KEY}, {BINARY_KEY, _ENCODING_KEY}, {PARTS_KEY}, {PARTS_KEY, _SUBTYPE_KEY})
+_OTHER_FORMS: Final = ({BINARY_KEY}, {BINARY_KEY, ENCODING_KEY}, {PARTS_KEY}, {PARTS_KEY, _SUBTYPE_KEY})
 _BOUNDARY: Final = re.compile(r"multipart/([^;\s]+)\s*;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
 _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
 # What tells zlib which header to expect.
@@ -45,7 +45,7 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
     if content and encoding not in ("", "identity"):
         decompressed = _decompress(content, encoding)
         if decompressed is None:
-            return {**_base64(content), _ENCODING_KEY: encoding}
+            return {**_base64(content), ENCODING_KEY: encoding}
         content = decompressed
     if not content:
         return None

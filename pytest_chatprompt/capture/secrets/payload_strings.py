@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
+from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, ENCODING_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.capture.secrets.names import SecretKind, kind_of_key
 from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret
 
@@ -96,7 +96,7 @@ class PayloadStrings:
                 self._check(part_name(item), item.get(CONTENT_KEY), ((inner, index), CONTENT_KEY))
         if key == "name":
             self._check(value, mapping.get("value"), (place, "value"))
-        elif key == BINARY_KEY and isinstance(value, str) and len(mapping) <= len(("base64", "encoding")):
+        elif key == BINARY_KEY and isinstance(value, str) and mapping.keys() <= {BINARY_KEY, ENCODING_KEY}:
             with suppress(ValueError):
                 self.strings.append((base64.b64decode(value).decode(errors="replace"), inner))
         elif key == "arguments" and isinstance(value, str):
