@@ -242,12 +242,13 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
     options, place, note_sent = request.config.stash[options_key], None, None
-    updates = request.config.getoption("update_snapshots", False)
-    if options.record or options.replay or updates:
-        from pytest_chatprompt.items.recordings import place_of_test  # noqa: PLC0415
+    # What recordings belong to whom is asked only where some may be moved or removed.
+    settles = options.remove_unused or request.config.getoption("update_snapshots", False)
+    if options.record or options.replay or settles:
+        from pytest_chatprompt.items.recordings import note_sent_requests, place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
-        note_sent = partial(session.unused_snapshots.own_uses.note_sent, place) if updates else None
+        note_sent = partial(note_sent_requests, request.node, place) if settles else None
     capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
     if request.config.stash.get(all_results_key, False):
         from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415

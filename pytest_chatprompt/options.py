@@ -34,6 +34,7 @@ _SENDING_OR_WRITING: Final = {
     "--snapshot-update": "update_snapshots",
     "--chatprompt-live": "chatprompt_live",
     "--chatprompt-replay": "chatprompt_replay",
+    "--chatprompt-remove-unused": "chatprompt_remove_unused",
 }
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
 
@@ -55,6 +56,7 @@ class Options:
         record: whether a live run writes what the APIs reply beside the snapshots.
         against: the git revision whose snapshots are compared with; `None` for the files on disk.
         replay: whether recorded replies are used in place of real ones; what has none is sent if the run is live.
+        remove_unused: whether the run removes unused snapshots of own code, unused recordings and replies, too.
         show: whether the run prints what is sent, and compares nothing.
         reports: the files of reports to write, absolute.
         file_patterns: globs of the files that are collected.
@@ -76,6 +78,7 @@ class Options:
     record: bool
     replay: bool
     against: str | None
+    remove_unused: bool
     show: bool
     reports: tuple[Path, ...]
     file_patterns: tuple[str, ...]
@@ -88,6 +91,10 @@ class Options:
 options_key: Final = pytest.StashKey[Options]()
 # A report on all tests, with what they sent, sets it before the first one runs.
 all_results_key: Final = pytest.StashKey[bool]()
+# What each collector of the run has collected, before options and other plugins drop any of it.
+collected_key: Final = pytest.StashKey[list[tuple[pytest.Collector, list[pytest.Item | pytest.Collector]]]]()
+# The folders in folders of snapshots that the run has come to.
+snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether the run has frozen the objects of the process; set once the tests are collected.
 keeps_objects_key: Final = pytest.StashKey[bool]()
 
@@ -142,6 +149,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="chatprompt_against",
         metavar="REF",
         help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    )
+    group.addoption(
+        "--chatprompt-remove-unused",
+        dest="chatprompt_remove_unused",
+        action="store_true",
+        help="remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
     )
     group.addoption(
         "--chatprompt-schema",
@@ -256,6 +269,7 @@ def resolve_options(config: pytest.Config) -> Options:
         record=record,
         replay=replay,
         against=against,
+        remove_unused=config.getoption("chatprompt_remove_unused"),
         show=config.getoption("chatprompt_show"),
         reports=tuple(resolve_report_path(config, path) for path in config.getoption("chatprompt_reports")),
         file_patterns=tuple(config.getini("chatprompt_files")),

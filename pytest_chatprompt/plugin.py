@@ -22,16 +22,19 @@ from pytest_chatprompt.options import (
     SCHEMA_NAME,
     add_options,
     all_results_key,
+    collected_key,
     keeps_objects_key,
     options_key,
     resolve_options,
     snapshot_dirname,
+    snapshot_folders_key,
 )
 
 if TYPE_CHECKING:
     from pytest_chatprompt.items.file import EvalFile
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
+_OWN_CODE_FIXTURES = frozenset({"eval_api", "eval_snapshot"})
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -126,6 +129,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     """Look for no tests among the snapshots of a file."""
     if path.parent.name not in _snapshot_dirnames(parent.config):
         return None
+    parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
     from pytest_chatprompt.snapshot_folders import collect_snapshot_folder  # noqa: PLC0415
 
     return collect_snapshot_folder(path, parent)
@@ -159,19 +163,30 @@ def _explain_names(config: pytest.Config) -> Iterator[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note the tests of each module before any is deselected, if one of them asks for a snapshot of this plugin."""
-    if any("eval_snapshot" in getattr(item, "fixturenames", ()) for item in items):
+    """Register the session's hooks before the first test runs, if one of them has snapshots or recordings."""
+    if any(not _OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in items):
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-        EvalSession.get(config).unused_snapshots.own_uses.note_collected(items)
+        EvalSession.get(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Forget what was collected; `UnusedSnapshots` has read it."""
+    session.config.stash.setdefault(collected_key, []).clear()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Redact why a file cannot be collected: whether eval files follow is not known yet."""
+    """Redact why a file cannot be collected: whether eval files follow is not known yet. Note what was collected.
+
+    Innermost, so that it sees the tests that `--lf` and other plugins drop here.
+    """
     report = yield
+    # A copy: `--lf` takes tests out of the list itself.
+    collector.config.stash.setdefault(collected_key, []).append((collector, list(report.result or ())))
     if not report.passed and not collector.config.pluginmanager.hasplugin("chatprompt-redaction"):
         from pytest_chatprompt.items.redaction_hooks import redact_early_report  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
 from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
 from pytest_chatprompt.reports.report_formats import FORMATS
 from pytest_chatprompt.reports.report_reader import ReportError, read_report
@@ -20,13 +21,13 @@ from pytest_chatprompt.reports.run_comparison_text import comparison_lines
 from pytest_chatprompt.reports.unused_lines import removal_lines, unsettled_lines, unused_lines
 from pytest_chatprompt.results.run_comparison import compare_runs
 from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.results.snapshot_uses import unsettled_files, unused_snapshots
+from pytest_chatprompt.results.snapshot_uses import gone_snapshots, unsettled_files, unused_snapshots
 from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
 from pytest_chatprompt.snapshots.names import is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
-from pytest_chatprompt.snapshots.unused_removal import RemovalError, remove_unused
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.snapshots.unused_removal import RemovalError, checked_paths, remove_unused
+from pytest_chatprompt.wording import count, shown_path
 
 OK: Final = 0
 WORSE: Final = 1
@@ -116,9 +117,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     merge.add_argument(
         "--snapshot-update",
-        dest="removes_unused",
+        dest="is_update",
         action="store_true",
-        help="remove the snapshots that no shard uses; run it in pytest's root folder",
+        help="remove the snapshots of eval files that no shard uses; run it in pytest's root folder",
+    )
+    merge.add_argument(
+        "--chatprompt-remove-unused",
+        dest="removes_all",
+        action="store_true",
+        help="remove the snapshots of own code and the recordings that no shard uses, too, if all tests passed",
     )
     merge.add_argument(
         "--snapshot-warn-unused",
@@ -156,20 +163,30 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[str], int]:
     """Report the snapshots that no shard uses, or remove them, as one run of all tests does."""
-    names, lines = unused_snapshots(run.snapshots), [*unsettled_lines(unsettled_files(run.snapshots))]
-    if not names:
-        return lines, OK
-    if options.removes_unused:
+    names, gone = unused_snapshots(run.snapshots), gone_snapshots(run.snapshots)
+    lines: list[str] = []
+    if names and (options.is_update or options.removes_all):
         root = Path.cwd()
         file = next(each.path for each in run.snapshots if each.unused and not each.left_out)
         if not (root / file).exists():
             raise MergeError(f"{file} is not in {root}; merge in pytest's root folder to remove its snapshots")
+        paths = checked_paths(names, root)
+        has_passed = all(result.outcome in ("passed", "skipped") for result in run.results)
+        removes_all = options.removes_all and has_passed
+        removable = paths if removes_all else checked_paths(gone, root) if options.is_update else []
         used = (result.snapshot.path for result in run.results if result.snapshot is not None)
-        sent = (sent for result in run.results for sent in result.requests)
-        return [*removal_lines(remove_unused(names, root, used, sent)), *lines], OK
-    # Unused recordings alone are no failure.
-    is_failure = not options.only_warns and not all(is_recording(Path(name)) for name in names)
-    return [*unused_lines(names), *lines], UNUSED if is_failure else OK
+        # Reports do not say where such a test has its recording. A place that exists lets a recording stay.
+        requests = [request for result in run.results for request in result.requests]
+        sent = (request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in requests)
+        removal = remove_unused(paths, removable, root, {(root / name).parent for name in used}, {str(root): sent})
+        lines += removal_lines(removal, root)
+        names = [shown_path(path, root) for path in removal.left]
+        if names and options.removes_all:
+            lines.append("Not all tests of these reports passed, so nothing of this was removed:")
+    lines += [*unused_lines(names, gone), *unsettled_lines(unsettled_files(run.snapshots))]
+    # Unused recordings alone are no failure, and an update only reports what it leaves.
+    is_failure = not (options.only_warns or options.is_update or all(is_recording(Path(name)) for name in names))
+    return lines, UNUSED if is_failure else OK
 
 
 def _merge_recordings(options: argparse.Namespace) -> tuple[list[str], int]:

@@ -103,6 +103,17 @@ class Targets:
 _key: Final = pytest.StashKey[Targets]()
 
 
+def has_provider(name: str, file: pytest.Module) -> bool:
+    """Whether a fixture gives the provider of a name, itself or through a target.
+
+    Args:
+        name: of a provider or a target.
+        file: the eval file that says it.
+    """
+    manager: Any = file.session._fixturemanager
+    return bool(manager.getfixturedefs(provider_fixture_of(name, file), file))
+
+
 def provider_fixture_of(name: str, file: pytest.Module) -> str:
     """The name of the fixture that gives the provider of a name, which need not exist.
 

@@ -100,7 +100,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     if not live.is_replayed:
         add_usage(item, item.provider_name, live.response)
     if live.recording is not None:
-        add_replayed(item, live.recording, unused=len(live.recording.others))
+        add_replayed(item, place.path, live.recording, unused=len(live.recording.others))
     if not live.response.is_awaited:
         return live.response
     raise_if_unusable(live.response)
@@ -140,8 +140,8 @@ def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api:
         live = LiveResponse(item.stash[compared_key], response, recording)
     judged = ask_judge(item, judging, live, place)
     if judged is not live and live.recording is not None:
-        place.save(live.recording, api.redactor, keeps_others=False)
-        add_replayed(item, live.recording, unused=len(live.recording.others))
+        place.save(live.recording, api.redactor)
+        add_replayed(item, place.path, live.recording, unused=len(live.recording.others))
     note_votes(item, judged.votes)
     add_judge_usage(item, judged.votes)
     return judged.votes

@@ -22,7 +22,7 @@ from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.case_template import written_cases
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase, load_eval_file
 from pytest_chatprompt.evalfile.unrendered_templates import find_literal_template
-from pytest_chatprompt.items.agentv_providers import provider_fixture_of
+from pytest_chatprompt.items.agentv_providers import has_provider, provider_fixture_of
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
@@ -45,13 +45,16 @@ class EvalFile(pytest.Module):
 
     Attributes:
         node_ids: the node ids of all items that it defines.
+        unresolved: those of items whose provider has no fixture: its name may be a mistake.
         stems: the names of all snapshots that it defines.
         is_complete: whether every case is valid.
     """
 
     node_ids: frozenset[str] = frozenset()
+    unresolved: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
     is_complete: bool = False
+    _names: Sequence[tuple[str, str]] = ()
 
     def _getobj(self) -> ModuleType:
         # pytest documents this as the method to override. There is no Python module to import.
@@ -92,17 +95,25 @@ class EvalFile(pytest.Module):
         for case in written:
             tag_uses.add(case)
         templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
-        items = [item for case in cases for item in self._items(case, templates)]
+        names: list[tuple[str, str]] = []
+        self._names = names
+        items = [item for case in cases for item in self._items(case, templates, names)]
         # Runs of pytest-repeat share a name.
         self._refuse_equal_names(items)
-        names = list(dict.fromkeys((item.case.id, item.label) for item in items))
-        stems = dict(zip(names, snapshot_stems(names), strict=True))
+        labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
+        stems = dict(zip(labels, snapshot_stems(labels), strict=True))
         for item in items:
             item.snapshot_stem = stems[item.case.id, item.label]
         self.node_ids = frozenset(item.nodeid for item in items)
+        unknown = {name for name in {item.provider_name for item in items} if not has_provider(name, self)}
+        self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
         self.stems = tuple(stems.values())
         self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
         return items
+
+    def stems_without_parameters(self) -> tuple[str, ...]:
+        """The names that the snapshots of all cases would have if no fixture had parameters."""
+        return snapshot_stems(tuple(dict.fromkeys(self._names)))
 
     def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
         others = [
@@ -147,7 +158,8 @@ class EvalFile(pytest.Module):
                         "parameters are added; rename one of them"
                     )
 
-    def _items(self, case: LoadedCase, templates: ItemTemplates) -> Iterator[EvalItem]:
+    def _items(self, case: LoadedCase, templates: ItemTemplates, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
+        """The items of a case; its id and labels without parameters are added to those that are defined."""
         options = self.config.stash[options_key]
         requested = None if isinstance(case, InvalidCase) else case.provider
         row_id = None if isinstance(case, EvalCase) else case.row_id
@@ -158,6 +170,7 @@ class EvalFile(pytest.Module):
             provider_name = options.provider or name or options.default_provider
             without_name = templates.get(provider_name, in_id=False)
             with_name = templates.get(provider_name, in_id=is_list, has_row=row_id is not None)
+            defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
             # The label has the provider's name as it is, while pytest escapes it in ids.
             for template, unnamed in zip(with_name, without_name, strict=True):
                 label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))

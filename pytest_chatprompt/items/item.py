@@ -30,6 +30,27 @@ MASKS_FIXTURE: Final = "eval_masks"
 failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 # The case that was graded, and what its checks said so far.
 graded_checks_key: Final[pytest.StashKey[tuple[EvalCase, list[GradedCheck]]]] = pytest.StashKey()
+# What a test used of its snapshots and recordings; its last report has it, for whichever process needs it.
+_uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
+
+
+def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> None:
+    """Note that a test uses a snapshot or a recording.
+
+    Args:
+        item: the test.
+        kind: `asserted`, `sent` or `replayed`.
+        path: of the file.
+        content: what of it: nothing, hashes of requests, or the number and the hash of each replayed request.
+    """
+    item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
+
+
+def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Put what a test used into its last report, which may be made in another process than the one that reads it."""
+    if report.when == "teardown" and _uses_key in item.stash:
+        # A worker of pytest-xdist and a child of pytest-forked send the attributes of reports.
+        vars(report)["chatprompt_uses"] = item.stash[_uses_key]
 
 
 def has_graded_checks(item: pytest.Item) -> bool:

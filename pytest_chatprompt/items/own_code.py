@@ -127,8 +127,8 @@ class OwnCodeCapture:
     def _save(self, place: RecordingPlace, recording: OpenRecording) -> None:
         from pytest_chatprompt.items.usage import add_replayed  # noqa: PLC0415
 
-        add_replayed(self._item, recording)
-        place.save(recording, self.api.redactor, keeps_others=not self.has_passed)
+        add_replayed(self._item, place.path, recording)
+        place.save(recording, self.api.redactor)
 
     def _find_late_thread(self) -> threading.Thread | None:
         """A thread that was started since `start` and does not end by itself; `None` if there is none."""

@@ -1,7 +1,6 @@
 """Snapshot names: where the snapshots of an ordinary test are, and what their files are called.
 
-A test comes in; a folder and the stem of file names come out, as an eval item has them. `own_snapshots`,
-`own_snapshot_uses` and `recordings` call it.
+A test comes in; a folder and the stem of file names come out, as an eval item has them.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.commands import accepting_command
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.item import EvalItem, note_use
 from pytest_chatprompt.items.own_comparison import keep_assertion
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
@@ -67,7 +67,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
         revision=revision,
         compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),
-        note_asserted=session.unused_snapshots.own_uses.note_asserted,
+        note_asserted=partial(note_use, item, "asserted", content=[]),
         note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )

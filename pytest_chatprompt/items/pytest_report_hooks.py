@@ -23,7 +23,7 @@ import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage, text_failure
-from pytest_chatprompt.items.item import EvalItem, failed_checks_key, has_graded_checks
+from pytest_chatprompt.items.item import EvalItem, add_uses, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
@@ -66,6 +66,7 @@ class ReportHooks:
             _add_comparison(item, report)
             if capture is not None or has_assertions(item):
                 self._add_result(item, report)
+                add_uses(item, report)
             return report
         swallowed = self.network.take_swallowed(call)
         if swallowed:
@@ -79,6 +80,7 @@ class ReportHooks:
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
         self._add_result(item, report)
+        add_uses(item, report)
         return report
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:

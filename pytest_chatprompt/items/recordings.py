@@ -6,7 +6,7 @@ A test and the run's options come in; a `RecordingPlace` comes out. `case_respon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
+from pytest_chatprompt.items.item import note_use
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.sending import SentExchange, was_replayed
@@ -29,6 +30,7 @@ from pytest_chatprompt.snapshots.recording_place import RecordingMode, Recording
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+    from pytest_chatprompt.capture.sent_request import SentRequest
 
 
 def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
@@ -63,6 +65,20 @@ def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
     """
     stem = SnapshotStems.of(item.session).find(item)
     return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
+
+
+def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
+    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name.
+
+    Args:
+        item: the test.
+        place: of its recording.
+        sent: in any order.
+    """
+    # Most runs send nothing in ordinary tests.
+    from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
+
+    note_use(item, "sent", str(place.path), [recorded_request(each, place.masks.apply).sha256 for each in sent])
 
 
 def raise_if_unusable(response: ProviderResponse) -> None:
@@ -144,7 +160,7 @@ def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor)
         BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
     """
     raise_if_unusable(live.response)
-    return live.recording is not None and place.save(live.recording, redactor, keeps_others=False)
+    return live.recording is not None and place.save(live.recording, redactor)
 
 
 def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
@@ -162,16 +178,15 @@ def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], r
     """
     if not place.mode.records:
         return 0
-    loaded = place.load() if place.mode.replays else ()
-    kept = [exchange for exchange in loaded if exchange.repeat not in answers]
     recordings = {number: live.recording for number, live in answers.items() if live.recording is not None}
-    count = 0
-    for number, recording in recordings.items():
-        exchanges = recording.exchanges()
-        count += len(exchanges) > len(recording.replayed)
-        kept += [exchange.model_copy(update={"repeat": number}) for exchange in (*exchanges, *recording.unused())]
+    count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())
     if count:
-        from pytest_chatprompt.snapshots.recording_files import save_recording  # noqa: PLC0415 - few runs record
-
-        save_recording(place.path, sorted(kept, key=lambda exchange: exchange.repeat), redactor)
+        place.write(
+            [
+                exchange.model_copy(update={"repeat": number})
+                for number, recording in recordings.items()
+                for exchange in (*recording.exchanges(), *recording.unused())
+            ],
+            redactor,
+        )
     return count

@@ -16,6 +16,7 @@ from pytest_chatprompt.items.usage import add_replayed, add_usage, set_propertie
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.case_result import RepeatsResult
+from pytest_chatprompt.snapshots.names import recording_path
 
 
 def add_usage_of_repeats(
@@ -39,7 +40,7 @@ def add_usage_of_repeats(
     if recordings:
         # All recordings are of one file.
         unused = sum(exchange.repeat > result.planned for exchange in recordings[0].others)
-        add_replayed(item, *recordings, unused=unused)
+        add_replayed(item, recording_path(item.snapshot_folder, item.snapshot_stem), *recordings, unused=unused)
     low, high = result.interval
     rate = f"{result.passed}/{result.answers}"
     set_properties(item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})

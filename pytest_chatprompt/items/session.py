@@ -64,7 +64,7 @@ class EvalSession:
         if session is None:
             options = config.stash[options_key]
             redactor = Redactor(os.environ, options.allowed_secrets)
-            session = cls(config, redactor, NetworkHooks(config), UnusedSnapshots(config))
+            session = cls(config, redactor, NetworkHooks(config), UnusedSnapshots(config, redactor))
             config.pluginmanager.register(session, _NAME)
             redaction = RedactionHooks(config, ReportRedactor(session.redactor))
             redaction.install()
@@ -74,7 +74,6 @@ class EvalSession:
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
             config.pluginmanager.register(KeptObjects(), "chatprompt-kept-objects")
-            config.pluginmanager.register(session.unused_snapshots.own_uses, "chatprompt-own-snapshots")
             config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
             if options.estimates:
                 from pytest_chatprompt.items.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415

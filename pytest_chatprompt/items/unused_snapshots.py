@@ -1,37 +1,56 @@
 """Unused snapshots: those that no case and no test of the run compares with, reported or removed when the run ends.
 
-The collected items, and what the workers of pytest-xdist found, come in; out come a section of the terminal, removed or
-moved files, and the exit status. `session` registers an `UnusedSnapshots` as a plugin; `own_snapshots` and `fixtures`
-note in it what ordinary tests use.
+An eval file says what it defines, so what it no longer defines is gone, and `--snapshot-update` removes it. Of own code
+only Python knows what it would use another time: its snapshots, and all recordings, are removed by
+`--chatprompt-remove-unused` alone, in a run that passes. A file that is not known whole in a run is left alone.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypedDict
 
 import pytest
 
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.own_snapshot_uses import OwnSnapshotUses
-from pytest_chatprompt.items.shards import (
-    Uses,
-    existing_uses,
-    is_shard,
-    keep_for_reports,
-    uses_of_eval_files,
-    uses_of_modules,
-)
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
-from pytest_chatprompt.options import options_key, provider_named_on_command_line
-from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
-from pytest_chatprompt.snapshots.names import is_recording
-from pytest_chatprompt.snapshots.unused import unused_snapshots
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.options import (
+    collected_key,
+    options_key,
+    provider_named_on_command_line,
+    snapshot_dirname,
+    snapshot_folders_key,
+)
+from pytest_chatprompt.snapshots.files import leads_out_of_root, remove_temporary_files
+from pytest_chatprompt.snapshots.names import is_recording, normalized_name
+from pytest_chatprompt.snapshots.unused import gone_snapshots, own_files, unused_snapshots, unused_test_snapshots
+from pytest_chatprompt.wording import count, shown_path
+
+_UPDATE: Final = "--snapshot-update"
+_REMOVE: Final = "--chatprompt-remove-unused"
+
+
+class _Uses(TypedDict):
+    """What one process knows of the snapshots of an eval file or a module, as data that a worker can send.
+
+    Args:
+        folder: of its snapshots.
+        needed: the node ids of the tests that have to pass before anything of the file can be called unused.
+        stems: of an ordinary module, the names of the snapshots of its tests; `None` for an eval file.
+        unused: of an eval file, the snapshots and recordings that it does not define.
+        gone: those of them whose case, provider or row is gone.
+    """
+
+    folder: str
+    needed: list[str]
+    stems: list[str] | None
+    unused: list[str]
+    gone: list[str]
 
 
 @dataclass(eq=False)
@@ -40,35 +59,68 @@ class UnusedSnapshots:
 
     Args:
         config: the run's configuration.
-        of_cases: snapshots whose case or provider is no longer defined.
-        of_tests: snapshots of ordinary tests that no test compares with.
-        uses: what reports say of the snapshots of each file, also of files that were selected in part.
-        is_incomplete: whether something was not collected or not run, so that no snapshot can be called unused.
+        redactor: the secrets of the run.
         renames: which snapshots show now what others showed before.
-        own_uses: what ordinary tests did with their snapshots.
     """
 
     config: pytest.Config
-    of_cases: set[Path] = field(default_factory=set)
-    of_tests: set[Path] = field(default_factory=set)
-    uses: Uses = field(default_factory=dict)
-    is_incomplete: bool = False
+    redactor: Redactor
     renames: SnapshotRenames = field(default_factory=SnapshotRenames)
-    own_uses: OwnSnapshotUses = field(default_factory=OwnSnapshotUses)
-    _moved: list[tuple[Path, Path]] = field(default_factory=list)
-    _is_disabled_by_user: bool = False
-    _selected: dict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    # Of the eval files and modules of the run, by their node ids; of folders whose file is gone.
+    _uses: dict[str, _Uses] = field(default_factory=dict)
+    _orphans: set[str] = field(default_factory=set)
+    # What the reports of tests say.
+    _passed: set[str] = field(default_factory=set)
+    _not_passed: set[str] = field(default_factory=set)
+    _asserted: set[str] = field(default_factory=set)
+    _sent: dict[str, list[str]] = field(default_factory=dict)
+    _replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    # What this process has collected.
     _files: dict[Path, EvalFile] = field(default_factory=dict)
+    _selected: set[str] = field(default_factory=set)
+    _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
+    # What the end of the run found and did.
+    _is_incomplete: bool = False
+    _is_disabled_by_user: bool = False
+    _has_passed: bool = False
+    _lines: list[str] = field(default_factory=list)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which items were selected."""
+        """Note which cases were selected, and all tests of each module of which some were."""
         # No test has run yet, so a failure is a file that could not be collected.
-        self.is_incomplete = session.testsfailed > 0
+        self._is_incomplete = session.testsfailed > 0
         for item in session.items:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files[item.path] = item.parent
-                self._selected[item.path].add(item.nodeid)
-        self.own_uses.note_selected(session)
+                self._selected.add(item.nodeid)
+        modules = {item.path for item in session.items if not isinstance(item, EvalItem)}
+        if not modules:
+            return
+        collected = self.config.stash.get(collected_key, [])
+        collectors = {collector for collector, _ in collected}
+        for _, nodes in collected:
+            for node in nodes:
+                if isinstance(node, pytest.Item):
+                    if node.path in modules:
+                        self._tests.setdefault(node.path, []).append(node)
+                elif node not in collectors:
+                    # Where the command line names a test, pytest looks into no other class.
+                    modules.discard(node.path)
+        self._tests = {path: tests for path, tests in self._tests.items() if path in modules}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
+        if report.passed and report.when == "call":
+            self._passed.add(report.nodeid)
+        elif report.failed or report.skipped:
+            # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
+            self._not_passed.add(report.nodeid)
+        uses = getattr(report, "chatprompt_uses", None)
+        if uses is not None:
+            self._asserted.update(uses.get("asserted", ()))
+            self._sent |= uses.get("sent", {})
+            self._replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
@@ -77,142 +129,255 @@ class UnusedSnapshots:
         After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
         `--snapshot-update`.
         """
-        ended_normally = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        runs_nothing = any(self._is_set(name) for name in ("collectonly", "setuponly", "setupplan"))
-        stopped = session.shouldfail or session.shouldstop
         options = self.config.stash[options_key]
-        # What a revision has more shows in git, as deleted files.
-        compares_nothing = options.show or options.against is not None
-        has_no_syrupy = not self.config.pluginmanager.hasplugin("syrupy")
-        incomplete = (self.is_incomplete, not ended_normally, runs_nothing, stopped, compares_nothing, has_no_syrupy)
-        self.is_incomplete = any(incomplete)
+        self._has_passed = exitstatus == pytest.ExitCode.OK
+        self._is_incomplete = any(
+            (
+                self._is_incomplete,
+                exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
+                # Nothing runs.
+                *map(self._is_set, ("collectonly", "setuponly", "setupplan")),
+                session.shouldfail,
+                session.shouldstop,
+                # Nothing is compared. What a revision has more shows in git, as deleted files.
+                options.show or options.against is not None,
+                not self.config.pluginmanager.hasplugin("syrupy"),
+            )
+        )
+        self._note_uses(session)
         if self._is_set("update_snapshots"):
-            for folder in {file.snapshot_folder for file in self._files.values()} | {*map(Path, self.own_uses.modules)}:
-                remove_temporary_files(folder)
+            for uses in self._uses.values():
+                remove_temporary_files(Path(uses["folder"]))
         self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
-        is_disabled = self._is_disabled_by_user or self.is_incomplete
+        is_disabled = self._is_disabled_by_user or self._is_incomplete
         self.config.option.disable_unused_snapshots = is_disabled
-        if options.reports:
-            self.uses |= self._find_uses_of_cases()
-        # What a shard of a run does not use, another shard may use: the command `merge` looks at the reports of all.
-        is_left_to_merge = is_disabled or is_shard(self.config)
-        self.of_cases = set() if is_left_to_merge else self.of_cases | set(self._find_unused())
-        if not hasattr(self.config, "workeroutput"):
-            self.of_tests = set() if is_left_to_merge else set(self.own_uses.find_unused())
-            self._settle(session)
-            if options.reports and not is_disabled:
-                uses = self.uses | uses_of_modules(self.own_uses, self.config.rootpath)
-                keep_for_reports(self.config, existing_uses(uses, self.config.rootpath))
+        if not hasattr(self.config, "workeroutput") and not is_disabled:
+            # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
+            if not _is_shard(self.config):
+                self._settle(session)
+            if options.reports:
+                self._keep_for_reports()
         return (yield)
 
     def as_data(self) -> dict[str, Any]:
-        """The found snapshots as data, for `merge` in another process."""
+        """What this process found as data, for `merge` in another process."""
         return {
-            "unused": [str(path) for path in self.of_cases],
-            "uses": self.uses,
+            "uses": self._uses,
+            "orphans": list(self._orphans),
+            "passed": list(self._passed),
+            "not_passed": list(self._not_passed),
+            "asserted": list(self._asserted),
+            "sent": self._sent,
+            "replayed": self._replayed,
             "written": self.renames.as_data(),
-            "test_snapshots": self.own_uses.as_data(),
-            "is_incomplete": self.is_incomplete,
+            "is_incomplete": self._is_incomplete,
         }
 
     def merge(self, data: dict[str, Any]) -> None:
-        """Add what a worker of pytest-xdist found."""
-        self.of_cases.update(map(Path, data["unused"]))
-        self.uses |= data["uses"]
+        """Add what a worker of pytest-xdist found. Of one that has crashed no test counts as passed."""
+        self._uses |= data["uses"]
+        self._orphans.update(data["orphans"])
+        self._passed.update(data["passed"])
+        self._not_passed.update(data["not_passed"])
+        self._asserted.update(data["asserted"])
+        self._sent |= data["sent"]
+        self._replayed |= data["replayed"]
         self.renames.merge(data["written"])
-        self.own_uses.merge(data["test_snapshots"])
-        self.is_incomplete = self.is_incomplete or data["is_incomplete"]
+        self._is_incomplete = self._is_incomplete or data["is_incomplete"]
+
+    def _note_uses(self, session: pytest.Session) -> None:
+        """Note what this process knows of the snapshots of each file that it has collected."""
+        names_provider = provider_named_on_command_line(self.config)
+        for file in self._files.values() if not names_provider else ():
+            if file.is_complete:
+                unused = unused_snapshots(file.snapshot_folder, file.stems)
+                self._uses[file.nodeid] = _Uses(
+                    folder=str(file.snapshot_folder),
+                    needed=sorted(file.node_ids - self._selected | file.unresolved),
+                    stems=None,
+                    unused=list(map(str, unused)),
+                    gone=[str(path) for path in gone_snapshots(unused, file.stems_without_parameters())]
+                    if unused
+                    else [],
+                )
+        for tests in self._tests.values():
+            folder = snapshot_folder(tests[0])
+            if folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath):
+                self._uses[tests[0].nodeid.partition("::")[0]] = _Uses(
+                    folder=str(folder),
+                    needed=[item.nodeid for item in tests],
+                    stems=[SnapshotStems.of(session).find(item) for item in tests],
+                    unused=[],
+                    gone=[],
+                )
+        if not names_provider:
+            folders = self.config.stash.get(snapshot_folders_key, [])
+            self._orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
+
+    def _is_orphan(self, folder: Path) -> bool:
+        """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
+        if leads_out_of_root(folder, self.config.rootpath):
+            return False
+        name = normalized_name(folder.name)
+        has_file = any(normalized_name(path.stem) == name for path in folder.parent.parent.iterdir())
+        return not has_file and bool(own_files(folder))
+
+    def _missing(self, uses: _Uses) -> set[str]:
+        """The tests without which nothing of a file can be called unused."""
+        return set(uses["needed"]) - (self._passed - self._not_passed)
+
+    def _unused_of(self, uses: _Uses) -> list[Path]:
+        if uses["stems"] is None:
+            return list(map(Path, uses["unused"]))
+        return unused_test_snapshots(Path(uses["folder"]), list(map(Path, self._asserted)), uses["stems"])
 
     def _settle(self, session: pytest.Session) -> None:
-        """Remove the unused snapshots with `--snapshot-update`; else they fail the run."""
-        if self._removes_unused():
-            self._take_along_recordings()
-        unused = self.of_cases | self.of_tests
-        if self.renames.written:
-            self.renames.find_written(unused, self.config.rootpath)
-        if self._removes_unused():
-            for path in unused:
-                remove_snapshot(path)
-            return
-        only_reported = self._is_set("update_snapshots") or self._is_set("warn_unused_snapshots")
+        """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
+        settled = {path: uses for path, uses in self._uses.items() if not self._missing(uses)}
+        gone = {Path(name) for uses in settled.values() for name in uses["gone"]}
+        unused = {path for uses in settled.values() for path in self._unused_of(uses)}
+        left = {path for folder in self._orphans for path in own_files(Path(folder))}
+        self._find_renames(unused)
+        options = self.config.stash[options_key]
+        is_updated = self._is_set("update_snapshots")
+        removes_all = options.remove_unused and self._has_passed
+        if (is_updated or options.remove_unused) and not self._is_set("no_cleanup"):
+            removable = unused | left if removes_all else gone if is_updated else set()
+            pruned = self._prune(settled) if removes_all else 0
+            gone, unused, left = self._remove(gone, unused, left, removable, pruned)
+        self._lines += self._unused_lines(gone, unused, left)
+        self._lines += self.renames.exchanged_lines(self.config.rootpath, lists_all=self.config.get_verbosity() > 0)
         # Unused recordings alone do not fail the run.
-        if not only_reported and not all(map(is_recording, self.of_cases | self.of_tests)):
+        is_failure = not (is_updated or self._is_set("warn_unused_snapshots") or all(map(is_recording, unused)))
+        if is_failure:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _take_along_recordings(self) -> None:
-        """Move the unused recordings whose requests other tests send now to these tests, such as renamed ones."""
-        unused = self.of_cases | self.of_tests
-        recordings = sorted(filter(is_recording, unused))
-        if not recordings:
-            return
-        from pytest_chatprompt.snapshots.moved_recordings import RecordingIndex  # noqa: PLC0415
+    def _find_renames(self, unused: set[Path]) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self.renames.written:
+            self.renames.find_written(unused, self.config.rootpath)
+        elif unused and reporter is not None:
+            self.renames.find_sent(unused, reporter)
 
-        folders = {path.parent for path in unused} | {file.snapshot_folder for file in self._files.values()}
-        senders = RecordingIndex([*folders, *map(Path, self.own_uses.modules)], self.own_uses.sent, unused)
-        for path in recordings:
-            place = senders.new_place(path, self.config.rootpath)
-            if place is not None:
-                self.of_cases.discard(path)
-                self.of_tests.discard(path)
-            if place is not None and place != path:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                path.rename(place)
-                self._moved.append((path, place))
+    def _remove(
+        self, gone: set[Path], unused: set[Path], left: set[Path], removable: set[Path], pruned: int
+    ) -> tuple[set[Path], set[Path], set[Path]]:
+        """Remove snapshots and move recordings; gives what is left of all three.
+
+        Args:
+            gone: snapshots whose case, provider or row is gone.
+            unused: these, and all other unused snapshots and recordings.
+            left: what the folders of files hold that are gone.
+            removable: what may be removed.
+            pruned: how many recorded replies were removed.
+        """
+        # Runs that remove nothing need not read any recording.
+        from pytest_chatprompt.snapshots.unused_removal import remove_unused, snapshot_folders_below  # noqa: PLC0415
+
+        root = self.config.rootpath
+        folders = [Path(uses["folder"]) for uses in self._uses.values()]
+        if any(map(is_recording, removable)):
+            # Tests that did not run may need what was paid for.
+            folders += snapshot_folders_below(root, snapshot_dirname(self.config))
+        removal = remove_unused(unused | left, removable, root, folders, self._sent)
+        for old, new in removal.moved:
+            self._lines.append(
+                f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
+            )
+        removed = set(removal.removed)
+        self._lines += self._listed(removed & gone, "eval snapshot", "removed", "the case or the provider is gone")
+        others = removed - gone
+        snapshots = {path for path in others if not is_recording(path)}
+        self._lines += self._listed(snapshots, "snapshot", "removed", "no test compares with {}")
+        self._lines += self._listed(others - snapshots, "recording", "removed", "no test sends its requests")
+        if pruned:
+            replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
+            self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
+        for path in removal.kept:
+            self._lines.append(f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}")
+        stays = set(removal.left)
+        return gone & stays, unused & stays, left & stays
+
+    def _prune(self, settled: Iterable[str]) -> int:
+        """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
+        options = self.config.stash[options_key]
+        if not options.replay or options.live or options.repeat is not None:
+            return 0
+        from pytest_chatprompt.snapshots.unused_removal import prune_recording  # noqa: PLC0415
+
+        return sum(
+            prune_recording(Path(path), used, self.config.rootpath, self.redactor)
+            for node_id, recordings in self._replayed.items()
+            if node_id.partition("::")[0] in settled
+            for path, used in recordings.items()
+            if Path(path).exists()
+        )
+
+    def _unused_lines(self, gone: set[Path], unused: set[Path], left: set[Path]) -> Iterator[str]:
+        """What to say of unused snapshots that are still there, and the command that removes them."""
+        from pytest_chatprompt.reports.run_commands import repeated  # noqa: PLC0415
+
+        others = unused - gone
+        snapshots = {path for path in others if not is_recording(path)}
+        words = list(map(str, self.config.invocation_params.args))
+        yield from self._listed(gone, "eval snapshot", "unused", "the case or the provider is no longer defined")
+        if gone:
+            yield f"To remove {_pronoun(len(gone))}: {repeated(words, _UPDATE)}"
+        yield from self._listed(snapshots, "snapshot", "unused", "no test compares with {}")
+        yield from self._listed(others - snapshots, "recording", "unused", "no case and no test is left that has {}")
+        folders = sorted({path.parent for path in left})
+        for folder in folders:
+            files = count(sum(path.parent == folder for path in left), "file")
+            yield f"{shown_path(folder, self.config.rootpath)}: the file that it is of is gone, and it holds {files}."
+        if others or folders:
+            pronoun = _pronoun(len(others) + len(folders))
+            if self.config.stash[options_key].remove_unused and not self._has_passed:
+                yield "Nothing of this was removed, because not all tests passed."
+            yield f"To remove {pronoun}: {repeated(words, _REMOVE)}"
+
+    def _listed(self, paths: set[Path], noun: str, state: str, reason: str) -> Iterator[str]:
+        """A line about some files, and one for each; nothing for none."""
+        if paths:
+            yield f"{count(len(paths), noun)} {state}: {reason.format(_pronoun(len(paths)))}."
+        for path in sorted(paths):
+            yield f"  {shown_path(path, self.config.rootpath)}{self.renames.describe(path)}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report which snapshots are unused, or were removed."""
         # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
         self.config.option.disable_unused_snapshots = self._is_disabled_by_user
-        pronoun = "it" if len(self.of_tests) == 1 else "them"
-        unused = (
-            (self.of_cases, "eval snapshot", "the case or the provider is no longer defined"),
-            (self.of_tests, "snapshot", f"no test compares with {pronoun}"),
-        )
-        lists_all = self.config.get_verbosity() > 0
-        exchanged = list(self.renames.exchanged_lines(self.config.rootpath, lists_all=lists_all))
-        has_unused = any(paths for paths, _, _ in unused)
-        if not (self._moved or exchanged or has_unused):
-            return
-        removes_unused = self._removes_unused()
-        if not removes_unused:
-            self.renames.find_sent(self.of_cases | self.of_tests, terminalreporter)
-        terminalreporter.write_sep("-", "eval snapshots")
-        state = "removed" if removes_unused else "unused"
-        for paths, noun, reason in unused:
-            if paths:
-                nouns = noun if len(paths) == 1 else f"{noun}s"
-                terminalreporter.write_line(f"{len(paths)} {nouns} {state}: {reason}.")
-            for path in sorted(paths):
-                name = shown_path(path, self.config.rootpath)
-                terminalreporter.write_line(f"  {name}{self.renames.describe(path)}")
-        for old, new in self._moved:
-            names = (shown_path(path, self.config.rootpath) for path in (old, new))
-            terminalreporter.write_line(f"Its requests are sent by another test now: moved {' to '.join(names)}")
-        for line in exchanged:
-            terminalreporter.write_line(line)
-        if has_unused and not removes_unused:
-            terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
+        if self._lines:
+            terminalreporter.write_sep("-", "eval snapshots")
+            for line in self._lines:
+                terminalreporter.write_line(line)
 
-    def _removes_unused(self) -> bool:
-        return self._is_set("update_snapshots") and not self._is_set("no_cleanup")
+    def _keep_for_reports(self) -> None:
+        """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""
+        # Only a run that writes reports needs pydantic for them.
+        from pytest_chatprompt.reports.report_files import snapshot_uses_key  # noqa: PLC0415
+        from pytest_chatprompt.results.snapshot_uses import SnapshotUses, merge_uses  # noqa: PLC0415
+
+        root = self.config.rootpath
+        self.config.stash[snapshot_uses_key] = merge_uses(
+            SnapshotUses(
+                path=path,
+                left_out=tuple(sorted(node_id.removeprefix(f"{path}::") for node_id in self._missing(uses))),
+                unused=tuple(shown_path(each, root) for each in self._unused_of(uses) if each.exists()),
+                gone=tuple(shown_path(each, root) for each in map(Path, uses["gone"]) if each.exists()),
+            )
+            for path, uses in self._uses.items()
+        )
 
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
 
-    def _find_uses_of_cases(self) -> Uses:
-        names_provider = provider_named_on_command_line(self.config)
-        files = () if names_provider else [(file, self._selected[file.path]) for file in self._files.values()]
-        return uses_of_eval_files(files, self.config.rootpath)
 
-    def _find_unused(self) -> list[Path]:
-        """The unused snapshots of the eval files whose cases are all valid and were all selected."""
-        if provider_named_on_command_line(self.config):
-            return []
-        return [
-            path
-            for file in self._files.values()
-            if file.is_complete and self._selected[file.path] == file.node_ids
-            for path in unused_snapshots(file.snapshot_folder, file.stems)
-        ]
+def _is_shard(config: pytest.Config) -> bool:
+    """Whether pytest-split (`--splits`) or pytest-shard (`--num-shards`) gave this run a part of the tests."""
+    return bool(config.getoption("splits", None)) or (config.getoption("num_shards", None) or 1) > 1
+
+
+def _pronoun(number: int) -> str:
+    return "it" if number == 1 else "them"

@@ -11,12 +11,14 @@ import math
 import statistics
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.errors import ProviderError
+from pytest_chatprompt.items.item import note_use
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.wording import dollars
 
@@ -88,15 +90,18 @@ def add_judge_usage(item: pytest.Item, votes: Votes) -> None:
     set_properties(item, properties)
 
 
-def add_replayed(item: pytest.Item, *recordings: OpenRecording, unused: int = 0) -> None:
+def add_replayed(item: pytest.Item, path: Path, *recordings: OpenRecording, unused: int = 0) -> None:
     """Put into the user properties of a test how many replies were replayed, and what that saved.
 
     Args:
         item: the test.
+        path: of its recording.
         recordings: when all was sent: its recording, or that of each answer.
         unused: how many recorded replies were for other answers, which nobody asked for.
     """
-    usages = [_usage(exchange) for recording in recordings for exchange in recording.replayed]
+    replayed = [exchange for recording in recordings for exchange in recording.replayed]
+    note_use(item, "replayed", str(path), [[exchange.repeat, exchange.request.sha256] for exchange in replayed])
+    usages = [_usage(exchange) for exchange in replayed]
     set_properties(
         item,
         {

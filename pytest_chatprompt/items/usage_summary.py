@@ -132,7 +132,8 @@ class UsageSummary:
             tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
             yield (
                 f"{nouns} that no request asked for, in {_some(tests)}; "
-                "a run with --chatprompt-live --chatprompt-record leaves them out."
+                "to remove what a run of all tests does not need: "
+                "pytest --chatprompt-replay --chatprompt-remove-unused"
             )
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:

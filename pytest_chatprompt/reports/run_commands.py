@@ -65,6 +65,17 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
     return shlex.join(["pytest", *words, _ACCEPTING])
 
 
+def repeated(words: Iterable[str], option: str) -> str:
+    """The command that repeats a run offline with an option, and accepts nothing unless the option does.
+
+    Args:
+        words: of the command, without `pytest`.
+        option: to add.
+    """
+    kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, _ACCEPTING)]
+    return shlex.join(["pytest", *(word for word in kept if word != option), option])
+
+
 def _name(run: RunResults, result: CaseResult) -> str:
     """A test by its node id, for the folder where pytest was started."""
     return f"{posixpath.relpath(result.path, run.folder)}::{result.node_id.partition('::')[2]}"

@@ -1,8 +1,7 @@
 """Snapshot uses: which snapshots the tests of a run did not use, and which tests it left out.
 
-What a run knows of the snapshots of its files comes in, from one run or from the shards of a run; what all of them
-together know comes out. A shard that selects a part of a file cannot call a snapshot unused: another shard may use it.
-Pure; `items.unused_snapshots` makes the records, the command line reads them.
+A shard that selects a part of a file cannot call a snapshot unused: another shard may use it. What all shards know
+together, they can.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ class SnapshotUses(BaseModel):
 
     Args:
         path: of the eval file or the module, relative to pytest's root folder.
-        left_out: the tests of the file that the run did not select, by what follows `path::` in their node ids.
-        unused: the snapshots and recordings of the file that no selected test uses, relative to the root folder. What
-            belongs to a test that failed or was skipped is not among them.
+        left_out: the tests of the file without which nothing of it can be called unused, by what follows `path::` in
+            their node ids: cases that were not selected, or whose provider is not known; tests that did not pass.
+        unused: the snapshots and recordings of the file that no selected test uses, relative to the root folder.
+        gone: the snapshots among them whose case, provider or row an eval file no longer defines.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -27,6 +27,7 @@ class SnapshotUses(BaseModel):
     path: str
     left_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
@@ -47,17 +48,23 @@ def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
                 path=each.path,
                 left_out=_in_both(first.left_out, each.left_out),
                 unused=_in_both(first.unused, each.unused),
+                gone=_in_both(first.gone, each.gone),
             )
     return tuple(each for _, each in sorted(by_path.items()) if each.left_out or each.unused)
 
 
 def unused_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
-    """The snapshots and recordings that nothing uses, of the files of which every test was selected; sorted paths."""
+    """The snapshots and recordings that nothing uses, of the files of which no test was left out; sorted paths."""
     return sorted(path for each in uses if not each.left_out for path in each.unused)
 
 
+def gone_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
+    """Those of `unused_snapshots` whose case, provider or row is gone."""
+    return sorted(path for each in uses if not each.left_out for path in each.gone)
+
+
 def unsettled_files(uses: Iterable[SnapshotUses]) -> list[SnapshotUses]:
-    """The files of which some test was not selected, and that have snapshots that no selected test uses."""
+    """The files of which some test was left out, and that have snapshots that no selected test uses."""
     return [each for each in uses if each.left_out and each.unused]
 
 

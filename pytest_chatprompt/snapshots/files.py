@@ -150,8 +150,8 @@ def remove_snapshot(path: Path) -> None:
     """Delete a snapshot, and its folder if it is empty then.
 
     Args:
-        path: the snapshot's file; it may be gone already, its folder must exist.
+        path: the snapshot's file; it, and its folder too, may be gone already.
     """
     path.unlink(missing_ok=True)
-    if not any(path.parent.iterdir()):
+    if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()

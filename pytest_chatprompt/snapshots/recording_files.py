@@ -1,7 +1,7 @@
 """Recordings: the files that keep what a test got from real APIs, beside its snapshot.
 
 `RecordedExchange`s come in; a readable YAML file for each test comes out, without headers and keys. Loading goes the
-other way, and reads the format of earlier versions too. `recording_place` and `moved_recordings` call it.
+other way, and reads the format of earlier versions too.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ record: what reads and writes recordings is imported where it is used.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.names import recording_path
@@ -184,26 +186,35 @@ class RecordingPlace:
         latency = None if response.latency_seconds is None else rounded(response.latency_seconds)
         return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
-    def save(self, recording: OpenRecording, redactor: Redactor, *, keeps_others: bool) -> bool:
+    def save(self, recording: OpenRecording, redactor: Redactor) -> bool:
         """Write what was sent and answered; gives whether anything was.
 
         Args:
             recording: of the test that has ended.
             redactor: removes secrets.
-            keeps_others: whether what is recorded for other requests stays.
         """
         exchanges = recording.exchanges()
         if not self.mode.records or len(exchanges) == len(recording.replayed):
             return False
-        if self.mode.replays:
-            exchanges += (*recording.unused(), *recording.others)
-        elif keeps_others:
-            answered = {exchange.request.sha256 for exchange in exchanges}
-            exchanges += tuple(other for other in self.load() if other.request.sha256 not in answered)
+        self.write((*exchanges, *recording.unused()), redactor)
+        return True
+
+    def write(self, exchanges: Sequence[RecordedExchange], redactor: Redactor) -> None:
+        """Write the replies to some requests in place of those recorded for them; what else is recorded stays.
+
+        Args:
+            exchanges: all that are recorded for these requests now.
+            redactor: removes secrets.
+        """
         from pytest_chatprompt.snapshots.recording_files import save_recording  # noqa: PLC0415
 
-        save_recording(self.path, exchanges, redactor)
-        return True
+        loaded: tuple[RecordedExchange, ...] = ()
+        # What cannot be read is recorded anew, and so is the answer in a file of earlier versions.
+        with suppress(ReplayError):
+            loaded = self.load() if self.path.exists() else ()
+        answered = {(exchange.repeat, exchange.request.sha256) for exchange in exchanges}
+        others = [other for other in loaded if (other.repeat, other.request.sha256) not in answered]
+        save_recording(self.path, sorted((*exchanges, *others), key=lambda exchange: exchange.repeat), redactor)
 
     @property
     def advice(self) -> str:

@@ -1,7 +1,6 @@
 """Stored requests: the HTTP requests that a snapshot on disk shows.
 
-The file of a snapshot comes in; its data comes out, or the endpoint and body of its requests. `assertion` and
-`moved_recordings` call it.
+The file of a snapshot comes in; its data comes out, or the endpoint and body of its requests.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
-"""Find unused snapshots: those whose case, provider or test is gone, and those that no test asserts any more.
+"""Unused snapshots and recordings: those that no case and no test uses, by their names. Nothing is deleted here.
 
-A snapshot folder and the names that are in use come in; the paths of unused snapshots come out, and nothing is deleted.
-`items` calls it, for eval files and modules that a run selected completely; `plugin` asks `is_own_file`.
+What an eval file no longer defines is gone: the file says so. Of all else, the snapshots of ordinary tests and of
+parameters of fixtures, Python code decides, and that nothing used it in one run is no proof.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES, RECORDING_SUFFIX, normalized_name
+from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES, RECORDING_SUFFIX, is_recording, normalized_name
 
 # How the snapshots of ordinary tests begin, and nothing that other tools write into the same folders.
 _FIRST_KEYS: Final = (b"requests:", b"eval_case_id:", b"question:", b"messages:")
+_DIGEST: Final = re.compile("~[0-9a-f]{12}$")
 
 
 def unused_snapshots(folder: Path, stems: Iterable[str]) -> list[Path]:
@@ -49,34 +51,60 @@ def _case_stem(path: Path) -> str:
     return normalized_name(f"{case}{bracket}{rest.partition(']')[0]}]")
 
 
-def unused_test_snapshots(
-    folder: Path, asserted: Collection[Path], tests: Iterable[str], unsure: Iterable[str]
-) -> list[Path]:
+def gone_snapshots(unused: Iterable[Path], cases: Iterable[str]) -> list[Path]:
+    """Those of some unused snapshots whose case, provider or row their eval file no longer defines.
+
+    The others show a parameter that a fixture does not have in this run. Recordings are never among them.
+
+    Args:
+        unused: as `unused_of` lists them.
+        cases: the file names, without extension, of the snapshots of all cases, as if no fixture had parameters.
+    """
+    defined = {normalized_name(stem.removesuffix("]")) for stem in cases}
+    ids = {_DIGEST.sub("", stem.partition("[")[0]) for stem in defined}
+    return [path for path in unused if not is_recording(path) and not _may_be_of(_case_stem(path), defined, ids)]
+
+
+def _may_be_of(stem: str, defined: Collection[str], ids: Collection[str]) -> bool:
+    """Whether a snapshot may belong to one of some cases, with parameters of fixtures at the end of its label."""
+    case_id, _, label = stem.removesuffix("]").partition("[")
+    shortened = _DIGEST.sub("", case_id)
+    if shortened != case_id:
+        # The digest is of all that was cut off, parameters too.
+        return any(shortened.startswith(each) or each.startswith(shortened) for each in ids)
+    words = label.split("-")
+    return any(f"{case_id}[{'-'.join(words[:count])}" in defined for count in range(1, len(words) + 1))
+
+
+def unused_test_snapshots(folder: Path, asserted: Collection[Path], tests: Iterable[str]) -> list[Path]:
     """List the snapshots and recordings in a folder that no test of the module uses.
 
     Args:
         folder: the snapshots of one module; it need not exist.
         asserted: the snapshots that tests have compared with.
         tests: the file names, without extension, of the snapshots of all tests of the module.
-        unsure: those of tests that did not pass: what they would have asserted is not known.
 
     Returns:
         Sorted paths; files that this plugin did not write are ignored.
     """
     used = {normalized_name(path.name) for path in asserted}
-    stems = {normalized_name(stem) for stem in tests}
-    unsure_stems = [normalized_name(stem) for stem in unsure]
-    unused = []
-    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
-        if path.name.startswith("."):
-            continue
-        if path.name.endswith(RECORDING_SUFFIX):
-            is_used = normalized_name(path.name.removesuffix(RECORDING_SUFFIX)) in stems
-        else:
-            is_used = normalized_name(path.name) in used or not is_test_snapshot(path)
-        if not is_used and not any(_belongs_to(path, stem) for stem in unsure_stems):
-            unused.append(path)
-    return unused
+    used |= {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
+    return [path for path in own_files(folder, _FIRST_KEYS) if normalized_name(path.name) not in used]
+
+
+def own_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIRST_KEYS)) -> list[Path]:
+    """The snapshots and recordings in a folder, which need not exist; sorted paths.
+
+    Args:
+        folder: of one eval file or module; files that this plugin did not write are ignored.
+        first_keys: how a snapshot begins.
+    """
+    paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
+    return [
+        path
+        for path in paths
+        if not path.name.startswith(".") and (is_recording(path) or _begins_with(path, first_keys))
+    ]
 
 
 def holds_own_file(folder: Path) -> bool:
@@ -91,13 +119,12 @@ def is_own_file(path: Path) -> bool:
 
 def is_test_snapshot(path: Path) -> bool:
     """Whether a file looks like the snapshot of an ordinary test that this plugin wrote."""
+    return _begins_with(path, _FIRST_KEYS)
+
+
+def _begins_with(path: Path, keys: tuple[bytes, ...]) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(max(map(len, _FIRST_KEYS))).startswith(_FIRST_KEYS)
+            return file.read(max(map(len, keys))).startswith(keys)
     except OSError:
         return False
-
-
-def _belongs_to(path: Path, stem: str) -> bool:
-    """Whether a snapshot is the first or a further one of a test, by the test's normalized stem."""
-    return normalized_name(path.name).startswith((f"{stem}.", f"{stem}["))

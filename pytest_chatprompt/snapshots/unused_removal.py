@@ -1,21 +1,25 @@
-"""Removal of unused snapshots: those that no shard of a run uses, by the names that its reports give them.
+"""Removal of unused snapshots and recordings, and of recorded replies that no request asks for.
 
-Names and pytest's root folder come in; files are removed, and recordings of tests that have another name now are moved
-there. What is not a snapshot in that folder is refused: reports come from other machines. The command line calls it.
+A recording whose requests another test sends now is moved to that test, and one whose requests are still sent stays,
+whatever may be removed: it was paid for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.snapshots.files import remove_snapshot
-from pytest_chatprompt.snapshots.moved_recordings import RecordingIndex
-from pytest_chatprompt.snapshots.names import is_recording
+from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording
+from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
+from pytest_chatprompt.snapshots.stored_requests import stored_hashes
 from pytest_chatprompt.snapshots.unused import is_own_file
 
 
@@ -25,54 +29,143 @@ class RemovalError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of unused snapshots, by their names.
+    """What became of unused snapshots and recordings.
 
     Args:
         removed: those that are gone now.
-        kept: recordings whose requests some test still sends.
-        moved: recordings that a test has under another name now, each with that name.
+        left: those that this run may not remove.
+        kept: recordings whose requests some test still sends, or that cannot be read.
+        moved: recordings that another test has now, each with its new place.
     """
 
-    removed: tuple[str, ...]
-    kept: tuple[str, ...]
-    moved: tuple[tuple[str, str], ...]
+    removed: tuple[Path, ...] = ()
+    left: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    moved: tuple[tuple[Path, Path], ...] = ()
 
 
-def remove_unused(names: Sequence[str], root: Path, used: Iterable[str], sent: Iterable[Any]) -> Removal:
-    """Remove unused snapshots as a run of all tests with `--snapshot-update` does.
+def remove_unused(
+    unused: Iterable[Path],
+    removable: Collection[Path],
+    root: Path,
+    folders: Iterable[Path],
+    sent: Mapping[str, Iterable[str]],
+) -> Removal:
+    """Move the recordings that other tests send now, and remove what may be removed.
 
     Args:
-        names: of unused snapshots and recordings, relative to the root folder, at least one; some may be gone already.
+        unused: snapshots and recordings that exist.
+        removable: those of them that may be removed.
         root: pytest's root folder, absolute.
-        used: the names of the snapshots that tests have compared with.
-        sent: what ordinary tests sent: mappings with `endpoint` and `request`, as a snapshot shows them. It stays
-            recorded, whether or not the test has a snapshot.
+        folders: of snapshots of tests that may send what is recorded.
+        sent: for tests without a snapshot, the file of their recording and the hashes of what they sent.
+
+    Raises:
+        OSError: a file cannot be removed or moved.
+    """
+    paths = sorted(unused)
+    recordings = [path for path in paths if is_recording(path)]
+    index = _RecordingIndex((*folders, *(path.parent for path in paths)), sent, paths) if recordings else None
+    removed, left, kept, moved = [], [], [], []
+    for path in paths:
+        place = index.new_place(path, root) if index is not None and is_recording(path) else None
+        if place == path:
+            kept.append(path)
+        elif place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            moved.append((path, path.rename(place)))
+        elif path in removable:
+            removed.append(path)
+        else:
+            left.append(path)
+    for path in (*removed, *(old for old, _ in moved)):
+        remove_snapshot(path)
+    return Removal(tuple(removed), tuple(left), tuple(kept), tuple(moved))
+
+
+class _RecordingIndex:
+    """The tests that may send what is recorded, by the hashes of what they send.
+
+    Args:
+        folders: of the snapshots of these tests.
+        sent: see `remove_unused`.
+        unused: files that do not count: those that no test uses.
+    """
+
+    def __init__(self, folders: Iterable[Path], sent: Mapping[str, Iterable[str]], unused: Iterable[Path]) -> None:
+        self._recordings: dict[str, Path] = {}
+        ignored = set(unused)
+        for folder in sorted(set(folders)):
+            for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
+                if path not in ignored and not is_recording(path) and not path.name.startswith("."):
+                    for sha256 in stored_hashes(path):
+                        self._recordings.setdefault(sha256, path.with_name(path.stem + RECORDING_SUFFIX))
+        for name, hashes in sent.items():
+            for sha256 in hashes:
+                self._recordings.setdefault(sha256, Path(name))
+
+    def new_place(self, recording: Path, root: Path) -> Path | None:
+        """Where a recording belongs now; `None` if no test sends any of its requests.
+
+        Args:
+            recording: an unused recording.
+            root: pytest's root folder.
+
+        Returns:
+            The file that it should be; itself if it has to stay, since a test sends its requests and has a recording
+            already, or if it cannot be read.
+        """
+        # The name that a recording of an earlier version has today.
+        stem = recording.name.removesuffix(OLD_RECORDING_SUFFIX).removesuffix(RECORDING_SUFFIX)
+        try:
+            exchanges = load_recording(recording.with_name(stem + RECORDING_SUFFIX), root)
+        except ReplayError:
+            return recording
+        places = [self._recordings.get(exchange.request.sha256) for exchange in exchanges]
+        place = next((each for each in places if each is not None), None)
+        return recording if place is not None and place.exists() else place
+
+
+def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redactor: Redactor) -> int:
+    """Remove the recorded replies that a replay of all their test's requests did not give.
+
+    Args:
+        path: the recording; it can be read.
+        used: the number of the answer and the hash of the request of each reply that was given.
+        root: pytest's root folder.
+        redactor: removes secrets.
+
+    Returns:
+        How many were removed.
+    """
+    exchanges = load_recording(path, root)
+    left = Counter((repeat, sha256) for repeat, sha256 in used)
+
+    def take(exchange: RecordedExchange) -> bool:
+        # Equal requests are given their replies in the recorded order.
+        key = (exchange.repeat, exchange.request.sha256)
+        left[key] -= 1
+        return left[key] >= 0
+
+    kept = list(filter(take, exchanges))
+    if not kept and exchanges:
+        remove_snapshot(path)
+    elif len(kept) < len(exchanges):
+        save_recording(path, kept, redactor)
+    return len(exchanges) - len(kept)
+
+
+def checked_paths(names: Iterable[str], root: Path) -> list[Path]:
+    """The files of unused snapshots that exist, by the names that reports of other machines give them.
+
+    Args:
+        names: relative to the root folder; some may be gone already.
+        root: pytest's root folder, absolute.
 
     Raises:
         RemovalError: a name is not that of a snapshot in the root folder.
-        OSError: a file cannot be removed or moved.
     """
-    paths = [_checked(name, root) for name in names]
-    existing = [path for path in paths if path.exists()]
-    kept, moved = set[Path](), dict[Path, Path]()
-    recordings = [path for path in existing if is_recording(path)]
-    if recordings:
-        folders = {(root / name).parent for name in (*names, *used)}
-        # Reports do not say where such a test has its recording. A place that exists lets a recording stay.
-        hashes = {request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in sent}
-        index = RecordingIndex(folders, {str(root): hashes}, paths)
-        for path in recordings:
-            place = index.new_place(path, root)
-            if place == path:
-                kept.add(path)
-            elif place is not None:
-                moved[path] = path.rename(place)
-    removed = [path for path in existing if path not in kept and path not in moved]
-    for path in removed:
-        remove_snapshot(path)
-    return Removal(
-        tuple(_names(removed, root)), tuple(_names(sorted(kept), root)), tuple(_pairs(sorted(moved.items()), root))
-    )
+    return [path for path in [_checked(name, root) for name in names] if path.exists()]
 
 
 def _checked(name: str, root: Path) -> Path:
@@ -84,9 +177,14 @@ def _checked(name: str, root: Path) -> Path:
     return path
 
 
-def _names(paths: Iterable[Path], root: Path) -> Iterator[str]:
-    return (path.relative_to(root).as_posix() for path in paths)
+def snapshot_folders_below(root: Path, dirname: str) -> Iterator[Path]:
+    """The folders of all snapshots of a project; hidden folders are passed over.
 
-
-def _pairs(paths: Iterable[tuple[Path, Path]], root: Path) -> Iterator[tuple[str, str]]:
-    return ((old.relative_to(root).as_posix(), new.relative_to(root).as_posix()) for old, new in paths)
+    Args:
+        root: pytest's root folder.
+        dirname: the name of the folders that hold them.
+    """
+    for folder, names, _ in os.walk(root):
+        names[:] = [name for name in names if not name.startswith(".")]
+        if Path(folder).name == dirname:
+            yield from (Path(folder) / name for name in names)

@@ -282,6 +282,6 @@ def test_snapshots_of_syrupy_in_the_same_folder_are_untouched(own: Run) -> None:
         result.stdout.no_fnmatch_line("*unused*")
     # What is removed is ours, and only once its test is gone.
     own.write({"test_it.py": SHARED.partition("def test_ours")[0]})
-    own.update()
+    own("--chatprompt-remove-unused")
     del before["__snapshots__/test_it/test_ours.yaml"]
     assert {name: (own.path / name).read_bytes() for name in own.snapshots()} == before

@@ -194,16 +194,28 @@ def test_the_snapshots_of_a_removed_test_are_reported_and_removed(two: Run) -> N
         result.stdout.fnmatch_lines(
             [
                 "*- eval snapshots -*",
-                "2 snapshots unused: no test compares with them.",
-                "  __snapshots__/test_it/test_other.recording.yaml",
+                "1 snapshot unused: no test compares with it.",
                 "  __snapshots__/test_it/test_other.yaml",
-                "Re-run pytest with --snapshot-update to remove them.",
+                "1 recording unused: no case and no test is left that has it.",
+                "  __snapshots__/test_it/test_other.recording.yaml",
+                f"To remove them: pytest {' '.join(['-p', 'no:cacheprovider', *arguments])} --chatprompt-remove-unused",
             ],
             consecutive=True,
         )
         assert two.snapshots() == ALL
-    two.update("-n", "2")
+        # In Python, absence is a guess.
+        result = two.update(*arguments)
+        result.stdout.fnmatch_lines(["1 snapshot unused: *", "To remove them: * --chatprompt-remove-unused"])
+        assert two.snapshots() == ALL
+    two("-n", "2", "--chatprompt-remove-unused").stdout.fnmatch_lines(
+        [
+            "1 snapshot removed: no test compares with it.",
+            "  __snapshots__/test_it/test_other.yaml",
+            "1 recording removed: no test sends its requests.",
+        ]
+    )
     assert two.snapshots() == ALL[:4]
+    assert two().ret == 0
 
 
 def test_the_snapshot_of_a_test_that_no_longer_compares_is_unused(two: Run) -> None:
@@ -215,14 +227,69 @@ def test_the_snapshot_of_a_test_that_no_longer_compares_is_unused(two: Run) -> N
     )
 
 
+CLASSES = """
+class TestA:
+    def test_a(self, eval_api):
+        pass
+
+class TestB:
+    def test_other(self, eval_api, eval_snapshot):
+        app.ask("other")
+        assert eval_api.sent == eval_snapshot
+"""
+NEW = ["__snapshots__/test_it/test_renamed.yaml", "__snapshots__/test_it/TestB.test_other.yaml"]
+SUBTEST = """
+import pytest
+
+def test_other(subtests, eval_api, eval_snapshot):
+    with subtests.test("second"):
+        1 / 0
+        assert eval_api.sent == eval_snapshot
+"""
+XFAIL = """
+import pytest
+
+@pytest.mark.xfail
+def test_other(eval_api, eval_snapshot):
+    assert 0
+    assert eval_api.sent == eval_snapshot
+"""
+TEARDOWN = """
+import pytest
+
+@pytest.fixture
+def compares_later(eval_api, eval_snapshot):
+    yield
+    1 / 0
+    assert eval_api.sent == eval_snapshot
+
+def test_other(compares_later):
+    pass
+"""
+_FILTER = "    items[:] = [item for item in items if 'other' not in item.name and 'renamed' not in item.name]\n"
+HIDING = {
+    "hides.py": f"def pytest_collection_modifyitems(items):\n{_FILTER}",
+    "hides_first.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
+    f"def pytest_collection_modifyitems(items):\n{_FILTER}",
+    "hides_around.py": "import pytest\n@pytest.hookimpl(wrapper=True, tryfirst=True)\n"
+    f"def pytest_collection_modifyitems(items):\n{_FILTER}    return (yield)\n",
+    "hides_late.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
+    f"def pytest_runtestloop(session):\n    items = session.items\n{_FILTER}",
+}
+
+
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
-        pytest.param(ASKS, ["test_it.py::test_asks"], id="a test is named"),
+        pytest.param(USES.replace("test_other", "test_renamed"), ["test_it.py::test_asks"], id="a test is named"),
+        pytest.param(ASKS + CLASSES, ["test_it.py::TestA::test_a"], id="a test of one of two classes is named"),
         pytest.param(USES, ["-k", "asks"], id="deselected"),
         pytest.param(ASKS, ["-k", "one"], id="all deselected"),
         pytest.param(ASKS, ["--ignore", "test_it.py"], id="ignored"),
         pytest.param(USES, ["-p", "hides"], id="deselected without a word"),
+        pytest.param(USES, ["-p", "hides_first"], id="deselected before anyone else sees it"),
+        pytest.param(USES, ["-p", "hides_around"], id="deselected around all others"),
+        pytest.param(USES, ["-p", "hides_late"], id="dropped when the run begins"),
         pytest.param(ASKS + "1 / 0\n", ["--continue-on-collection-errors"], id="not collected"),
         pytest.param(ASKS, ["--collect-only"], id="not run"),
         pytest.param(USES.replace('"other"', "1 / 0"), [], id="the test fails before"),
@@ -230,16 +297,21 @@ def test_the_snapshot_of_a_test_that_no_longer_compares_is_unused(two: Run) -> N
             USES.replace("    app.ask(", '    import pytest; pytest.skip("no")\n    app.ask('), [], id="skipped"
         ),
         pytest.param(USES, ["-x", "test_fails.py", "test_it.py"], id="stopped early"),
+        pytest.param(ASKS + SUBTEST, [], id="a subtest fails before"),
+        pytest.param(ASKS + SUBTEST.replace("1 / 0", 'pytest.skip("no")'), [], id="a subtest is skipped before"),
+        pytest.param(ASKS + XFAIL, [], id="expected to fail"),
+        pytest.param(ASKS + TEARDOWN, [], id="an error in tear-down"),
     ],
 )
 def test_no_snapshot_is_removed_that_a_test_may_still_need(two: Run, module: str, arguments: list[str]) -> None:
-    hides = (
-        "def pytest_collection_modifyitems(items):\n    items[:] = [item for item in items if 'asks' in item.name]\n"
-    )
-    two.write({"test_it.py": module, "hides.py": hides, "test_fails.py": "def test_fails():\n    assert 0\n"})
-    two(*arguments).stdout.no_fnmatch_line("*snapshot* unused: *")
-    two(*arguments, "--snapshot-update").stdout.no_fnmatch_line("*snapshot* removed: *")
-    assert two.snapshots() == ALL
+    two.write({"test_it.py": module, **HIDING})
+    if "-x" in arguments:
+        two.write({"test_fails.py": "def test_fails():\n    assert 0\n"})
+    for options in ([], ["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        output = two(*arguments, *options).stdout
+        for words in ("unused: ", "removed: ", "To remove "):
+            output.no_fnmatch_line(f"*{words}*")
+        assert [name for name in two.snapshots() if name not in NEW] == ALL
 
 
 def test_lf_removes_nothing(two: Run) -> None:

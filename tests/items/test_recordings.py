@@ -150,7 +150,7 @@ def test_an_empty_answer_is_not_recorded(live_project: MakeLiveProject, server: 
     assert not recording_path(run, "c1").exists()
 
 
-def test_an_unused_recording_is_reported_and_removed(live_project: MakeLiveProject) -> None:
+def test_an_unused_recording_is_reported_and_removed_by_one_option_alone(live_project: MakeLiveProject) -> None:
     run = live_project(2)
     run("--chatprompt-live", "--chatprompt-record")
     run.write({"a.eval.yaml": eval_file(["c0"])})
@@ -158,13 +158,64 @@ def test_an_unused_recording_is_reported_and_removed(live_project: MakeLiveProje
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "2 eval snapshots unused: the case or the provider is no longer defined.",
-            "  __snapshots__/a.eval/c1[[]openai[]].recording.yaml",
+            "1 eval snapshot unused: the case or the provider is no longer defined.",
             "  __snapshots__/a.eval/c1[[]openai[]].yaml",
-        ]
+            "To remove it: pytest -p no:cacheprovider --snapshot-update",
+            "1 recording unused: no case and no test is left that has it.",
+            "  __snapshots__/a.eval/c1[[]openai[]].recording.yaml",
+            "To remove it: pytest -p no:cacheprovider --chatprompt-remove-unused",
+        ],
+        consecutive=True,
     )
+    recordings = [f"__snapshots__/a.eval/{name}[openai].recording.yaml" for name in ("c0", "c1")]
+    for _ in range(2):
+        run.update().stdout.fnmatch_lines(["1 recording unused: *"])
+        assert run.snapshots() == [recordings[0], "__snapshots__/a.eval/c0[openai].yaml", recordings[1]]
+    run("--chatprompt-remove-unused", "--snapshot-no-cleanup")
+    assert recordings[1] in run.snapshots()
+    result = run("--chatprompt-remove-unused")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["1 recording removed: no test sends its requests.", "  *c1*.recording.yaml"])
+    assert run.snapshots() == [recordings[0], "__snapshots__/a.eval/c0[openai].yaml"]
+
+
+def test_the_option_removes_snapshots_of_eval_files_too_and_accepts_nothing(live_project: MakeLiveProject) -> None:
+    run = live_project(3)
+    run("--chatprompt-live", "--chatprompt-record")
+    before = run.snapshots()
+    text = (run.path / "__snapshots__/a.eval/c0[openai].yaml").read_text()
+    run.write({"a.eval.yaml": eval_file(["c0", "c1"]).replace("content: c0", "content: changed")})
+    result = run("--chatprompt-remove-unused")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["Nothing of this was removed, because not all tests passed."])
+    assert (run.snapshots(), (run.path / "__snapshots__/a.eval/c0[openai].yaml").read_text()) == (before, text)
+    run.write({"a.eval.yaml": eval_file(["c0", "c1"])})
+    assert run("--chatprompt-remove-unused").ret == 0
+    assert run.snapshots() == before[:4]
+
+
+def test_a_replay_of_all_cases_prunes_what_no_request_asks_for(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record")
+    run.write({"a.eval.yaml": eval_file(case_ids(2)).replace("content: c0", "content: changed")})
     run.update()
-    assert run.snapshots() == ["__snapshots__/a.eval/c0[openai].recording.yaml", "__snapshots__/a.eval/c0[openai].yaml"]
+    # What was paid for stays, also when another request is recorded.
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    assert len(yaml.safe_load(recording_path(run).read_text())["exchanges"]) == 2
+    server.requests.clear()
+    option = "--chatprompt-remove-unused"
+    for arguments in ([option], ["--chatprompt-replay", option, "-k", "c0"], ["--chatprompt-replay"]):
+        result = run(*arguments)
+        assert len(yaml.safe_load(recording_path(run).read_text())["exchanges"]) == 2
+    result.stdout.fnmatch_lines(["1 recorded reply that no request asked for, in a.eval.yaml::c0; to remove *"])
+    result = run("--chatprompt-replay", option, "-n", "2")
+    result.assert_outcomes(passed=2)
+    assert "1 recorded reply removed: no request asked for it." in result.outlines
+    assert "removed" not in run("--chatprompt-replay", option).stdout.str()
+    (exchange,) = yaml.safe_load(recording_path(run).read_text())["exchanges"]
+    assert exchange["request"]["body"]["messages"][-1]["content"] == "changed"
+    run("--chatprompt-replay").assert_outcomes(passed=2)
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
@@ -365,8 +416,8 @@ def test_a_renamed_case_takes_its_recording_along(live_project: MakeLiveProject,
     )
     result.stdout.fnmatch_lines(
         [
-            "1 eval snapshot removed: the case or the provider is no longer defined.",
             f"Its requests are sent by another test now: moved {moved}",
+            "1 eval snapshot removed: the case or the provider is gone.",
         ]
     )
     server.requests.clear()
@@ -385,8 +436,10 @@ def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_requ
     recording_path(run, "gone").write_text(yaml.safe_dump(recorded))
     result = run()
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["2 eval snapshots unused: *"])
+    result.stdout.fnmatch_lines(["2 recordings unused: *"])
     run.update()
+    assert recording_path(run, "gone").exists()
+    run("--chatprompt-remove-unused")
     # The request of the first is still sent.
     assert recording_path(run, "other").exists()
     assert not recording_path(run, "gone").exists()
@@ -473,5 +526,6 @@ def openai_provider():
 def test_a_recording_that_cannot_be_read_is_not_removed(live_project: MakeLiveProject) -> None:
     run = live_project(1)
     recording_path(run, "gone").write_text("<<<<<<< HEAD\n")
-    run.update()
-    assert recording_path(run, "gone").exists()
+    for option in ("--snapshot-update", "--chatprompt-remove-unused"):
+        run(option).stdout.fnmatch_lines(["Its requests are still sent, or it cannot be read: kept *gone*"])
+        assert recording_path(run, "gone").exists()

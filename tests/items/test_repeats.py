@@ -473,6 +473,13 @@ def test_fewer_repeats_leave_recorded_answers_unused_and_keep_them(repeated: Mak
     assert len(server.requests) == 1
     assert sorted(recorded_numbers(run)) == [0, 2, 3, 4, 5, 6]
     run(LIVE, RECORD).assert_outcomes(passed=1)
+    assert recorded_numbers(run) == [1, 2, 3, 4, 5, 6]
+    # Fewer for one run are no reason to remove the others.
+    run(REPLAY, "--chatprompt-remove-unused", "--chatprompt-repeat=1").assert_outcomes(passed=1)
+    assert recorded_numbers(run) == [1, 2, 3, 4, 5, 6]
+    result = run(REPLAY, "--chatprompt-remove-unused")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 recorded reply removed: no request asked for it."])
     assert recorded_numbers(run) == [1, 2, 3, 4, 5]
 
 

@@ -49,8 +49,8 @@ def names(*ids: str) -> list[str]:
 
 
 WHOLE = [
-    {"path": "a.eval.yaml", "left_out": [], "unused": [GONE]},
-    {"path": "test_own.py", "left_out": [], "unused": [OWN_GONE]},
+    {"path": "a.eval.yaml", "left_out": [], "unused": [GONE], "gone": [GONE]},
+    {"path": "test_own.py", "left_out": [], "unused": [OWN_GONE], "gone": []},
 ]
 
 
@@ -66,23 +66,22 @@ def test_the_report_of_a_run_with_workers_has_the_same(project: Run) -> None:
 
 def test_a_report_has_what_a_selection_left_out_and_does_not_use(project: Run) -> None:
     assert report(project, "-k", "c0 or c1 or one or three") == [
-        {"path": "a.eval.yaml", "left_out": ["c2", "c3", "c4", "c5"], "unused": [GONE]},
+        {"path": "a.eval.yaml", "left_out": ["c2", "c3", "c4", "c5"], "unused": [GONE], "gone": [GONE]},
         {
             "path": "test_own.py",
             "left_out": ["test_it[two]"],
             "unused": [OWN_GONE, "__snapshots__/test_own/test_it[two].yaml"],
+            "gone": [],
         },
     ]
 
 
-def test_snapshots_of_tests_that_failed_are_not_unused(project: Run) -> None:
+def test_a_report_has_tests_that_did_not_pass_among_those_left_out(project: Run) -> None:
     failing = TESTS.replace("assert eval_api", "assert name == 'one'\n    assert eval_api")
     project.write({"test_own.py": failing})
-    assert report(project, "test_own.py") == WHOLE[1:]
-    assert report(project, "test_own.py", "-k", "two")[0]["unused"] == [
-        OWN_GONE,
-        *(f"__snapshots__/test_own/test_it[{name}].yaml" for name in ("one", "three")),
-    ]
+    for arguments in ([], ["-k", "one"], ["test_own.py::test_it[one]"]):
+        (uses,) = report(project, *(arguments or ["test_own.py"]), "--ignore=a.eval.yaml")
+        assert uses["left_out"] == ["test_it[three]", "test_it[two]"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,6 @@ def test_snapshots_of_tests_that_failed_are_not_unused(project: Run) -> None:
         pytest.param(["--chatprompt-provider=openai", "a.eval.yaml"], id="names the provider"),
         pytest.param(["--snapshot-disable-unused"], id="was told not to look"),
         pytest.param(["--collect-only"], id="only collects"),
-        pytest.param(["test_own.py::test_it[one]"], id="names single tests"),
         pytest.param(["-k", "nothing"], id="has no test"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_snapshots_of_a_removed_case_are_reported_as_unused(run_with_snapsho
             "2 eval snapshots unused: the case or the provider is no longer defined.",
             "  __snapshots__/a.eval/second[[]azure[]].yaml",
             "  __snapshots__/a.eval/second[[]gemini[]].yaml",
-            "Re-run pytest with --snapshot-update to remove them.",
+            "To remove them: pytest -p no:cacheprovider --snapshot-update",
         ],
         consecutive=True,
     )
@@ -52,7 +52,7 @@ def test_the_snapshots_of_a_removed_case_are_reported_as_unused(run_with_snapsho
 def test_an_update_deletes_the_snapshot_of_a_removed_provider(run_with_snapshots: Run) -> None:
     run_with_snapshots.write({"a.eval.yaml": TWO.replace("[azure, gemini]", "azure")})
     result = run_with_snapshots.update()
-    result.stdout.fnmatch_lines(["1 eval snapshot removed: the case or the provider is no longer defined."])
+    result.stdout.fnmatch_lines(["1 eval snapshot removed: the case or the provider is gone."])
     assert eval_snapshots(run_with_snapshots) == ALL[:2]
     assert syrupy_snapshots(run_with_snapshots) == ["__snapshots__/test_b.ambr"]
 
@@ -114,6 +114,127 @@ def test_a_file_that_fails_to_load_keeps_its_snapshots(run_with_snapshots: Run) 
 def test_a_file_with_an_invalid_case_keeps_its_snapshots(run_with_snapshots: Run) -> None:
     run_with_snapshots.write({"a.eval.yaml": HELLO + "  - id: second\n    provider: []\n"})
     run_with_snapshots("--snapshot-update").assert_outcomes(passed=2, errors=1)
+    assert eval_snapshots(run_with_snapshots) == ALL
+
+
+TYPOS = [
+    pytest.param({"a.eval.yaml": "provider: opnai\n" + TWO}, id="of the file"),
+    pytest.param({"a.eval.yaml": TWO.replace("[azure, gemini]", "gemni")}, id="of one case"),
+    pytest.param({"a.eval.yaml": TWO.replace("[azure, gemini]", "[azure, gemni]")}, id="in a list"),
+    pytest.param({"pytest.ini": "[pytest]\nchatprompt_provider = opnai\n"}, id="in the ini"),
+    pytest.param({"a.eval.yaml": "execution: {target: opnai}\n" + TWO}, id="of a target of AgentV"),
+    pytest.param(
+        {
+            "a.eval.yaml": "execution: {target: mine}\n" + TWO,
+            ".agentv/targets.yaml": "targets:\n  - {name: mine, provider: opnai}\n",
+        },
+        id="in a target of AgentV",
+    ),
+    pytest.param(
+        {"a.eval.yaml": "provider: mine\n" + TWO, ".agentv/targets.yaml": "targets: [\n"}, id="in the file of targets"
+    ),
+    pytest.param(
+        {"a.eval.yaml": "tags: [skip]\nprovider: opnai\n" + TWO.replace("  provider: [azure, gemini]\n", "")},
+        id="of skipped cases",
+    ),
+    pytest.param(
+        {
+            "a.eval.yaml": "provider: fsat\n" + TWO,
+            "conftest.py": "import pytest\nfrom pytest_chatprompt import OpenAIProvider\n@pytest.fixture\n"
+            "def eval_provider(eval_case):\n    return {'fast': OpenAIProvider()}[eval_case.provider]\n",
+        },
+        id="for which the project looks itself",
+    ),
+]
+
+
+@pytest.mark.parametrize("files", TYPOS)
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "workers"])
+def test_a_mistake_in_the_name_of_a_provider_deletes_and_advises_nothing(
+    run_with_snapshots: Run, files: dict[str, str], workers: list[str]
+) -> None:
+    # As an earlier version of this package, or the option below, would have recorded them.
+    recordings = {name.replace("].yaml", "].recording.yaml"): "version: 1\nexchanges: []\n" for name in ALL}
+    run_with_snapshots.write({**files, **recordings})
+    for options in ([], ["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        output = run_with_snapshots(*options, *workers).stdout
+        for words in ("unused: ", "removed: ", "To remove "):
+            output.no_fnmatch_line(f"*{words}*")
+        assert {*ALL, *recordings} <= set(eval_snapshots(run_with_snapshots))
+
+
+def test_the_fixture_of_a_provider_that_has_another_name_now_is_a_mistake_too(run: Run) -> None:
+    conftest = "import pytest\nfrom pytest_chatprompt import OpenAIProvider\n@pytest.fixture\ndef mine_provider():\n    return OpenAIProvider()\n"
+    run.write({"a.eval.yaml": "provider: mine\n" + HELLO, "conftest.py": conftest})
+    run.update()
+    run.write({"conftest.py": conftest.replace("mine_", "ours_"), "a.eval.yaml": "provider: mnie\n" + HELLO})
+    for options in ([], ["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        run(*options).stdout.no_fnmatch_line("*To remove*")
+        assert run.snapshots() == ["__snapshots__/a.eval/hello[mine].yaml"]
+
+
+def test_a_provider_that_a_project_finds_itself_is_known_once_its_case_passes(run: Run) -> None:
+    conftest = "import pytest\nfrom pytest_chatprompt import OpenAIProvider\n@pytest.fixture\ndef eval_provider():\n    return OpenAIProvider()\n"
+    run.write({"a.eval.yaml": "provider: fast\n" + HELLO, "conftest.py": conftest})
+    run.update()
+    run.write({"a.eval.yaml": "provider: slow\n" + HELLO})
+    run("-n", "2", "--snapshot-update").stdout.fnmatch_lines(["1 eval snapshot removed: *", "  *hello?fast?.yaml*"])
+    assert run.snapshots() == ["__snapshots__/a.eval/hello[slow].yaml"]
+
+
+def test_what_a_fixture_has_no_parameter_for_is_left_to_the_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    conftest = "import os, pytest\n@pytest.fixture(params=os.environ['LEVELS'].split(), autouse=True)\ndef level(request):\n    pass\n"
+    long = "x" * 190
+    rows = "  - id: rows\n    parametrize: [{id: a}, {id: b}]\n    input_messages: [{role: user, content: x}]\n"
+    named = f"  - id: {long}\n    input_messages: [{{role: user, content: x}}]\n"
+    run.write({"conftest.py": conftest, "a.eval.yaml": TWO + rows + named})
+    monkeypatch.setenv("LEVELS", "low high")
+    run.update().assert_outcomes(passed=12)
+    both = run.snapshots()
+    monkeypatch.setenv("LEVELS", "low")
+    result = run.update()
+    result.stdout.fnmatch_lines(
+        ["6 snapshots unused: no test compares with them.", "To remove them: * --chatprompt-remove-unused"]
+    )
+    assert run.snapshots() == both
+    # A row, a provider and a case are the file's own.
+    run.write({"a.eval.yaml": HELLO + rows.replace(", {id: b}", "") + named})
+    run.update().stdout.fnmatch_lines(["6 eval snapshots removed: *"])
+    assert len(run.snapshots()) == 6
+    run("--chatprompt-remove-unused").stdout.fnmatch_lines(["3 snapshots removed: *"])
+    assert len(run.snapshots()) == 3
+    # Without any parameter the names have none.
+    run.write({"conftest.py": ""})
+    run.update().stdout.fnmatch_lines(["3 snapshots unused: *"])
+    assert len(run.snapshots()) == 6
+
+
+HIDES = "    items[:] = [item for item in items if 'second' not in item.name]\n"
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        f"def pytest_collection_modifyitems(items):\n{HIDES}",
+        f"import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_collection_modifyitems(items):\n{HIDES}",
+        f"import pytest\n@pytest.hookimpl(trylast=True)\ndef pytest_collection_modifyitems(items):\n{HIDES}",
+        "import pytest\n@pytest.hookimpl(wrapper=True, tryfirst=True)\n"
+        f"def pytest_collection_modifyitems(items):\n{HIDES}    return (yield)\n",
+        "def pytest_pycollect_makeitem():\n    return []\n",
+    ],
+    ids=["normal", "tryfirst", "trylast", "wrapper", "makes no items"],
+)
+def test_cases_that_a_hook_drops_keep_their_snapshots(run_with_snapshots: Run, hook: str) -> None:
+    run_with_snapshots.write({"conftest.py": hook, "a.eval.yaml": TWO.replace("id: hello", "id: renamed")})
+    for options in (["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        run_with_snapshots(*options)
+        assert set(ALL) <= set(eval_snapshots(run_with_snapshots))
+
+
+def test_a_failing_case_is_still_defined(run_with_snapshots: Run) -> None:
+    run_with_snapshots.write({"a.eval.yaml": TWO.replace("content: x", "content: changed")})
+    run_with_snapshots("--snapshot-warn-unused").stdout.no_fnmatch_line("*unused: *")
+    run_with_snapshots("--chatprompt-remove-unused").assert_outcomes(passed=2, failed=2)
     assert eval_snapshots(run_with_snapshots) == ALL
 
 

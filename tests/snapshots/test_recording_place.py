@@ -72,7 +72,7 @@ def recorded_response(place: RecordingPlace, exchange: Exchange) -> ProviderResp
 def save_response(place: RecordingPlace, exchange: Exchange, response: ProviderResponse) -> None:
     recording = opened(place)
     recording.add_response(place.response_exchange(exchange, response))
-    assert place.save(recording, REDACTOR, keeps_others=False)
+    assert place.save(recording, REDACTOR)
 
 
 def recorded_bodies(place: RecordingPlace) -> list[Any]:
@@ -88,11 +88,11 @@ def test_a_run_that_neither_replays_nor_records_opens_nothing(place: Places, mod
 def test_what_was_recorded_is_replayed_whatever_the_masked_day(place: Places) -> None:
     recording = opened(place(RECORD))
     reply(recording, "on 2026-11-22")
-    assert place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    assert place(RECORD).save(recording, REDACTOR)
     assert recorded_bodies(place(REPLAY)) == ["on <date>"]
     replaying = opened(place(REPLAY))
     assert replaying.take(sent("on 2027-01-01")) == RecordedReply(status=200, content_type="text/plain", text="answer")
-    assert not place(REPLAY).save(replaying, REDACTOR, keeps_others=False)
+    assert not place(REPLAY).save(replaying, REDACTOR)
     with pytest.raises(ReplayError):
         opened(place(REPLAY, Masks())).take(sent("on 2027-01-01"))
 
@@ -121,19 +121,19 @@ def test_a_run_that_replays_and_sends_keeps_what_nobody_asked_for(place: Places)
     recording = opened(place(RECORD))
     reply(recording, "a")
     reply(recording, "b")
-    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    place(RECORD).save(recording, REDACTOR)
     both = opened(place(BOTH))
     assert isinstance(both.take(sent("b")), RecordedReply)
-    assert not place(BOTH).save(both, REDACTOR, keeps_others=False)
+    assert not place(BOTH).save(both, REDACTOR)
     reply(both, "new")
-    assert place(BOTH).save(both, REDACTOR, keeps_others=False)
+    assert place(BOTH).save(both, REDACTOR)
     assert recorded_bodies(place(REPLAY)) == ["b", "new", "a"]
 
 
 def test_a_live_run_that_does_not_record_writes_nothing(place: Places) -> None:
     recording = opened(place(RECORD))
     reply(recording, "a")
-    assert not place(LIVE).save(recording, REDACTOR, keeps_others=False)
+    assert not place(LIVE).save(recording, REDACTOR)
     assert not place(LIVE).path.exists()
 
 
@@ -148,7 +148,7 @@ def test_a_request_that_is_not_recorded_is_compared_with_the_nearest(place: Plac
     recording = opened(place(RECORD))
     reply(recording, "one 2026-11-22")
     reply(recording, "something else")
-    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    place(RECORD).save(recording, REDACTOR)
     replaying = opened(place(REPLAY))
     with pytest.raises(ReplayError) as caught:
         replaying.take(sent("two 2026-11-23"))
@@ -213,7 +213,7 @@ def test_the_answer_of_a_plain_function_is_replayed_as_a_whole(place: Places) ->
 def test_a_recorded_reply_is_no_answer_of_a_plain_function(place: Places) -> None:
     recording = opened(place(RECORD))
     reply(recording, "a")
-    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    place(RECORD).save(recording, REDACTOR)
     assert recorded_response(place(REPLAY), plain("a")) is None
 
 
@@ -254,7 +254,7 @@ def exchanging(*texts: str) -> Exchange:
 def test_each_answer_of_a_repeated_case_opens_its_own_part_of_the_file(place: Places) -> None:
     recording = opened(place(RECORD))
     reply(recording, "a", "first")
-    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    place(RECORD).save(recording, REDACTOR)
     (first,) = place(REPLAY).load()
     loaded = (first, first.model_copy(update={"repeat": 2}), first.model_copy(update={"repeat": 4}))
     assert place(REPLAY).of_repeat(1, loaded).recorded_repeats(exchanging("a", "b")) == (1, 2, 4)
@@ -267,10 +267,10 @@ def test_each_answer_of_a_repeated_case_opens_its_own_part_of_the_file(place: Pl
 def test_saving_one_answer_keeps_those_of_other_numbers_in_a_run_that_replays(place: Places) -> None:
     recording = opened(place(RECORD))
     reply(recording, "a")
-    place(RECORD).save(recording, REDACTOR, keeps_others=False)
+    place(RECORD).save(recording, REDACTOR)
     (first,) = place(REPLAY).load()
     both = place(BOTH).of_repeat(1, (first.model_copy(update={"repeat": 2}),))
     again = opened(both)
     reply(again, "b")
-    both.save(again, REDACTOR, keeps_others=False)
+    both.save(again, REDACTOR)
     assert [(each.repeat, each.request.body["text"]) for each in place(REPLAY).load()] == [(1, "b"), (2, "a")]

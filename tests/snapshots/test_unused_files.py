@@ -18,5 +18,5 @@ def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:
 def test_temporary_files_are_not_unused(tmp_path: Path) -> None:
     (tmp_path / ".1-a.yaml").write_text("requests:\n")
     (tmp_path / "b.yaml").write_text("requests:\n")
-    assert unused_test_snapshots(tmp_path, (), (), ()) == [tmp_path / "b.yaml"]
-    assert unused_test_snapshots(tmp_path / "none", (), (), ()) == []
+    assert unused_test_snapshots(tmp_path, (), ()) == [tmp_path / "b.yaml"]
+    assert unused_test_snapshots(tmp_path / "none", (), ()) == []

@@ -223,7 +223,8 @@ class OpenRecording:
     def unused(self) -> tuple[RecordedExchange, ...]:
         """The recorded exchanges that no request asked for."""
         with self._lock:
-            return tuple(exchange for waiting in self._waiting.values() for exchange, _ in waiting)
+            replies = [exchange for waiting in self._waiting.values() for exchange, _ in waiting]
+            return (*replies, *(exchange for waiting in self._responses.values() for exchange in waiting))
 
     @property
     def replayed(self) -> tuple[RecordedExchange, ...]:
