@@ -95,6 +95,8 @@ all_results_key: Final = pytest.StashKey[bool]()
 collected_key: Final = pytest.StashKey[list[tuple[pytest.Collector, list[pytest.Item | pytest.Collector]]]]()
 # The folders in folders of snapshots that the run has come to.
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
+# Whether a worker of pytest-xdist has crashed, and what it knew is lost.
+crashed_key: Final = pytest.StashKey[bool]()
 # Whether the run has frozen the objects of the process; set once the tests are collected.
 keeps_objects_key: Final = pytest.StashKey[bool]()
 

@@ -23,6 +23,7 @@ from pytest_chatprompt.options import (
     add_options,
     all_results_key,
     collected_key,
+    crashed_key,
     keeps_objects_key,
     options_key,
     resolve_options,
@@ -251,7 +252,10 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """In the controller of pytest-xdist, merge what a worker found about unused snapshots."""
-    output = getattr(node, "workeroutput", {}).get("chatprompt")
+    if not hasattr(node, "workeroutput"):
+        node.config.stash[crashed_key] = True
+        return
+    output = node.workeroutput.get("chatprompt")
     if output is not None:
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 

@@ -158,10 +158,12 @@ def test_the_reports_of_four_shards_are_that_of_one_run(run: Run) -> None:
 UNUSED = "__snapshots__/a.eval/gone[openai].yaml"
 
 
-def write_shards(folder: Path, *left_out: str, unused: tuple[str, ...] = (UNUSED,)) -> list[str]:
+def write_shards(
+    folder: Path, *left_out: str, unused: tuple[str, ...] = (UNUSED,), gone: tuple[str, ...] = (UNUSED,)
+) -> list[str]:
     """The reports of shards, each of which left out a test of the same file; gives their names."""
     for number, name in enumerate(left_out):
-        uses = SnapshotUses(path="a.eval.yaml", left_out=(name,), unused=unused)
+        uses = SnapshotUses(path="a.eval.yaml", left_out=(name,), unused=unused, gone=gone)
         run = RunResults(results=(answered(f"c{number}"),), snapshots=(uses,))
         (folder / f"{number}.json").write_text(FORMATS[".json"](run), encoding="utf-8")
     return [f"{number}.json" for number in range(len(left_out))]
@@ -184,11 +186,11 @@ def test_merge_reports_what_no_shard_uses_and_exits_with_1(
         "wrote all.json: 2 tests of 2 reports",
         "1 snapshot unused: no test of these reports uses it.",
         f"  {UNUSED}",
-        "Merge with --snapshot-update in pytest's root folder to remove them.",
+        "Merge with --snapshot-update in pytest's root folder to remove it.",
     ]
     assert path.exists()
     assert json.loads((folder / "all.json").read_text())["snapshots"] == [
-        {"path": "a.eval.yaml", "left_out": [], "unused": [UNUSED]}
+        {"path": "a.eval.yaml", "left_out": [], "unused": [UNUSED], "gone": [UNUSED]}
     ]
 
 
@@ -219,15 +221,35 @@ def test_merge_calls_nothing_unused_while_a_test_is_in_no_report(
     for options in ([], ["--snapshot-update"]):
         assert main(["merge", *write_shards(folder, "c1", "c1"), "-o", "all.json", *options]) == 0
         assert capsys.readouterr().out.splitlines()[1:] == [
-            "The unused snapshots of 1 file are not known: 1 test is in none of these reports, such as a.eval.yaml::c1"
+            "The unused snapshots of 1 file are not known: 1 test ran in none of these reports, "
+            "or did not pass, such as a.eval.yaml::c1"
         ]
     assert path.exists()
 
 
 def test_unused_recordings_alone_are_no_failure_of_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shards = write_shards(folder, "c0", "c1", unused=(RECORDING.format("gone"),))
+    shards = write_shards(folder, "c0", "c1", unused=(RECORDING.format("gone"),), gone=())
     assert main(["merge", *shards, "-o", "all.json"]) == 0
     assert "1 snapshot unused" in capsys.readouterr().out
+
+
+def test_merge_removes_what_is_no_eval_files_and_recordings_with_the_option_of_a_run_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_unused(folder)
+    (folder / "a.eval.yaml").touch()
+    arguments = ["merge", *write_shards(folder, "c0", "c1", gone=()), "-o", "all.json"]
+    assert main([*arguments, "--snapshot-update"]) == 0
+    hint = "Merge with --chatprompt-remove-unused in pytest's root folder to remove it."
+    assert capsys.readouterr().out.splitlines()[-1] == hint
+    assert path.exists()
+    failed = RunResults(results=(answered("x", outcome="failed"),))
+    (folder / "2.json").write_text(FORMATS[".json"](failed), encoding="utf-8")
+    assert main(["merge", *arguments[1:3], "2.json", "-o", "all.json", "--chatprompt-remove-unused"]) == 1
+    assert "Not all tests of these reports passed, so nothing of this was removed:" in capsys.readouterr().out
+    assert path.exists()
+    assert main([*arguments, "--chatprompt-remove-unused"]) == 0
+    assert not path.exists()
 
 
 def test_merge_settles_what_four_shards_left_to_it_as_one_run_does(
@@ -254,6 +276,8 @@ def test_merge_settles_what_four_shards_left_to_it_as_one_run_does(
     # The fourth shard has the two tests, and so their unused snapshot is not known yet.
     assert run.snapshots() == sorted([*before, extra[1]])
     assert main(["merge", "all.json", reports[3], "-o", "all.json", "--snapshot-update"]) == 0
+    assert run.snapshots() == sorted([*before, extra[1]])
+    assert main(["merge", "all.json", "-o", "all.json", "--chatprompt-remove-unused"]) == 0
     assert run.snapshots() == before
 
 

@@ -21,6 +21,7 @@ from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_f
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import (
     collected_key,
+    crashed_key,
     options_key,
     provider_named_on_command_line,
     snapshot_dirname,
@@ -139,6 +140,7 @@ class UnusedSnapshots:
                 *map(self._is_set, ("collectonly", "setuponly", "setupplan")),
                 session.shouldfail,
                 session.shouldstop,
+                self.config.stash.get(crashed_key, False),
                 # Nothing is compared. What a revision has more shows in git, as deleted files.
                 options.show or options.against is not None,
                 not self.config.pluginmanager.hasplugin("syrupy"),

@@ -314,6 +314,49 @@ def test_no_snapshot_is_removed_that_a_test_may_still_need(two: Run, module: str
         assert [name for name in two.snapshots() if name not in NEW] == ALL
 
 
+FORKS = """
+import os
+import pickle
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    # As pytest-forked does: only the reports come back from the child.
+    reader, writer = os.pipe()
+    if not os.fork():
+        reports = runtestprotocol(item, log=False)
+        with open(writer, "wb") as file:
+            pickle.dump([vars(report) for report in reports], file)
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as file:
+        for each in pickle.load(file):
+            item.ihook.pytest_runtest_logreport(report=pytest.TestReport(**each))
+    return True
+"""
+
+
+def test_what_tests_of_forked_processes_compare_with_is_used(two: Run) -> None:
+    two.write({"forks.py": FORKS})
+    arguments = ("test_it.py", "-p", "forks", "-p", "no:warnings")
+    for options in ([], ["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        result = two(*arguments, *options)
+        assert result.ret == 0
+        result.stdout.no_fnmatch_line("*To remove*")
+        assert two.snapshots() == ALL
+    two.write({"test_it.py": ASKS})
+    two(*arguments, "--chatprompt-remove-unused")
+    assert set(ALL) - set(two.snapshots()) == {ALL[4], ALL[5]}
+
+
+def test_a_worker_that_crashes_removes_nothing(two: Run) -> None:
+    two.write({"test_it.py": USES.replace('app.ask("other")', "import os; os._exit(1)")})
+    for options in (["--snapshot-update"], ["--chatprompt-remove-unused"]):
+        two("-n", "2", *options).stdout.no_fnmatch_line("*To remove*")
+        assert two.snapshots() == ALL
+
+
 def test_lf_removes_nothing(two: Run) -> None:
     two.write({"test_it.py": USES.replace('"other"', "1 / 0")})
     two.pytester.runpytest_inprocess().assert_outcomes(passed=2, failed=1)

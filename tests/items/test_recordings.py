@@ -425,6 +425,72 @@ def test_a_renamed_case_takes_its_recording_along(live_project: MakeLiveProject,
     assert server.requests == []
 
 
+MOVES = ["b.eval.yaml", "sub/a.eval.yaml"]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "workers"])
+@pytest.mark.parametrize("new", MOVES)
+def test_a_moved_eval_file_takes_its_recordings_along(
+    live_project: MakeLiveProject, server: Server, new: str, workers: list[str]
+) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    # One more, whose request nobody sends.
+    other = recording_path(run).read_text().replace("content: c0", "content: other")
+    recording_path(run, "gone").write_text(re.sub(r"sha256: .*", f"sha256: {'0' * 64}", other).replace("body:", "x:"))
+    recorded = yaml.safe_load(recording_path(run).read_text())
+    recorded["exchanges"][0]["request"] = {"endpoint": "POST /chat/completions", "sha256": "of another request"}
+    recording_path(run, "gone").write_text(yaml.safe_dump(recorded))
+    (run.path / new).parent.mkdir(exist_ok=True)
+    (run.path / "a.eval.yaml").rename(run.path / new)
+    # A run of this file alone does not come to the old folder.
+    run(new, "--chatprompt-remove-unused")
+    assert len(list((run.path / "__snapshots__/a.eval").iterdir())) == 5
+    result = run.update(*workers)
+    folder = (Path(new).parent / "__snapshots__" / Path(new).stem).as_posix()
+    result.stdout.fnmatch_lines(
+        [
+            f"Its requests are sent by another test now: moved __snapshots__/a.eval/{name}?openai?.recording.yaml "
+            f"to {folder}/{name}?openai?.recording.yaml"
+            for name in ("c0", "c1")
+        ]
+    )
+    left = "__snapshots__/a.eval: the file that it is of is gone, and it holds 3 files."
+    result.stdout.fnmatch_lines([left, "To remove it: pytest * --chatprompt-remove-unused"], consecutive=True)
+    server.requests.clear()
+    result = run("--chatprompt-replay", *workers)
+    result.assert_outcomes(passed=2)
+    # It is no failure: nobody has read the file that these snapshots are of.
+    assert (result.ret, left in result.outlines, server.requests) == (0, True, [])
+    run("--chatprompt-remove-unused", *workers)
+    assert not (run.path / "__snapshots__/a.eval").exists()
+    assert len(run.snapshots()) == 4
+
+
+def test_what_another_file_needs_is_not_removed_by_a_run_of_one_file(live_project: MakeLiveProject) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    run.write({"a.eval.yaml": eval_file(["c0"]), "sub/b.eval.yaml": eval_file(["c1"])})
+    run("sub", "--snapshot-update")
+    result = run("a.eval.yaml", "--chatprompt-remove-unused")
+    result.stdout.fnmatch_lines(["*: moved *a.eval/c1?openai?.recording.yaml to sub/*b.eval/c1?openai?.recording.yaml"])
+    run("--chatprompt-replay").assert_outcomes(passed=2)
+
+
+def test_a_folder_of_others_and_one_that_a_link_leads_out_of_the_root_are_left_alone(
+    live_project: MakeLiveProject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "a[x].yaml").write_text("provider: x\n")
+    run = live_project(1)
+    run.write({"__snapshots__/gone/a.yaml": "theirs: 1\n", "__snapshots__/gone2/a[x].yaml": "theirs: 1\n"})
+    (run.path / "__snapshots__/gone3").symlink_to(outside)
+    before = run.snapshots()
+    for option in ("--snapshot-warn-unused", "--chatprompt-remove-unused"):
+        run(option).stdout.no_fnmatch_line("*gone*")
+    assert (run.snapshots(), len(list(outside.iterdir()))) == (before, 1)
+
+
 def test_a_recording_alone_is_no_failure_and_removed_when_nothing_sends_its_request(
     live_project: MakeLiveProject,
 ) -> None:

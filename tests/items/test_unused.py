@@ -134,7 +134,7 @@ TYPOS = [
         {"a.eval.yaml": "provider: mine\n" + TWO, ".agentv/targets.yaml": "targets: [\n"}, id="in the file of targets"
     ),
     pytest.param(
-        {"a.eval.yaml": "tags: [skip]\nprovider: opnai\n" + TWO.replace("  provider: [azure, gemini]\n", "")},
+        {"a.eval.yaml": "tags: [skip]\nprovider: opnai\n" + TWO.replace("    provider: [azure, gemini]\n", "")},
         id="of skipped cases",
     ),
     pytest.param(

@@ -6,11 +6,18 @@ import itertools
 
 import pytest
 
-from pytest_chatprompt.results.snapshot_uses import SnapshotUses, merge_uses, unsettled_files, unused_snapshots
+from pytest_chatprompt.results.snapshot_uses import (
+    SnapshotUses,
+    gone_snapshots,
+    merge_uses,
+    unsettled_files,
+    unused_snapshots,
+)
 
 
 def uses(path: str, left_out: str, unused: str) -> SnapshotUses:
-    return SnapshotUses(path=path, left_out=tuple(left_out.split()), unused=tuple(unused.split()))
+    names = tuple(unused.split())
+    return SnapshotUses(path=path, left_out=tuple(left_out.split()), unused=names, gone=names[-1:])
 
 
 SHARDS = (
@@ -26,7 +33,7 @@ def test_a_snapshot_is_unused_if_no_shard_uses_it_in_whatever_order_they_are_mer
 ) -> None:
     merged = merge_uses(shards)
     assert merged == (uses("a", "", "gone.yaml"),)
-    assert unused_snapshots(merged) == ["gone.yaml"]
+    assert unused_snapshots(merged) == gone_snapshots(merged) == ["gone.yaml"]
     assert unsettled_files(merged) == []
     # A merged report can be merged again.
     assert merge_uses((*merge_uses(shards[:2]), *merge_uses(shards[2:]))) == merged
@@ -35,7 +42,7 @@ def test_a_snapshot_is_unused_if_no_shard_uses_it_in_whatever_order_they_are_mer
 def test_while_a_test_is_in_no_shard_nothing_of_its_file_is_unused() -> None:
     merged = merge_uses(SHARDS[:2])
     assert merged == (uses("a", "z", "z.yaml gone.yaml"),)
-    assert unused_snapshots(merged) == []
+    assert unused_snapshots(merged) == gone_snapshots(merged) == []
     assert unsettled_files(merged) == list(merged)
 
 

@@ -13,8 +13,15 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.snapshots.recording_files import save_recording
-from pytest_chatprompt.snapshots.unused_removal import Removal, RemovalError, remove_unused
+from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
+from pytest_chatprompt.snapshots.unused_removal import (
+    Removal,
+    RemovalError,
+    checked_paths,
+    prune_recording,
+    remove_unused,
+    snapshot_folders_below,
+)
 
 FOLDER = "evals/__snapshots__/a.eval"
 ENDPOINT = "POST /v1/chat"
@@ -45,10 +52,14 @@ def record(root: Path, name: str, body: str) -> Path:
 
 def test_unused_snapshots_are_removed_with_a_folder_that_is_empty_then(root: Path) -> None:
     names = [f"{FOLDER}/a[openai].yaml", f"{FOLDER}/was-gone[openai].yaml", "__snapshots__/test_it/test_it.yaml"]
-    assert remove_unused(names, root, (), ()) == Removal((names[0], names[2]), (), ())
+    paths = checked_paths(names, root)
+    other, first = paths[1], paths[0]
+    assert paths == [first, root / names[2]]
+    assert remove_unused(paths, [other], root, (), {}) == Removal((other,), (first,))
+    assert remove_unused(paths[:1], paths, root, (), {}) == Removal((first,))
     assert [path.relative_to(root).as_posix() for path in root.rglob("*.yaml")] == [f"{FOLDER}/b[openai].yaml"]
     assert not (root / "__snapshots__/test_it").exists()
-    assert remove_unused(names, root, (), ()) == Removal((), (), ())
+    assert checked_paths(names, root) == []
 
 
 def test_a_recording_goes_where_its_request_is_sent_now_and_stays_if_no_place_is_known_for_it(root: Path) -> None:
@@ -59,11 +70,42 @@ def test_a_recording_goes_where_its_request_is_sent_now_and_stays_if_no_place_is
         for name, body in zip(names, ("body of c", "body of d", "sent", "body of b"), strict=True)
     ]
     taken = record(root, f"{FOLDER}/b[openai].recording.yaml", "body of b")
-    used = ["other/__snapshots__/c.eval/renamed[openai].yaml"]
-    place = "other/__snapshots__/c.eval/renamed[openai].recording.yaml"
-    removal = remove_unused(names, root, used, [{"endpoint": ENDPOINT, "request": "sent"}])
-    assert removal == Removal((names[1],), (names[2], names[3]), ((names[0], place),))
-    assert [path.exists() for path in (*recorded, taken, root / place)] == [False, False, True, True, True, True]
+    place = root / "other/__snapshots__/c.eval/renamed[openai].recording.yaml"
+    folders = list(snapshot_folders_below(root, "__snapshots__"))
+    removal = remove_unused(recorded, recorded, root, folders, {str(root): [request_sha256(ENDPOINT, "sent")]})
+    c, gone, own, twice = recorded
+    assert removal == Removal((gone,), (), (own, twice), ((c, place),))
+    assert [path.exists() for path in (*recorded, taken, place)] == [False, False, True, True, True, True]
+
+
+def test_the_last_snapshot_and_a_recording_that_moves_may_leave_one_folder_empty(root: Path) -> None:
+    write(root, "__snapshots__/old.eval/x[openai].yaml", "new body")
+    write(root, f"{FOLDER}/c[openai].yaml", "new body")
+    old = [record(root, "__snapshots__/old.eval/x[openai].recording.yaml", "new body")]
+    old.append(old[0].with_name("x[openai].yaml"))
+    removal = remove_unused(old, old, root, [root / FOLDER], {})
+    assert (len(removal.moved), len(removal.removed)) == (1, 1)
+    assert not old[0].parent.exists()
+
+
+def test_hidden_folders_hold_no_snapshots(root: Path) -> None:
+    write(root, ".venv/__snapshots__/a.eval/a[openai].yaml", "x")
+    folders = sorted(folder.relative_to(root).as_posix() for folder in snapshot_folders_below(root, "__snapshots__"))
+    assert folders == ["__snapshots__/test_it", FOLDER]
+
+
+def test_a_recording_is_pruned_to_what_was_replayed_and_removed_if_that_is_nothing(root: Path) -> None:
+    path = record(root, f"{FOLDER}/a[openai].recording.yaml", "one")
+    (exchange,) = load_recording(path, root)
+    second = exchange.model_copy(update={"latency_seconds": 0.7})
+    other = exchange.model_copy(update={"repeat": 2})
+    save_recording(path, (exchange, second, other), Redactor({}))
+    key = [1, exchange.request.sha256]
+    assert prune_recording(path, [key, key, [2, key[1]]], root, Redactor({})) == 0
+    assert prune_recording(path, [key], root, Redactor({})) == 2
+    assert load_recording(path, root) == (exchange,)
+    assert prune_recording(path, [], root, Redactor({})) == 1
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -85,6 +127,6 @@ def test_what_is_not_a_snapshot_in_the_root_folder_is_refused_and_nothing_is_rem
     before = sorted(root.parent.rglob("*"))
     for each in (name, str(root / name)):
         with pytest.raises(RemovalError) as refusal:
-            remove_unused([f"{FOLDER}/a[openai].yaml", each], root, (), ())
+            checked_paths([f"{FOLDER}/a[openai].yaml", each], root)
         assert str(refusal.value) == f"{each}: not a snapshot in {root}; nothing was removed"
     assert sorted(root.parent.rglob("*")) == before

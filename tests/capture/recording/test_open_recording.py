@@ -125,7 +125,7 @@ def test_the_answer_of_an_agent_is_no_reply_to_a_request() -> None:
     request = RecordedRequest(sha256=request_sha256("POST /v1/chat", "a"))
     recording = OpenRecording([RecordedExchange(request=request, response=RecordedResponse(text="hi"))], sends=True)
     assert isinstance(recording.take(sent("a")), PendingReply)
-    assert recording.unused() == ()
+    assert [each.response for each in recording.unused()] == [RecordedResponse(text="hi")]
     taken = recording.take_response(lambda: request.sha256)
     assert taken is not None
     assert taken.response == RecordedResponse(text="hi")
