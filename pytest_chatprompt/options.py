@@ -29,6 +29,8 @@ DEFAULT_PROVIDER: Final = "openai"
 DEFAULT_SNAPSHOT_DIRNAME: Final = "__snapshots__"
 # Beside this module.
 SCHEMA_NAME: Final = "eval.schema.json"
+# What ordinary tests ask for that have snapshots or recordings.
+OWN_CODE_FIXTURES: Final = frozenset({"eval_api", "eval_snapshot"})
 # What a run does only on the word of the snapshots on disk.
 _SENDING_OR_WRITING: Final = {
     "--snapshot-update": "update_snapshots",

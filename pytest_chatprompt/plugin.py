@@ -19,6 +19,7 @@ import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.eval_file_names import is_eval_file
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
+    OWN_CODE_FIXTURES,
     SCHEMA_NAME,
     add_options,
     all_results_key,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.items.file import EvalFile
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
-_OWN_CODE_FIXTURES = frozenset({"eval_api", "eval_snapshot"})
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -165,7 +165,7 @@ def _explain_names(config: pytest.Config) -> Iterator[str]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Register the session's hooks before the first test runs, if one of them has snapshots or recordings."""
-    if any(not _OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in items):
+    if any(not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in items):
         from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(config)

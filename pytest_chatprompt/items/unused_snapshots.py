@@ -20,6 +20,7 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import (
+    OWN_CODE_FIXTURES,
     collected_key,
     crashed_key,
     options_key,
@@ -80,9 +81,11 @@ class UnusedSnapshots:
     # What this process has collected.
     _files: dict[Path, EvalFile] = field(default_factory=dict)
     _selected: set[str] = field(default_factory=set)
+    _own_tests: set[str] = field(default_factory=set)
     _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
     # What the end of the run found and did.
     _is_incomplete: bool = False
+    _is_partial: bool = False
     _is_disabled_by_user: bool = False
     _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
@@ -95,18 +98,20 @@ class UnusedSnapshots:
             if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
                 self._files[item.path] = item.parent
                 self._selected.add(item.nodeid)
-        modules = {item.path for item in session.items if not isinstance(item, EvalItem)}
-        if not modules:
-            return
+            elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+                self._own_tests.add(item.nodeid)
+        selected = set(session.items)
+        modules = {item.path for item in selected if not isinstance(item, EvalItem)}
         collected = self.config.stash.get(collected_key, [])
         collectors = {collector for collector, _ in collected}
-        for _, nodes in collected:
-            for node in nodes:
-                if isinstance(node, pytest.Item):
-                    if node.path in modules:
-                        self._tests.setdefault(node.path, []).append(node)
-                elif node not in collectors:
-                    # Where the command line names a test, pytest looks into no other class.
+        for collector, nodes in collected:
+            for node in nodes if isinstance(collector, pytest.File | pytest.Class) else ():
+                # Where the command line names a test, pytest looks into no other class.
+                if node not in selected and node not in collectors:
+                    self._is_partial = True
+                if isinstance(node, pytest.Item) and node.path in modules:
+                    self._tests.setdefault(node.path, []).append(node)
+                elif not isinstance(node, pytest.Item) and node not in collectors:
                     modules.discard(node.path)
         self._tests = {path: tests for path, tests in self._tests.items() if path in modules}
 
@@ -172,7 +177,9 @@ class UnusedSnapshots:
             "sent": self._sent,
             "replayed": self._replayed,
             "written": self.renames.as_data(),
+            "own_tests": list(self._own_tests),
             "is_incomplete": self._is_incomplete,
+            "is_partial": self._is_partial,
         }
 
     def merge(self, data: dict[str, Any]) -> None:
@@ -185,7 +192,9 @@ class UnusedSnapshots:
         self._sent |= data["sent"]
         self._replayed |= data["replayed"]
         self.renames.merge(data["written"])
+        self._own_tests.update(data["own_tests"])
         self._is_incomplete = self._is_incomplete or data["is_incomplete"]
+        self._is_partial = self._is_partial or data["is_partial"]
 
     def _note_uses(self, session: pytest.Session) -> None:
         """Note what this process knows of the snapshots of each file that it has collected."""
@@ -242,17 +251,30 @@ class UnusedSnapshots:
         self._find_renames(unused)
         options = self.config.stash[options_key]
         is_updated = self._is_set("update_snapshots")
-        removes_all = options.remove_unused and self._has_passed
         if (is_updated or options.remove_unused) and not self._is_set("no_cleanup"):
-            removable = unused | left if removes_all else gone if is_updated else set()
-            pruned = self._prune(settled) if removes_all else 0
+            removable, pruned = gone if is_updated else set(), 0
+            if options.remove_unused and self._has_passed and self._has_sent_all():
+                removable, pruned = unused | left, self._prune(settled)
+            elif options.remove_unused and self._has_passed:
+                removable = {path for path in unused if not is_recording(path)}
             gone, unused, left = self._remove(gone, unused, left, removable, pruned)
+        if self._is_partial:
+            # What the tests send that were left out is not known, and may be recorded there.
+            unused, left = {path for path in unused if not is_recording(path)}, set()
         self._lines += self._unused_lines(gone, unused, left)
         self._lines += self.renames.exchanged_lines(self.config.rootpath, lists_all=self.config.get_verbosity() > 0)
         # Unused recordings alone do not fail the run.
         is_failure = not (is_updated or self._is_set("warn_unused_snapshots") or all(map(is_recording, unused)))
         if is_failure:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _has_sent_all(self) -> bool:
+        """Whether the run has sent, or compared with a snapshot, all that its files send."""
+        not_passed = {node_id for node_id in self._not_passed if node_id.partition("::")[0] in self._eval_files()}
+        return not (self._is_partial or not_passed or self._own_tests & self._not_passed)
+
+    def _eval_files(self) -> set[str]:
+        return {path for path, uses in self._uses.items() if uses["stems"] is None}
 
     def _find_renames(self, unused: set[Path]) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -303,17 +325,19 @@ class UnusedSnapshots:
     def _prune(self, settled: Iterable[str]) -> int:
         """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
         options = self.config.stash[options_key]
-        if not options.replay or options.live or options.repeat is not None:
+        if not self._replayed or options.live or options.repeat is not None:
             return 0
+        from pytest_chatprompt.items.usage import pruned_key  # noqa: PLC0415
         from pytest_chatprompt.snapshots.unused_removal import prune_recording  # noqa: PLC0415
 
-        return sum(
+        pruned = self.config.stash[pruned_key] = sum(
             prune_recording(Path(path), used, self.config.rootpath, self.redactor)
             for node_id, recordings in self._replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
             if Path(path).exists()
         )
+        return pruned
 
     def _unused_lines(self, gone: set[Path], unused: set[Path], left: set[Path]) -> Iterator[str]:
         """What to say of unused snapshots that are still there, and the command that removes them."""
@@ -333,8 +357,8 @@ class UnusedSnapshots:
             yield f"{shown_path(folder, self.config.rootpath)}: the file that it is of is gone, and it holds {files}."
         if others or folders:
             pronoun = _pronoun(len(others) + len(folders))
-            if self.config.stash[options_key].remove_unused and not self._has_passed:
-                yield "Nothing of this was removed, because not all tests passed."
+            if self.config.stash[options_key].remove_unused:
+                yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
             yield f"To remove {pronoun}: {repeated(words, _REMOVE)}"
 
     def _listed(self, paths: set[Path], noun: str, state: str, reason: str) -> Iterator[str]:

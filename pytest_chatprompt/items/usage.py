@@ -33,6 +33,8 @@ UNKNOWN: Final = "unknown"
 _reason_key: Final[pytest.StashKey[str | None]] = pytest.StashKey()
 budget_key: Final[pytest.StashKey[str]] = pytest.StashKey()
 early_answers_key: Final[pytest.StashKey[int]] = pytest.StashKey()
+# How many recorded replies that no request asked for the run has removed.
+pruned_key: Final[pytest.StashKey[int]] = pytest.StashKey()
 _COST: Final = "cost_usd"
 _NUMBERS: Final = ("input_tokens", "output_tokens", "latency_seconds")
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
-from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key
+from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key, pruned_key
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.wording import dollars
 
@@ -114,20 +114,20 @@ class UsageSummary:
             from pytest_chatprompt.results.repeats_text import summary_of_rates  # noqa: PLC0415
 
             yield from summary_of_rates({node_id: rate_of(case) for node_id, case in self._repeated.items()})
-        yield from self._notes_of_recordings()
+        yield from self._notes_of_recordings(config.stash.get(pruned_key, 0))
         count = config.stash.get(early_answers_key, 0)
         if count:
             nouns = "answer, for a case that" if count == 1 else "answers, for cases that"
             yield f"Recorded {count} more {nouns} did not run."
 
-    def _notes_of_recordings(self) -> Iterator[str]:
+    def _notes_of_recordings(self, pruned: int) -> Iterator[str]:
         """How much was replayed, what that saved, and which recorded replies no request asked for."""
         totals = {key: sum(case.get(key, 0) for case in self._recorded) for key in _RECORDING_KEYS}
         if totals["replayed"] or (totals["sent"] and self.replays):
             saved = f"{totals['saved_input_tokens']} input and {totals['saved_output_tokens']} output tokens"
             sent = f", {_count(totals['sent'], 'request was', 'requests were')} sent" if self.is_live else ""
             yield f"{_count(totals['replayed'], 'reply was', 'replies were')} replayed, which saved {saved}{sent}."
-        if totals["unused_recorded"]:
+        if totals["unused_recorded"] > pruned:
             nouns = _count(totals["unused_recorded"], "recorded reply", "recorded replies")
             tests = [case["nodeid"] for case in self._recorded if case.get("unused_recorded")]
             yield (

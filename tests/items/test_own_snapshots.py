@@ -327,12 +327,12 @@ def pytest_runtest_protocol(item):
     if not os.fork():
         reports = runtestprotocol(item, log=False)
         with open(writer, "wb") as file:
-            pickle.dump([vars(report) for report in reports], file)
+            pickle.dump(reports, file)
         os._exit(0)
     os.close(writer)
     with open(reader, "rb") as file:
-        for each in pickle.load(file):
-            item.ihook.pytest_runtest_logreport(report=pytest.TestReport(**each))
+        for report in pickle.load(file):
+            item.ihook.pytest_runtest_logreport(report=report)
     return True
 """
 

@@ -187,7 +187,9 @@ def test_the_option_removes_snapshots_of_eval_files_too_and_accepts_nothing(live
     run.write({"a.eval.yaml": eval_file(["c0", "c1"]).replace("content: c0", "content: changed")})
     result = run("--chatprompt-remove-unused")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["Nothing of this was removed, because not all tests passed."])
+    result.stdout.fnmatch_lines(
+        ["Nothing of this was removed, because some case, or some test that may need it, did not pass."]
+    )
     assert (run.snapshots(), (run.path / "__snapshots__/a.eval/c0[openai].yaml").read_text()) == (before, text)
     run.write({"a.eval.yaml": eval_file(["c0", "c1"])})
     assert run("--chatprompt-remove-unused").ret == 0
@@ -204,7 +206,13 @@ def test_a_replay_of_all_cases_prunes_what_no_request_asks_for(live_project: Mak
     assert len(yaml.safe_load(recording_path(run).read_text())["exchanges"]) == 2
     server.requests.clear()
     option = "--chatprompt-remove-unused"
-    for arguments in ([option], ["--chatprompt-replay", option, "-k", "c0"], ["--chatprompt-replay"]):
+    for arguments in (
+        [option],
+        ["--chatprompt-replay", "--snapshot-update"],
+        ["--chatprompt-replay", option, "-k", "c0"],
+        ["--chatprompt-replay", option, "--chatprompt-live"],
+        ["--chatprompt-replay"],
+    ):
         result = run(*arguments)
         assert len(yaml.safe_load(recording_path(run).read_text())["exchanges"]) == 2
     result.stdout.fnmatch_lines(["1 recorded reply that no request asked for, in a.eval.yaml::c0; to remove *"])
@@ -465,6 +473,22 @@ def test_a_moved_eval_file_takes_its_recordings_along(
     run("--chatprompt-remove-unused", *workers)
     assert not (run.path / "__snapshots__/a.eval").exists()
     assert len(run.snapshots()) == 4
+
+
+@pytest.mark.parametrize("left_out", ["-k c0", "skipped"])
+def test_what_a_case_may_need_that_did_not_run_stays(live_project: MakeLiveProject, left_out: str) -> None:
+    run = live_project(2)
+    run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=2)
+    (run.path / "a.eval.yaml").unlink()
+    arguments = left_out.split() if left_out != "skipped" else []
+    moved = eval_file(case_ids(2))
+    run.write({"b.eval.yaml": moved if arguments else moved.replace("id: c1\n", "id: c1\n    tags: [skip]\n")})
+    run.update(*arguments)
+    result = run("--chatprompt-remove-unused", *arguments)
+    assert result.ret == 0
+    assert recording_path(run, "c1").exists()
+    said = "Nothing of this was removed, because some case, or some test that may need it, did not pass."
+    assert (said in result.outlines, "To remove" in result.stdout.str()) == (not arguments, not arguments)
 
 
 def test_what_another_file_needs_is_not_removed_by_a_run_of_one_file(live_project: MakeLiveProject) -> None:
