@@ -175,10 +175,10 @@ def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[s
         removes_all = options.removes_all and has_passed
         removable = paths if removes_all else checked_paths(gone, root) if options.is_update else []
         used = (result.snapshot.path for result in run.results if result.snapshot is not None)
-        # Reports do not say where such a test has its recording. A place that exists lets a recording stay.
+        # Reports do not say where an ordinary test has its recording.
         requests = [request for result in run.results for request in result.requests]
         sent = (request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in requests)
-        removal = remove_unused(paths, removable, root, {(root / name).parent for name in used}, {str(root): sent})
+        removal = remove_unused(paths, removable, root, {(root / name).parent for name in used}, {}, sent)
         lines += removal_lines(removal, root)
         names = [shown_path(path, root) for path in removal.left]
         if names and options.removes_all:

@@ -257,7 +257,11 @@ class UnusedSnapshots:
                 removable, pruned = unused | left, self._prune(settled)
             elif options.remove_unused and self._has_passed:
                 removable = {path for path in unused if not is_recording(path)}
-            gone, unused, left = self._remove(gone, unused, left, removable, pruned)
+            if unused or left:
+                gone, unused, left = self._remove(gone, unused, left, removable)
+            if pruned:
+                replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
+                self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
         if self._is_partial:
             # What the tests send that were left out is not known, and may be recorded there.
             unused, left = {path for path in unused if not is_recording(path)}, set()
@@ -284,7 +288,7 @@ class UnusedSnapshots:
             self.renames.find_sent(unused, reporter)
 
     def _remove(
-        self, gone: set[Path], unused: set[Path], left: set[Path], removable: set[Path], pruned: int
+        self, gone: set[Path], unused: set[Path], left: set[Path], removable: set[Path]
     ) -> tuple[set[Path], set[Path], set[Path]]:
         """Remove snapshots and move recordings; gives what is left of all three.
 
@@ -293,7 +297,6 @@ class UnusedSnapshots:
             unused: these, and all other unused snapshots and recordings.
             left: what the folders of files hold that are gone.
             removable: what may be removed.
-            pruned: how many recorded replies were removed.
         """
         # Runs that remove nothing need not read any recording.
         from pytest_chatprompt.snapshots.unused_removal import remove_unused, snapshot_folders_below  # noqa: PLC0415
@@ -314,9 +317,6 @@ class UnusedSnapshots:
         snapshots = {path for path in others if not is_recording(path)}
         self._lines += self._listed(snapshots, "snapshot", "removed", "no test compares with {}")
         self._lines += self._listed(others - snapshots, "recording", "removed", "no test sends its requests")
-        if pruned:
-            replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
-            self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
         for path in removal.kept:
             self._lines.append(f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}")
         stays = set(removal.left)

@@ -50,6 +50,7 @@ def remove_unused(
     root: Path,
     folders: Iterable[Path],
     sent: Mapping[str, Iterable[str]],
+    sent_somewhere: Iterable[str] = (),
 ) -> Removal:
     """Move the recordings that other tests send now, and remove what may be removed.
 
@@ -58,14 +59,16 @@ def remove_unused(
         removable: those of them that may be removed.
         root: pytest's root folder, absolute.
         folders: of snapshots of tests that may send what is recorded.
-        sent: for tests without a snapshot, the file of their recording and the hashes of what they sent.
+        sent: for ordinary tests, the file of their recording and the hashes of what they sent.
+        sent_somewhere: hashes of what tests sent whose recordings are not known.
 
     Raises:
         OSError: a file cannot be removed or moved.
     """
     paths = sorted(unused)
     recordings = [path for path in paths if is_recording(path)]
-    index = _RecordingIndex((*folders, *(path.parent for path in paths)), sent, paths) if recordings else None
+    folders = (*folders, *(path.parent for path in paths))
+    index = _RecordingIndex(folders, sent, frozenset(sent_somewhere), paths) if recordings else None
     removed, left, kept, moved = [], [], [], []
     for path in paths:
         place = index.new_place(path, root) if index is not None and is_recording(path) else None
@@ -89,20 +92,29 @@ class _RecordingIndex:
     Args:
         folders: of the snapshots of these tests.
         sent: see `remove_unused`.
+        sent_somewhere: likewise.
         unused: files that do not count: those that no test uses.
     """
 
-    def __init__(self, folders: Iterable[Path], sent: Mapping[str, Iterable[str]], unused: Iterable[Path]) -> None:
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        sent: Mapping[str, Iterable[str]],
+        sent_somewhere: Collection[str],
+        unused: Iterable[Path],
+    ) -> None:
+        self._sent_somewhere = sent_somewhere
         self._recordings: dict[str, Path] = {}
+        # First, because a test may compare with several snapshots, and has one recording.
+        for name, hashes in sorted(sent.items()):
+            for sha256 in hashes:
+                self._recordings.setdefault(sha256, Path(name))
         ignored = set(unused)
         for folder in sorted(set(folders)):
             for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
                 if path not in ignored and not is_recording(path) and not path.name.startswith("."):
                     for sha256 in stored_hashes(path):
                         self._recordings.setdefault(sha256, path.with_name(path.stem + RECORDING_SUFFIX))
-        for name, hashes in sent.items():
-            for sha256 in hashes:
-                self._recordings.setdefault(sha256, Path(name))
 
     def new_place(self, recording: Path, root: Path) -> Path | None:
         """Where a recording belongs now; `None` if no test sends any of its requests.
@@ -123,7 +135,10 @@ class _RecordingIndex:
             return recording
         places = [self._recordings.get(exchange.request.sha256) for exchange in exchanges]
         place = next((each for each in places if each is not None), None)
-        return recording if place is not None and place.exists() else place
+        if place is None:
+            is_sent = any(exchange.request.sha256 in self._sent_somewhere for exchange in exchanges)
+            return recording if is_sent else None
+        return recording if place.exists() else place
 
 
 def prune_recording(path: Path, used: Iterable[Sequence[Any]], root: Path, redactor: Redactor) -> int:

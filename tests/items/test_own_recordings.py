@@ -413,21 +413,43 @@ def test_ask(eval_api, eval_snapshot):
 
 def test_sends(eval_api):
     app.ask("two")
+
+def test_twice(eval_api, eval_snapshot):
+    app.ask("three")
+    assert eval_api.sent == eval_snapshot(name="x")
+    assert eval_api.sent == eval_snapshot(name="y")
 """
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]], ids=["one process", "workers"])
 def test_a_renamed_test_takes_its_recording_along(own: Run, server: Server, arguments: list[str]) -> None:
     own.write({"test_it.py": RENAMED})
-    own(*RECORD).assert_outcomes(passed=2)
-    # The first compares with a snapshot, the second only sends.
-    own.write({"test_it.py": RENAMED.replace("test_ask", "test_renamed").replace("test_sends", "test_others")})
+    own.update()
+    own(*RECORD).assert_outcomes(passed=3)
+    # The first compares with a snapshot, the second only sends, the third has several snapshots.
+    new = RENAMED.replace("test_ask", "test_renamed").replace("test_sends", "test_others").replace("twice", "again")
+    own.write({"test_it.py": new})
     result = own.update(*arguments)
-    result.stdout.fnmatch_lines(["*moved *test_ask.recording.yaml to *test_renamed.recording.yaml"])
-    result.stdout.fnmatch_lines(["*moved *test_sends.recording.yaml to *test_others.recording.yaml"])
+    for old, name in (("ask", "renamed"), ("sends", "others"), ("twice", "again")):
+        result.stdout.fnmatch_lines([f"*moved *test_{old}.recording.yaml to *test_{name}.recording.yaml"])
     server.requests.clear()
-    own(*BOTH).assert_outcomes(passed=2)
+    own(*BOTH).assert_outcomes(passed=3)
     assert server.requests == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]], ids=["one process", "workers"])
+def test_a_moved_module_takes_its_recordings_along(own: Run, server: Server, arguments: list[str]) -> None:
+    own.write({"test_it.py": RENAMED})
+    own.update()
+    own(*RECORD).assert_outcomes(passed=3)
+    (own.path / "test_it.py").rename(own.path / "test_new.py")
+    result = own.update(*arguments)
+    result.stdout.fnmatch_lines(["__snapshots__/test_it: the file that it is of is gone, and it holds 3 files."])
+    server.requests.clear()
+    own(*BOTH).assert_outcomes(passed=3)
+    assert server.requests == []
+    own("--chatprompt-remove-unused", *arguments)
+    assert not (own.path / "__snapshots__/test_it").exists()
 
 
 FINDINGS = """
