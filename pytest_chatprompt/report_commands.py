@@ -178,7 +178,8 @@ def _settle_unused(run: RunResults, options: argparse.Namespace) -> tuple[list[s
         # Reports do not say where an ordinary test has its recording.
         requests = [request for result in run.results for request in result.requests]
         sent = (request_sha256(each["endpoint"], each["request"], each.get("headers")) for each in requests)
-        removal = remove_unused(paths, removable, root, {(root / name).parent for name in used}, {}, sent)
+        folders = {(root / name).parent for name in used}
+        removal = remove_unused(paths, removable, root, folders, {}, sent_somewhere=sent)
         lines += removal_lines(removal, root)
         names = [shown_path(path, root) for path in removal.left]
         if names and options.removes_all:

@@ -44,12 +44,13 @@ class Removal:
     moved: tuple[tuple[Path, Path], ...] = ()
 
 
-def remove_unused(
+def remove_unused(  # noqa: PLR0913 - each is a fact of its own
     unused: Iterable[Path],
     removable: Collection[Path],
     root: Path,
     folders: Iterable[Path],
     sent: Mapping[str, Iterable[str]],
+    *,
     sent_somewhere: Iterable[str] = (),
 ) -> Removal:
     """Move the recordings that other tests send now, and remove what may be removed.

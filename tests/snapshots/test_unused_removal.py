@@ -72,7 +72,7 @@ def test_a_recording_goes_where_its_request_is_sent_now_and_stays_if_no_place_is
     taken = record(root, f"{FOLDER}/b[openai].recording.yaml", "body of b")
     place = root / "other/__snapshots__/c.eval/renamed[openai].recording.yaml"
     folders = list(snapshot_folders_below(root, "__snapshots__"))
-    removal = remove_unused(recorded, recorded, root, folders, {}, [request_sha256(ENDPOINT, "sent")])
+    removal = remove_unused(recorded, recorded, root, folders, {}, sent_somewhere=[request_sha256(ENDPOINT, "sent")])
     c, gone, own, twice = recorded
     assert removal == Removal((gone,), (), (own, twice), ((c, place),))
     assert [path.exists() for path in (*recorded, taken, place)] == [False, False, True, True, True, True]
