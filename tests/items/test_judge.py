@@ -749,7 +749,8 @@ def test_agents_may_be_judged_and_may_judge(judged_project: Run, server: Server)
         sent = len(server.requests)
         assert sent == [provider, judge].count("openai") + [provider, judge].count("critic")
         exchanges = judged_project.snapshot(RECORDING.replace("openai", provider))["exchanges"]
-        assert ["reply" in exchange for exchange in exchanges] == [provider == "openai", judge == "critic"]
+        # What was recorded for others comes after it, and stays.
+        assert ["reply" in exchange for exchange in exchanges[:2]] == [provider == "openai", judge == "critic"]
         for options in (("--chatprompt-replay",), ("--chatprompt-live", "--chatprompt-replay")):
             judged_project(*options).assert_outcomes(passed=1)
         assert len(server.requests) == sent
