@@ -458,7 +458,7 @@ def test_the_snapshot_and_the_diff_of_own_code_are_what_happens(run: Run, monkey
 def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
     run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summary, error, late = blocks("docs/recordings.md", "")
+    summary, error, removing, late = blocks("docs/recordings.md", "")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-live-0123456789abcdef")
     server.reply_with({"id": "resp_1", "object": "response", "output": []})
@@ -469,6 +469,8 @@ def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
     own_recordings = (ROOT / "tests/items/test_own_recordings.py").read_text(encoding="utf-8")
     assert summary.strip() in own_recordings
     assert late.partition(", which may")[0] in own_recordings
+    run.update("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=1)
+    assert "1 recorded reply removed: no request asked for it." in run(*removing.split()[1:]).outlines
 
 
 def failure_lines(result: pytest.RunResult, expected: str) -> list[str]:
