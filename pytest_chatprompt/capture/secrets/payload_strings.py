@@ -55,7 +55,7 @@ class PayloadStrings:
     Args:
         strings: every string, keys included, each with its place.
         binary: bytes that stand there in base64, as text; `surrogateescape` gives the bytes again.
-        inner: strings of JSON within a string, where that has escapes, each with the place of that string.
+        inner: what JSON within a string hides by escapes or in base64, each text with the place of that string.
         streamed: texts that a stream sends in pieces: the pieces in their order, each with its place.
         named: the values that stand under the name of a secret.
     """
@@ -158,8 +158,9 @@ class PayloadStrings:
                 embedded = PayloadStrings()
                 embedded._add(json.loads(text), None)
                 self.named += [NamedValue(name, value, _within(place, at)) for name, value, at in embedded.named]
-                if "\\" in text:
-                    self.inner += [(string, place) for string, _ in (*embedded.strings, *embedded.inner)]
+                # Without escapes its strings stand in the text as they are.
+                inner = [*embedded.binary, *embedded.inner, *(embedded.strings if "\\" in text else ())]
+                self.inner += [(string, place) for string, _ in inner]
 
     def _check(self, name: Any, value: Any, place: Place, *, in_list: bool = False) -> None:
         """Note a value that looks like a secret, if its name says that it is one; a list may hold names of a schema."""
