@@ -37,9 +37,10 @@ _WORD_OF_PLACEHOLDERS: Final = re.compile(
     r"(?:change(?:me)?|dummy|example|fake|hidden|insert|mock|offline|placeholder|redacted|replace(?:me)?|sample|test|your)[0-9]*",
     re.IGNORECASE,
 )
-# AWS's documents end their keys so; the subject of the token on jwt.io is John Doe; a masked key shows its ends.
+# AWS's documents mark their keys so; the subject of the token on jwt.io is John Doe; a masked key shows its ends.
 _EXAMPLE: Final = re.compile(
-    r".*EXAMPLE(?:KEY)?|.*eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l.*|\S{0,12}(?:\.{3}|…|\*{3})[.*]*\S{0,6}",
+    r"EXAMPLE.*|.*EXAMPLE(?:KEY)?|.*eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l.*"
+    r"|\S{0,12}(?:\.{3}|…|\*{3})[.*]*\S{0,6}|\S+(?:\.{3}|…)",
     re.DOTALL,
 )
 _DIGEST: Final = re.compile(

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from pytest_chatprompt.capture.secrets import redaction, sources
+from pytest_chatprompt.capture.secrets import redaction, secret_forms, sources
 from pytest_chatprompt.capture.secrets.names import SecretKind
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import Token
@@ -387,6 +387,24 @@ def test_of_the_last_texts_without_a_secret_none_is_searched_twice(
     for each in (text, *(f"other text {number}" for number in range(others)), text):
         assert redactor.redact(each) == each
     assert searched.count(text) == searches
+
+
+def test_each_of_many_secrets_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[str] = []
+
+    def counted(secret: str) -> tuple[str, ...]:
+        prepared.append(secret)
+        return forms_of(secret)
+
+    forms_of = secret_forms.secret_forms
+    monkeypatch.setattr(secret_forms, "secret_forms", counted)
+    redactor = Redactor({})
+    keys = [f"key-{random.Random(number).getrandbits(64):016x}" for number in range(200)]
+    for key in keys:
+        redactor.add_headers({"x-api-key": key})
+        assert redactor.find({"a": "a text"}) is None
+        assert redactor.redact(f"a header {key}") == "a header [secret]"
+    assert prepared == keys
 
 
 def test_threads_may_learn_and_redact_at_the_same_time() -> None:

@@ -42,6 +42,8 @@ ALL = (PHRASE, KEY, UNCERTAIN)
             (),
             id="the token of jwt.io",
         ),
+        pytest.param("EXAMPLEjcs5xoyqytjsotsijas7236gr", (), id="another example of AWS"),
+        pytest.param("eyJ2IjoiMSIsInMiOjEsImMiOi...", (), id="a token that goes on"),
         pytest.param("sk-0000000000", (), id="zeros"),
         pytest.param("sk-xxxxxxxx", (), id="a key of x"),
         pytest.param("sk-...", (), id="three dots"),
