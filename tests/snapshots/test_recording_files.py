@@ -14,6 +14,8 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from pytest_chatprompt.capture.apis.aws_event_stream import event_message, read_messages
+from pytest_chatprompt.capture.recording.content import write_content
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
@@ -265,6 +267,19 @@ def content_of(data: Any, choice: int | None = None) -> list[str]:
         return []
     own = [str(value) for key, value in data.items() if isinstance(value, str) and key in CONTENT_FIELDS]
     return own + [piece for value in data.values() for piece in content_of(value, choice)]
+
+
+def test_a_secret_in_pieces_that_bedrock_encodes_is_cut_out_of_them(path: Path) -> None:
+    deltas = [json.dumps(anthropic(0, "text_delta", text)["data"]) for text in in_pieces(SENTENCE)]
+    chunks = [event_message("chunk", {"bytes": base64.b64encode(delta.encode()).decode()}) for delta in deltas]
+    reply = RecordedReply.of(200, "application/vnd.amazon.eventstream", b"".join(chunks))
+    save_recording(path, [exchange("a").model_copy(update={"reply": reply})], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    assert "".join(content_of(loaded.reply.events)) == REDACTED_SENTENCE
+    body = b"".join(write_content(loaded.reply.content, loaded.reply.content_type))
+    texts = [json.loads(base64.b64decode(json.loads(data)["bytes"])) for _, data in read_messages(body)]
+    assert "".join(content_of(texts)) == REDACTED_SENTENCE
 
 
 def test_unusual_escapes_in_pieces_leave_nothing_of_the_text(path: Path) -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, unquote_plus
-from xml.sax.saxutils import unescape
 
 from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.capture.secrets.names import SecretKind, kind_of_key
@@ -152,11 +151,12 @@ class PayloadStrings:
                 self._check_form(url[2] or "", place)
         elif text.startswith("<"):
             for element in _XML_ELEMENT.finditer(text):
-                self._check(element[1], unescape(element[2]), place)
-        elif text.startswith(("{", "[")):
+                self._check(element[1], element[2], place)
+        elif text.rstrip().endswith(("}", "]")):
             with suppress(ValueError, RecursionError):
+                data = json.loads(text)
                 embedded = PayloadStrings()
-                embedded._add(json.loads(text), None)
+                embedded._add(data, None)
                 self.named += [NamedValue(name, value, _within(place, at)) for name, value, at in embedded.named]
                 # Without escapes its strings stand in the text as they are.
                 inner = [*embedded.binary, *embedded.inner, *(embedded.strings if "\\" in text else ())]

@@ -62,7 +62,9 @@ def test_bytes_are_searched_as_text_too() -> None:
             ("content[0].a.password", "password", KEY),
             id="JSON in JSON",
         ),
-        pytest.param({"text": f"<a><SecretKey>{KEY}&amp;</SecretKey></a>"}, ("text", "SecretKey", f"{KEY}&"), id="XML"),
+        pytest.param(
+            {"text": f"<a><SecretKey>{KEY}&amp;</SecretKey></a>"}, ("text", "SecretKey", f"{KEY}&amp;"), id="XML"
+        ),
         pytest.param({"token": RANDOM, "expires_in": 5}, ("token", "token", RANDOM), id="a token"),
         pytest.param(
             [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request.body", "password", KEY), id="a recorded form"
