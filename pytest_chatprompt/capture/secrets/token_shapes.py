@@ -47,8 +47,10 @@ _NOT_IN_WORD: Final = r"(?![A-Za-z0-9_-])"
 _PEM_BREAK: Final = r"(?:\s|\\[nr]|[E>|#] )"
 # What a document writes in place of a token.
 _PLACEHOLDER: Final = "x" * 12
-_NO_WORD_BEFORE: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
-_ESCAPE: Final = re.compile(r"(?:\\[nrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})\Z")
+_NO_WORD_BEFORE: Final = (
+    r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})|(?<=%[0-9A-Fa-f]{2}))"
+)
+_ESCAPE: Final = re.compile(r"(?:\\[nrt]|\\u[0-9A-Fa-f]{4}|(?:\\x|%)[0-9A-Fa-f]{2})\Z")
 # Starts may end in characters that are frequent in source code. What follows rules out most of its names.
 _FREQUENT: Final = "_-="
 _LONG_WORD: Final = r"(?=[A-Za-z0-9+/_%-]{8})"
