@@ -872,7 +872,7 @@ def test_the_table_of_token_shapes_is_complete() -> None:
 
 
 def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    (failure,) = blocks("docs/security.md", "", after="## Secrets", before="### What is looked for")
+    (failure,) = blocks("docs/security.md", "", after="### Secrets", before="#### What is looked for")
     key = "k3y-0123456789"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     conftest = blocks("README.md", "python")[0].replace("temperature=0", f"extra_body={{'user': '{key}'}}")
@@ -884,7 +884,7 @@ def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.M
 
 def test_the_secrets_that_the_page_on_security_allows_are_allowed(run: Run) -> None:
     (ini,) = blocks("docs/security.md", "ini")
-    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: AKIAIOSFODNN7EXAMPLE")})
+    run.write({"a.eval.yaml": HELLO.replace("content: hello", "content: sk-demo-9f86d081884c7d659a2feaa0c55ad015")})
     run("--snapshot-update").assert_outcomes(failed=1)
     run.write({"pytest.ini": ini})
     run.update().assert_outcomes(passed=1)

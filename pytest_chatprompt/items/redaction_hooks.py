@@ -17,7 +17,6 @@ import pytest
 from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.fixture_redaction import FixtureRedaction
 from pytest_chatprompt.items.output_redaction import OutputRedaction, passes_output
 from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
 from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal
@@ -47,7 +46,7 @@ class RedactionHooks:
         self._reports = RedactedReports(self.redactor)
 
     def install(self) -> None:
-        """Redact what pytest's log handlers, its terminal and its debug file write, and output that is not captured."""
+        """Redact what pytest's log handlers and its terminal write, and output that is not captured."""
         plugins = self.config.pluginmanager
         logging_plugin: Any = plugins.get_plugin("logging-plugin")
         for name in _LOG_HANDLERS:
@@ -59,13 +58,6 @@ class RedactionHooks:
             redact_terminal(reporter, self.redactor)
         if passes_output(self.config):
             plugins.register(OutputRedaction(self.redactor), "chatprompt-output-redaction")
-        if plugins.hasplugin("allure_listener"):
-            plugins.register(FixtureRedaction(self.redactor), "chatprompt-fixture-redaction")
-        if self.config.option.debug:
-            # pytest writes its debug file through this tracer, and has no public way to get at the writer.
-            tracer: Any = self.config.trace.root
-            write = tracer._writer
-            tracer.setwriter(lambda text: write(self.redactor.redact(text)))
 
     # The innermost wrapper: it sees the error before pytest, and the report before any other plugin.
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -23,6 +23,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
+from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.reply_text import replace_surrogates
@@ -50,9 +51,9 @@ def _check_hash(exchange: RecordedExchange) -> RecordedExchange:
 
 
 def _was_changed_when_saved(request: RecordedRequest) -> bool:
-    """Whether a secret or half a character was replaced in the body, which has the hash of what was sent."""
+    """Whether a secret, in bytes too, or half a character was replaced: the hash is that of what was sent."""
     text = json.dumps(request.body, ensure_ascii=False)
-    return REDACTED in text or "\ufffd" in text
+    return any(form in text for form in (*secret_forms(REDACTED), "\ufffd"))
 
 
 class _RecordingFile(BaseModel):
@@ -91,8 +92,8 @@ def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: 
         exchanges: in the order of the requests.
         redactor: removes secrets.
     """
-    entries = [redactor.redact_data(_file_data(exchange)) for exchange in exchanges]
-    data = {"version": _VERSION, "exchanges": entries}
+    # All at once: what one reply names as a secret, the next request may hold.
+    data = redactor.redact_data({"version": _VERSION, "exchanges": [_file_data(exchange) for exchange in exchanges]})
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, dump(data))
     _old_path(path).unlink(missing_ok=True)

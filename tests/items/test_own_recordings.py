@@ -329,6 +329,41 @@ def test_secrets_are_not_recorded(own: Run, server: Server, monkeypatch: pytest.
     assert recording(own, "test_it")[0]["reply"]["body"] == {"echo": "[secret]"}
 
 
+LOGIN = """
+import app, httpx
+
+def test_it(eval_api):
+    token = httpx.post(app.URL, json={"user": "me", "password": "P@ssw0rd!"}).json()["access_token"]
+    with httpx.stream("POST", app.URL, json={"stream": True}, headers={"authorization": f"Bearer {token}"}) as reply:
+        lines = [line for line in reply.iter_lines() if line]
+    assert len(lines) == 6
+    eval_api.sent
+"""
+
+
+def test_a_recorded_login_is_replayed_without_its_token(own: Run, server: Server) -> None:
+    pieces = "".join(f'data: {{"delta": "{piece}"}}\n\n' for piece in ("so q7R", "k2Z", "pX9", "vLmT", "4wN it"))
+    stream = Reply(f"{pieces}data: [DONE]\n\n".encode(), headers={"content-type": "text/event-stream"})
+    login = Reply({"access_token": "q7Rk2ZpX9vLmT4wN"}, headers={"content-type": "application/json"})
+    own.write({"test_it.py": LOGIN})
+    server.script = lambda number, _: login if number == 0 else stream
+    own(*RECORD).assert_outcomes(passed=1)
+    text = recording_path(own, "test_it").read_text()
+    assert [secret for secret in ("q7R", "k2Z", "vLmT", "4wN", "P@ssw0rd") if secret in text] == []
+    first, second = recording(own, "test_it")
+    assert (first["request"]["body"]["password"], first["reply"]["body"]) == ("[secret]", {"access_token": "[secret]"})
+    assert [event["data"] for event in second["reply"]["events"]] == [
+        {"delta": "so [secret]"},
+        {"delta": ""},
+        {"delta": ""},
+        {"delta": ""},
+        {"delta": " it"},
+        "[DONE]",
+    ]
+    own(*REPLAY).assert_outcomes(passed=1)
+    assert len(server.requests) == 2
+
+
 def test_what_a_child_process_sends_is_recorded_too(own: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-live-0123456789abcdef")

@@ -103,11 +103,8 @@ def test_a_value_without_a_secret_is_the_same_object() -> None:
 FORMS = [
     KEY,
     f"x{KEY}y",
-    f"'{KEY[:9]}...{KEY[-9:]}'",
-    f"{KEY[:9]}…",
     base64.b64encode(KEY.encode()).decode(),
     quote(f"Bearer {KEY}/"),
-    "".join(f"\\x{ord(character):02x}" for character in KEY),
     "sk-proj-" + "a1B2" * 12,
 ]
 

@@ -83,7 +83,7 @@ def test_a_token_by_its_shape(run: Run) -> None:
         ({"api_key": KEY}, "what looks like a secret by its name, 'api_key', under request.api_key"),
         ({"metadata": {KEY: 1}}, "the value of the environment variable MY_TOKEN, under request.metadata"),
         (
-            {"user": "".join(f"\\u{ord(x):04x}" for x in KEY)},
+            {"user": json.dumps({"a": json.dumps(KEY)})},
             "the value of the environment variable MY_TOKEN, under request.user",
         ),
         (
@@ -91,7 +91,7 @@ def test_a_token_by_its_shape(run: Run) -> None:
             "what looks like a secret by its name, 'Authorization', under request.tools[0].headers.Authorization",
         ),
     ],
-    ids=["by the name", "a key of a mapping", "escaped", "a header of a tool"],
+    ids=["by the name", "a key of a mapping", "JSON in JSON", "a header of a tool"],
 )
 def test_a_secret_in_the_body(
     run: Run, monkeypatch: pytest.MonkeyPatch, extra_body: dict[str, object], what: str
@@ -119,7 +119,7 @@ def openai_provider(eval_api):
     ("path", "arguments", "what"),
     [
         (f"bot{KEY}/send", "json={}", "the value of the environment variable MY_TOKEN, under endpoint"),
-        (f"a?b={KEY.replace('k', '%6B')}", "json={}", "the value of the environment variable MY_TOKEN, under endpoint"),
+        (f"a?b=%7B{KEY}%7D", "json={}", "the value of the environment variable MY_TOKEN, under endpoint"),
         ("a", f"content=b'\\xff{KEY}'", "the value of the environment variable MY_TOKEN, under request.base64"),
         (
             "a",
@@ -228,7 +228,7 @@ def test_a_recording_holds_no_secret(live_project: MakeLiveProject, server: Serv
         "type": "function",
         "function": {"name": "f", "arguments": json.dumps({"a": live_key, "b": f"{GITHUB}\n\"'", "c": "\\u0041"})},
     }
-    answer = {"content": f"é {live_key.replace('s', '%73')}\n{GITHUB}", "tool_calls": [call]}
+    answer = {"content": f"é {live_key}\n{GITHUB}", "tool_calls": [call]}
     server.reply_with({"choices": [{"message": answer, "finish_reason": live_key}]})
     run = live_project(1)
     run("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)

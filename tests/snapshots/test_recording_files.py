@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from pytest_chatprompt.capture.apis.aws_event_stream import event_message, read_messages
+from pytest_chatprompt.capture.recording.content import write_content
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
@@ -25,7 +32,9 @@ from pytest_chatprompt.snapshots.names import recording_path
 from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, save_recording
 from pytest_chatprompt.snapshots.serializer import dump
 
-REDACTOR = Redactor({"OPENAI_API_KEY": "k3y-0123456789"})
+SECRET = "k3y-0123456789"
+GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
+REDACTOR = Redactor({"OPENAI_API_KEY": SECRET})
 AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
 
 
@@ -105,6 +114,186 @@ def test_secrets_are_redacted_wherever_they_stand(path: Path) -> None:
     assert first.reply.body == {"b": "x [secret]"}
     assert second.reply is not None
     assert second.reply.text == "[secret]"
+
+
+SECRETS: dict[str, Any] = {
+    "a value of the run": f"the key is {SECRET}",
+    "a key": {SECRET: 1},
+    "the shape of a token": "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko",
+    "an access token": {"access_token": "q7Rk2ZpX9vLm"},
+    "a password": {"user": {"password": "P@ssw0rd!"}},
+    "a list of keys": {"api_keys": ["q7Rk2ZpX9vLmT4wNc8Yb"]},
+    "the arguments of a tool": {"function": {"arguments": '{"city": "Ulm", "api_key": "q7Rk2ZpX9vLm"}'}},
+    "escapes in the arguments of a tool": {"arguments": json.dumps({"password": 'p"ä\\ss-w0rd'})},
+    "unusual escapes": {"arguments": '{"password": "\\u0070ss-w0rd-1"}'},
+    "an unusual escape of a known key": {"arguments": '{"a": "k3y\\u002d0123456789"}'},
+    "JSON in a text": {"content": '{"client_secret": "q7Rk2ZpX9vLm"}'},
+    "the password in a URL": {"url": "https://me:s3cr3t-pw@x.example/?a=b"},
+    "the query of a URL": {"url": "https://x.example/?access_token=q7Rk2%2FpX9vLm"},
+    "an unusual escape in a query": {"url": "https://x.example/?access_token=q7%52k2ZpX9vLm"},
+    "Authorization: Basic": {"headers": {"Authorization": "Basic bWU6czNjcjN0LXB3"}},
+    "base64 of a value of the run": base64.b64encode(f"me:{SECRET}".encode()).decode(),
+    "bytes": {"base64": base64.b64encode(f"\xff me:{SECRET}".encode("latin-1")).decode()},
+    "bytes with a token": {"base64": base64.b64encode(b"\xff ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko").decode()},
+    "base64 that is a token itself": {"base64": "AKIAQ7RK2ZPX9VLMT4WN"},
+    "a header of a tool": {"tools": [{"headers": {"Authorization": "Bearer q7Rk2ZpX9vLm"}}]},
+}
+
+
+def leaves(data: Any) -> set[str]:
+    """The strings of JSON data, and what those stand for that are bytes, JSON or percent-encoded."""
+    if isinstance(data, dict):
+        return set().union(*(leaves(key) | leaves(value) for key, value in data.items()))
+    if isinstance(data, list):
+        return set().union(*map(leaves, data))
+    texts = {str(data), unquote(str(data))}
+    with suppress(ValueError):
+        texts.add(base64.b64decode(str(data), validate=True).decode(errors="replace"))
+    with suppress(ValueError):
+        texts |= leaves(json.loads(data)) if str(data).startswith(("{", "[")) else set()
+    return texts
+
+
+@pytest.mark.parametrize("content", SECRETS.values(), ids=SECRETS.keys())
+@pytest.mark.parametrize("place", ["request", "body", "events", "text"])
+def test_what_a_snapshot_refuses_no_recording_holds(path: Path, content: Any, place: str) -> None:
+    assert REDACTOR.find({"question": "hello", "request": content}) is not None
+    data = json.dumps(content) if place == "text" else [content] if place == "events" else content
+    recorded = exchange(content) if place == "request" else exchange("hello", **{place: data})
+    save_recording(path, [recorded], REDACTOR)
+    secrets = (SECRET, "q7Rk2", "ss-w0rd", "P@ssw0rd", "s3cr3t-pw", "AKIAQ7RK")
+    text = "\n".join(leaves(yaml.safe_load(path.read_text())))
+    assert [secret for secret in secrets if secret in text] == []
+    assert "[secret]" in text
+    assert REDACTOR.find(yaml.safe_load(path.read_text())) is None
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.request.sha256 == recorded.request.sha256
+
+
+def test_a_value_under_a_secret_s_name_is_redacted_wherever_the_recording_repeats_it(path: Path) -> None:
+    login = exchange("log in", body={"access_token": "q7Rk2ZpX9vLm", "expires_in": 5})
+    use = exchange({"q": "with q7Rk2ZpX9vLm"}, body={"echo": "q7Rk2ZpX9vLm", "other": "q7Rk2ZpX"})
+    save_recording(path, [login, use], REDACTOR)
+    one, two = load_recording(path, path.parent)
+    assert one.reply is not None
+    assert two.reply is not None
+    assert one.reply.body == {"access_token": "[secret]", "expires_in": 5}
+    assert (two.request.body, two.reply.body) == ({"q": "with [secret]"}, {"echo": "[secret]", "other": "q7Rk2ZpX"})
+
+
+def test_the_arguments_of_a_tool_are_json_after_redaction(path: Path) -> None:
+    arguments = '{"city":  "Ulm", "password": "p\\"\\u00e4ss-w0rd", "n": [1]}'
+    save_recording(path, [exchange("a", body={"arguments": arguments})], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    assert loaded.reply.body == {"arguments": '{"city":  "Ulm", "password": "[secret]", "n": [1]}'}
+
+
+def test_bytes_with_a_secret_are_bytes_after_redaction(path: Path) -> None:
+    content = b"\xff\0" + SECRET.encode() + b"\0\xfe"
+    save_recording(path, [exchange("a", base64=base64.b64encode(content).decode())], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    assert base64.b64decode(loaded.reply.base64) == b"\xff\0[secret]\0\xfe"
+
+
+def in_pieces(text: str, size: int = 3) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def anthropic(index: int, kind: str, text: str) -> dict[str, Any]:
+    key = {"text_delta": "text", "input_json_delta": "partial_json"}[kind]
+    data = {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}
+    return {"event": "content_block_delta", "data": data}
+
+
+def openai(text: str, choice: int = 0) -> dict[str, Any]:
+    return {"data": {"id": "c", "choices": [{"index": choice, "delta": {"content": text}}]}}
+
+
+def responses(text: str, number: int) -> dict[str, Any]:
+    return {"data": {"type": "response.output_text.delta", "sequence_number": number, "output_index": 0, "delta": text}}
+
+
+def gemini(text: str) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": [{"text": text}]}, "index": 0}]}
+
+
+def bedrock(text: str) -> dict[str, Any]:
+    headers = {":event-type": "contentBlockDelta"}
+    return {"headers": headers, "data": {"contentBlockIndex": 0, "delta": {"text": text}}}
+
+
+SENTENCE = f"The key is {SECRET}, keep it; the token is {GITHUB}."
+CALL = json.dumps({"city": "Ulm", "password": "P@ssw0rd!"})
+REDACTED_SENTENCE = "The key is [secret], keep it; the token is [secret]."
+REDACTED_CALL = CALL.replace("P@ssw0rd!", "[secret]")
+CONTENT_FIELDS = {"content", "text", "partial_json", "delta", "data"}
+
+
+@pytest.mark.parametrize(
+    ("key", "events"),
+    [
+        pytest.param("events", [openai(text) for text in in_pieces(SENTENCE)], id="OpenAI"),
+        pytest.param("events", [openai(text, choice) for text in in_pieces(SENTENCE) for choice in (0, 1)], id="two choices"),
+        pytest.param("events", [responses(text, n) for n, text in enumerate(in_pieces(SENTENCE))], id="OpenAI responses"),
+        pytest.param("events", [anthropic(1, "text_delta", text) for text in in_pieces(SENTENCE)], id="Anthropic"),
+        pytest.param("events", [anthropic(1, "input_json_delta", text) for text in in_pieces(CALL)], id="a tool's arguments"),
+        pytest.param("events", [{"data": gemini(text)} for text in in_pieces(SENTENCE)], id="Gemini"),
+        pytest.param("body", [gemini(text) for text in in_pieces(SENTENCE)], id="Gemini without SSE"),
+        pytest.param("events", [bedrock(text) for text in in_pieces(SENTENCE)], id="Bedrock"),
+        pytest.param("events", [{"message": {"content": text}} for text in in_pieces(SENTENCE)], id="Ollama"),
+        pytest.param("events", [{"data": text} for text in in_pieces(SENTENCE)], id="text"),
+        pytest.param("events", [{"data": text} for text in in_pieces(SENTENCE, 1)], id="single characters"),
+    ],
+)  # fmt: skip
+def test_a_secret_that_a_stream_sends_in_pieces_is_cut_out_of_them(path: Path, key: str, events: list[Any]) -> None:
+    recorded = exchange("a", **{key: events})
+    save_recording(path, [recorded], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    stored = loaded.reply.content[key]
+    assert len(stored) == len(events)
+    for choice in (0, 1) if "choices" in str(events) else (None,):
+        whole, left = ("".join(content_of(each, choice)) for each in (events, stored))
+        assert left == {SENTENCE: REDACTED_SENTENCE, CALL: REDACTED_CALL, "": ""}[whole]
+
+
+def content_of(data: Any, choice: int | None = None) -> list[str]:
+    """The pieces of events that a client joins."""
+    if isinstance(data, list):
+        return [piece for item in data for piece in content_of(item, choice)]
+    if not isinstance(data, dict) or (choice is not None and data.get("index", choice) != choice):
+        return []
+    own = [str(value) for key, value in data.items() if isinstance(value, str) and key in CONTENT_FIELDS]
+    return own + [piece for value in data.values() for piece in content_of(value, choice)]
+
+
+def test_a_secret_in_pieces_that_bedrock_encodes_is_cut_out_of_them(path: Path) -> None:
+    deltas = [json.dumps(anthropic(0, "text_delta", text)["data"]) for text in in_pieces(SENTENCE)]
+    chunks = [event_message("chunk", {"bytes": base64.b64encode(delta.encode()).decode()}) for delta in deltas]
+    reply = RecordedReply.of(200, "application/vnd.amazon.eventstream", b"".join(chunks))
+    save_recording(path, [exchange("a").model_copy(update={"reply": reply})], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    assert "".join(content_of(loaded.reply.events)) == REDACTED_SENTENCE
+    body = b"".join(write_content(loaded.reply.content, loaded.reply.content_type))
+    texts = [json.loads(base64.b64decode(json.loads(data)["bytes"])) for _, data in read_messages(body)]
+    assert "".join(content_of(texts)) == REDACTED_SENTENCE
+
+
+def test_unusual_escapes_in_pieces_leave_nothing_of_the_text(path: Path) -> None:
+    events = [anthropic(0, "input_json_delta", text) for text in in_pieces('{"password": "\\u0070ss-w0rd-1"}')]
+    save_recording(path, [exchange("a", events=events)], REDACTOR)
+    (loaded,) = load_recording(path, path.parent)
+    assert loaded.reply is not None
+    assert "".join(content_of(loaded.reply.events)) == "[secret]"
+
+
+def test_what_is_allowed_is_recorded(path: Path) -> None:
+    redactor = Redactor({}, [re.compile("q7Rk2.*")])
+    save_recording(path, [exchange("a", body={"access_token": "q7Rk2ZpX9vLm"})], redactor)
+    assert "access_token: q7Rk2ZpX9vLm" in path.read_text()
 
 
 def test_half_a_character_in_a_request_is_replaced_and_its_hash_is_that_of_what_was_sent(path: Path) -> None:

@@ -6,6 +6,7 @@ a chunk for each event. Pure; `content` calls it. To add a format: two functions
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -119,11 +120,25 @@ def _write_json_line(event: Any) -> bytes:
 
 
 def _read_aws_events(body: bytes) -> list[Any]:
-    return [{"headers": headers, "data": parse_json(payload.decode())} for headers, payload in read_messages(body)]
+    return [{"headers": headers, "data": _read_payload(payload)} for headers, payload in read_messages(body)]
+
+
+def _read_payload(payload: bytes) -> Any:
+    """The JSON data of an event; Bedrock's `InvokeModelWithResponseStream` has that of the model in base64 within."""
+    data = parse_json(payload.decode())
+    if isinstance(data, dict) and isinstance(data.get("bytes"), str):
+        with suppress(ValueError):
+            inner = parse_json(base64.b64decode(data["bytes"], validate=True).decode())
+            # Other data would not be told from text when it is written.
+            data["bytes"] = inner if isinstance(inner, dict) else data["bytes"]
+    return data
 
 
 def _write_aws_event(event: Mapping[str, Any]) -> bytes:
-    return write_message(event["headers"], json_bytes(event["data"]))
+    data = event["data"]
+    if isinstance(data, dict) and isinstance(data.get("bytes"), dict):
+        data = {**data, "bytes": base64.b64encode(json_bytes(data["bytes"])).decode("ascii")}
+    return write_message(event["headers"], json_bytes(data))
 
 
 _FORMATS: Final[Mapping[str, EventFormat]] = {

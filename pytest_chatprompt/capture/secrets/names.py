@@ -1,7 +1,6 @@
 """Secret names: which variables, headers, parameters and keys of a body say by their name that they hold a secret.
 
-Names come in; out comes what may stand there. Pure functions; the modules of this room and `capture.sent_request` call
-them.
+The same table serves snapshots, recordings, variables, headers and URLs.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _SECRET_KEYS: Final = _set(
     " storage subscription"
 )
 _SECRET_TOKENS: Final = _set(
-    "access api app auth authorization bearer bot client csrf github gitlab hf id jwt oauth personal private refresh"
+    "access api app auth authorization bearer bot csrf github gitlab hf id jwt oauth personal private refresh"
     " secret security service session slack user xsrf"
 )
 # What makes something else of it: a key of data, a public key, a token of a text or a page.
@@ -57,8 +56,14 @@ _HARMLESS_KEYS: Final = _set(
     " unique websocket"
 )
 _HARMLESS_TOKENS: Final = _set(
-    "bos cached cls completion context continuation cursor eos first input last mask max min n new next num output pad"
-    " page per prefix prompt reasoning sep special stop suffix sync thinking total unk"
+    "batch bos cached change cls completion context continuation cursor delta eos first idempotency input last mask max"
+    " min n new next num output pad page pagination paging per prefix prev previous progress prompt reasoning resume"
+    " resumption scroll sep skip special start starting stop suffix sync thinking total unk"
+)
+# Both in one word: `nextpagetoken`. Shorter words may end another one.
+_MIN_ENDING: Final = 4
+_HARMLESS_ENDING: Final = re.compile(
+    rf".*(?:{'|'.join(word for word in _HARMLESS_TOKENS if len(word) >= _MIN_ENDING)})tokens?"
 )
 # At the end of a name these words say that it is about a secret, and does not hold it: TOKEN_URL, KEY_ID.
 _ABOUT_SECRETS: Final = _set(
@@ -74,8 +79,6 @@ _QUALIFIERS: Final = _set(
 # The shell's names of the working folder; and what is too general.
 _OTHER_NAMES: Final = _set("PWD OLDPWD keys tokens KEYS TOKENS")
 _UNCERTAIN_IN_BODIES: Final = "code"
-# Query parameters whose values are hidden: `key` and `token`, also behind other words, and `code` alone.
-_HIDDEN_PARAMETER: Final = re.compile(r"(?:^|_)(?:key|token)$|^code$", re.IGNORECASE)
 
 
 def _words(name: str) -> list[str]:
@@ -106,8 +109,10 @@ def kind_of_variable(name: str) -> SecretKind | None:
     if not words or words[-1] in _ABOUT_SECRETS or name in _OTHER_NAMES:
         return None
     before, last = words[-2] if len(words) > 1 else "", words[-1]
-    if (last in ("token", "tokens") and before in _HARMLESS_TOKENS) or (
-        last in ("key", "keys") and before in _HARMLESS_KEYS
+    if (
+        (last in ("token", "tokens") and before in _HARMLESS_TOKENS)
+        or (last in ("key", "keys") and before in _HARMLESS_KEYS)
+        or _HARMLESS_ENDING.fullmatch(last)
     ):
         return None
     if any(word in _PHRASES or _PHRASE_ENDING.fullmatch(word) for word in words):
@@ -177,4 +182,4 @@ def is_secret_parameter(name: str) -> bool:
     Args:
         name: in any case and style.
     """
-    return kind_of_variable(name) is not None or _HIDDEN_PARAMETER.search(name) is not None
+    return kind_of_variable(name) is not None or name.lower() == _UNCERTAIN_IN_BODIES

@@ -1,7 +1,7 @@
 """Payload strings: every string of a payload with its place, and the values that stand under the name of a secret.
 
-The JSON data of a snapshot comes in, `PayloadStrings` come out. Pure; only `redaction` calls it. What a snapshot shows
-of a request has shapes of its own: the command line of an agent, the bytes and the parts of a body that is not JSON.
+A payload is the JSON data of a snapshot or a recording. Some strings hold others: the JSON of a tool's arguments, the
+bytes of a body in base64, a form, XML. And some are pieces of one: what a stream sends is read in one by its client.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, ENCODING_KEY, PARTS_KEY, part_name
+from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.capture.secrets.names import SecretKind, kind_of_key
-from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret
+from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret, names_data
 
 # A place in JSON data: the place around it, and the key or index in that. `None` is the whole.
 Place = tuple[Any, str | int] | None
 
 _LONGEST_WORD: Final = 32
-_SPECIAL_KEYS: Final = frozenset({BINARY_KEY, PARTS_KEY, "arguments", "argv", "name", "request"})
+_SPECIAL_KEYS: Final = frozenset({BINARY_KEY, PARTS_KEY, "argv", "name", "reply", "request"})
+# What strings begin with that hold other strings: URLs, JSON, XML.
+_OUTER_STARTS: Final = ("http", "{", "[", "<")
+_XML_ELEMENT: Final = re.compile(r"<(\w+)>([^<>\s]+)</\1>")
+# Keys beside a `token` that is the cursor of a page.
+_PAGE_KEYS: Final = frozenset(
+    {"cursor", "has_more", "hasMore", "items", "limit", "next", "offset", "page", "page_size", "pageSize", "results"}
+)
 _FORM: Final = re.compile(r"[^=&\s]+=[^&\s]*(?:&[^=&\s]+=[^&\s]*)*")
 _URL: Final = re.compile(r"https?://(?:[^\s/:@]*:([^\s/@]+)@)?[^\s?]*(?:\?(\S*))?")
 _ASSIGNMENT: Final = re.compile(r"-{0,2}([\w.-]+)[=:]\s*(\S.*)", re.DOTALL)
@@ -46,10 +53,16 @@ class PayloadStrings:
 
     Args:
         strings: every string, keys included, each with its place.
+        binary: bytes that stand there in base64, as text; `surrogateescape` gives the bytes again.
+        inner: what JSON within a string hides by escapes or in base64, each text with the place of that string.
+        streamed: texts that a stream sends in pieces: the pieces in their order, each with its place.
         named: the values that stand under the name of a secret.
     """
 
     strings: list[tuple[str, Place]] = field(default_factory=list)
+    binary: list[tuple[str, Place]] = field(default_factory=list)
+    inner: list[tuple[str, Place]] = field(default_factory=list)
+    streamed: list[list[tuple[str, Place]]] = field(default_factory=list)
     named: list[NamedValue] = field(default_factory=list)
 
     @classmethod
@@ -59,23 +72,26 @@ class PayloadStrings:
         payload._add(data, None)
         return payload
 
+    @property
+    def texts(self) -> list[tuple[str, Place]]:
+        """Every text that may hold a secret, with its place or that of its first piece."""
+        joined = [(_joined(pieces), pieces[0][1]) for pieces in self.streamed]
+        return [*self.strings, *self.binary, *self.inner, *joined]
+
     def _add(self, value: Any, place: Place) -> None:
         if isinstance(value, str):
-            self._add_text(value, place)
+            self.strings.append((value, place))
+            if value.startswith(_OUTER_STARTS):
+                self._look_into(value, place)
         elif isinstance(value, (dict, Mapping)):
             self._add_mapping(value, place)
         elif isinstance(value, (list, tuple)):
             for index, item in enumerate(value):
                 self._add(item, (place, index))
 
-    def _add_text(self, text: str, place: Place) -> None:
-        self.strings.append((text, place))
-        if text.startswith("http"):
-            self._check_url(text, place)
-
     def _add_mapping(self, mapping: Mapping[str, Any], place: Place) -> None:
         for key, value in mapping.items():
-            if type(value) is str and not value.startswith("http"):
+            if type(value) is str and not value.startswith(_OUTER_STARTS):
                 # Most values are such texts, and this saves two calls for each.
                 self.strings.append((value, (place, key)))
             else:
@@ -89,23 +105,62 @@ class PayloadStrings:
         if not _is_word(key):
             # Words are names of an API, and no secrets even where a variable has the same value.
             self.strings.append((key, place))
-        self._check(key, value, inner)
+        if not (key == "token" and mapping.keys() & _PAGE_KEYS):
+            self._check(key, value, inner)
         for index, item in enumerate(_list(value)):
             self._check(key, item, (inner, index), in_list=True)
             if key == PARTS_KEY and isinstance(item, Mapping):
                 self._check(part_name(item), item.get(CONTENT_KEY), ((inner, index), CONTENT_KEY))
         if key == "name":
             self._check(value, mapping.get("value"), (place, "value"))
-        elif key == BINARY_KEY and isinstance(value, str) and mapping.keys() <= {BINARY_KEY, ENCODING_KEY}:
-            with suppress(ValueError):
-                self.strings.append((base64.b64decode(value).decode(errors="replace"), inner))
-        elif key == "arguments" and isinstance(value, str):
-            self._check_json(value, inner)
-        elif key == "request" and isinstance(value, str):
-            self._check_form(value, inner)
-            self._check_json(value, inner)
         elif key == "argv" and place is None:
             self._check_arguments(_list(value), inner)
+        else:
+            self._add_body(key, value, inner)
+
+    def _add_body(self, key: str, value: Any, inner: Place) -> None:
+        """Look into a body: bytes, a form, or what a stream sends in pieces."""
+        if key == BINARY_KEY and isinstance(value, str):
+            with suppress(ValueError):
+                content = base64.b64decode(value, validate=True)
+                self.binary.append((content.decode(errors="surrogateescape"), inner))
+        elif key == "request":
+            body, at = (value.get("body"), (inner, "body")) if isinstance(value, Mapping) else (value, inner)
+            self._check_form(body, at)
+        elif key == "reply" and isinstance(value, Mapping):
+            self._check_form(value.get("text"), (inner, "text"))
+            for name in ("events", "body"):
+                self._add_stream(_list(value.get(name)), (inner, name))
+
+    def _add_stream(self, events: Sequence[Any], place: Place) -> None:
+        """Join what the same field of several events says: a client joins it too."""
+        fields: dict[tuple[Any, ...], list[tuple[str, Place]]] = {}
+        for index, event in enumerate(events):
+            _add_pieces(event, (place, index), (), fields)
+        for pieces in fields.values():
+            if len(pieces) > 1:
+                self.streamed.append(pieces)
+                self._look_into(_joined(pieces), pieces[0][1])
+
+    def _look_into(self, text: str, place: Place) -> None:
+        """Look into a string that is a URL, JSON data or XML, and nothing else."""
+        if text.startswith("http"):
+            url = _URL.fullmatch(text)
+            if url is not None:
+                self._check("password", unquote(url[1] or ""), place)
+                self._check_form(url[2] or "", place)
+        elif text.startswith("<"):
+            for element in _XML_ELEMENT.finditer(text):
+                self._check(element[1], element[2], place)
+        elif text.rstrip().endswith(("}", "]")):
+            with suppress(ValueError, RecursionError):
+                data = json.loads(text)
+                embedded = PayloadStrings()
+                embedded._add(data, None)
+                self.named += [NamedValue(name, value, _within(place, at)) for name, value, at in embedded.named]
+                # Without escapes its strings stand in the text as they are.
+                inner = [*embedded.binary, *embedded.inner, *(embedded.strings if "\\" in text else ())]
+                self.inner += [(string, place) for string, _ in inner]
 
     def _check(self, name: Any, value: Any, place: Place, *, in_list: bool = False) -> None:
         """Note a value that looks like a secret, if its name says that it is one; a list may hold names of a schema."""
@@ -119,26 +174,12 @@ class PayloadStrings:
             return
         if in_list and kind is SecretKind.PHRASE:
             kind = SecretKind.KEY
-        if looks_random(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
+        if looks_random(value) and not names_data(value) if kind is SecretKind.UNCERTAIN else looks_secret(value, kind):
             self.named.append(NamedValue(name, value, place))
 
-    def _check_url(self, text: str, place: Place) -> None:
-        """Look into a string that is a URL and nothing else."""
-        url = _URL.fullmatch(text)
-        if url is not None:
-            self._check("password", unquote(url[1] or ""), place)
-            self._check_form(url[2] or "", place)
-
-    def _check_json(self, text: str, place: Place) -> None:
-        """Look into a text that is JSON, such as the arguments of a tool call."""
-        with suppress(ValueError, RecursionError):
-            embedded = PayloadStrings()
-            embedded._add(json.loads(text), place)
-            self.named += embedded.named
-
-    def _check_form(self, text: str, place: Place) -> None:
+    def _check_form(self, text: Any, place: Place) -> None:
         """Look into a text of the form `name=value&name=value`."""
-        if _FORM.fullmatch(text):
+        if isinstance(text, str) and _FORM.fullmatch(text):
             for pair in text.split("&"):
                 name, _, value = pair.partition("=")
                 self._check(unquote_plus(name), unquote_plus(value), place)
@@ -159,6 +200,29 @@ class PayloadStrings:
                 self._check(assignment[1], assignment[2].strip("\"'"), place)
             self._check(option, word, place)
             option = word.lstrip("-") if isinstance(word, str) and word.startswith("-") else ""
+
+
+def _joined(pieces: Sequence[tuple[str, Place]]) -> str:
+    return "".join([text for text, _ in pieces])
+
+
+def _add_pieces(value: Any, place: Place, path: tuple[Any, ...], fields: dict[Any, list[tuple[str, Place]]]) -> None:
+    """Add the strings of an event to the fields of its stream: by keys, by indices as `index`, and by types."""
+    if isinstance(value, str):
+        fields.setdefault(path, []).append((value, place))
+    elif isinstance(value, Mapping):
+        marks = [each for key, each in value.items() if key == "type" or key.lower().endswith("index")]
+        path = (*path, *(each for each in marks if isinstance(each, str | int)))
+        for key, each in value.items():
+            _add_pieces(each, (place, key), (*path, key), fields)
+    else:
+        for index, item in enumerate(_list(value)):
+            _add_pieces(item, (place, index), path, fields)
+
+
+def _within(place: Place, inner: Place) -> Place:
+    """A place in the JSON data that a string holds."""
+    return place if inner is None else (_within(place, inner[0]), inner[1])
 
 
 def place_text(place: Place) -> str:

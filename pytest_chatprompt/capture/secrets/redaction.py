@@ -1,26 +1,30 @@
 """Redaction: keep secrets out of snapshots, recordings and reports.
 
-Environment variables, headers and URLs come in, and teach a `Redactor` which values are secret. Two things come out:
-where a secret stands in data that is about to be written, and texts with their secrets replaced. The run's session owns
-the one `Redactor` of a run; docs/security.md says what it finds.
+Environment variables, headers and URLs teach a `Redactor` which values are secret. It searches data that is about to be
+written for these, for tokens of a known shape and for values under the name of a secret. A snapshot with a secret is
+refused; in a recording and in a report `[secret]` stands in its place. docs/security.md says what it finds.
 """
 
 from __future__ import annotations
 
+import base64
+import os
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pytest_chatprompt.capture.secrets.encodings import decoded, encoded_forms
-from pytest_chatprompt.capture.secrets.environment import WatchedEnvironment
-from pytest_chatprompt.capture.secrets.fragments import MIN_FRAGMENT_LENGTH, find_fragments
 from pytest_chatprompt.capture.secrets.names import is_secret_name
-from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, Place, place_text
 from pytest_chatprompt.capture.secrets.secret_forms import SecretForms
-from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
+from pytest_chatprompt.capture.secrets.sources import (
+    NAME_OF_TEST,
+    secrets_of_header,
+    secrets_of_url,
+    secrets_of_variable,
+)
 from pytest_chatprompt.capture.secrets.token_shapes import find_tokens
-from pytest_chatprompt.capture.secrets.variants import Variant, variants
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH
 
 if TYPE_CHECKING:
     import httpx
@@ -47,10 +51,50 @@ class FoundSecret(NamedTuple):
     what: str
 
 
+# Where a part of a text begins and ends, and what comes into its place.
+_Cut = tuple[int, int, str]
+
+
 class _Hit(NamedTuple):
     start: int
     end: int
     what: str
+
+
+class WatchedEnvironment:
+    """Environment variables, and what they were at the last look. Safe between threads.
+
+    Args:
+        variables: by name; such as `os.environ`.
+    """
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        # On POSIX the keys of `os.environ` are bytes within it.
+        self._name_of_test: Any = getattr(variables, "encodekey", str)(NAME_OF_TEST)
+        self._known: dict[Any, Any] = {}
+
+    def changes(self) -> Iterator[tuple[str, str]]:
+        """The names and values of the variables that were set since the last time; all of them at first."""
+        # `os.environ` decodes all of its variables to be compared, which takes longer than a search; `_data` is its
+        # dict.
+        variables = getattr(self._variables, "_data", self._variables)
+        known = self._known
+        name_of_test = variables.get(self._name_of_test)
+        if name_of_test is None:
+            known.pop(self._name_of_test, None)
+        else:
+            # It is another one in each phase of each test, and of no interest.
+            known[self._name_of_test] = name_of_test
+        # Fixtures set variables, so they have to be looked at again for each case.
+        if variables == known:
+            return
+        variables = dict(variables)
+        for name, value in variables.items():
+            if known.get(name) != value:
+                yield os.fsdecode(name), os.fsdecode(value)
+        # Last: until somebody has used all of them, another thread gets them too.
+        self._known = variables
 
 
 class Redactor:
@@ -66,12 +110,12 @@ class Redactor:
         self._allowed = tuple(allowed)
         self._lock = threading.Lock()
         # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
-        # Secrets and forms are replaced as a whole, so that other threads can go on with the old ones.
-        self._secrets: frozenset[str] = frozenset()
+        self._secrets: set[str] = set()
         self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
-        # Texts in which nothing was found, since the last secret was learned.
+        # Texts in which nothing was found, since the last secret was learned; and a version of the secrets.
         self._clean: set[str] = set()
+        self._version = object()
         self._learned = 0
         self.learn_environment()
 
@@ -134,11 +178,11 @@ class Redactor:
         """
         self.learn_environment()
         payload = PayloadStrings.of(data)
-        if self._any_holds_secret([text for text, _ in payload.strings], shared):
-            for text, place in payload.strings:
-                for variant in variants(text):
-                    for hit in self._hits(variant):
-                        return FoundSecret(self.redact(place_text(place)), hit.what)
+        texts = payload.texts
+        if self._any_holds_secret([text for text, _ in texts], shared):
+            for text, place in texts:
+                for hit in self._hits(text):
+                    return FoundSecret(self.redact(place_text(place)), hit.what)
         for name, value, place in payload.named:
             if not self._is_allowed(value):
                 what = f"what looks like a secret by its name, {name!r}"
@@ -146,14 +190,12 @@ class Redactor:
         return None
 
     def redact(self, text: str) -> str:
-        """Replace every secret in a text with `[secret]`, in every encoding; the rest of the text stays as it is.
-
-        What is left of a secret that was shortened is replaced too.
+        """Replace every secret in a text with `[secret]`; the rest of the text stays as it is.
 
         Args:
             text: any text.
         """
-        if len(text) < MIN_FRAGMENT_LENGTH:
+        if len(text) < MIN_SECRET_LENGTH:
             # pytest's terminal writes most of its texts in such pieces.
             return text
         self.learn_environment()
@@ -161,63 +203,92 @@ class Redactor:
         clean = self._clean
         if text in clean:
             return text
-        spans = list(find_fragments(text, self._secrets))
-        if self._holds_secret(text):
-            plain, *others = variants(text)
-            spans += [(hit.start, hit.end) for hit in self._hits(plain)]
-            for variant in others:
-                hits = self._hits(variant)
-                if hits:
-                    traced = variant.traced(text)
-                    spans += [traced.original_span(hit.start, hit.end) for hit in hits]
-        if not spans and len(text) <= _LONGEST_CLEAN_TEXT:
+        hits = self._hits(text)
+        if not hits and len(text) <= _LONGEST_CLEAN_TEXT:
             if len(clean) >= _MOST_CLEAN_TEXTS:
                 clean.clear()
             clean.add(text)
-        return _cut(text, spans)
+        return _cut(text, [(hit.start, hit.end, REDACTED) for hit in hits])
 
     def redact_data(self, data: Any) -> Any:
-        """Do as `redact` does with every string of JSON data, keys included; gives new data.
+        """Put `[secret]` in place of every secret that `find` would find in JSON data; gives new data.
+
+        A value under the name of a secret is replaced wherever it stands in the data. Of a text that a stream sends in
+        pieces, the first piece of a secret is replaced, and the others are cut out. Bytes in base64 stay base64. A
+        string is replaced as a whole if it holds a secret in a way that leaves no place to cut.
 
         Args:
             data: mappings become dicts, sequences lists.
         """
-        if isinstance(data, str):
-            return self.redact(data)
-        if isinstance(data, Mapping):
-            return {self.redact(key): self.redact_data(value) for key, value in data.items()}
-        return [self.redact_data(item) for item in data] if isinstance(data, list | tuple) else data
+        self.learn_environment()
+        payload = PayloadStrings.of(data)
+        named = SecretForms()
+        for name, value, _ in payload.named:
+            if not self._is_allowed(value):
+                named.add(value, name)
+        cuts: dict[Place, list[_Cut]] = {}
+        for text, place in payload.strings:
+            cuts[place] = [(hit.start, hit.end, REDACTED) for hit in self._hits(text, named)]
+        for pieces in payload.streamed:
+            for hit in self._hits("".join([text for text, _ in pieces]), named):
+                for place, cut in _cuts_of_pieces(pieces, hit):
+                    cuts[place].append(cut)
+        new = {place: _cut(text, cuts[place]) for text, place in payload.strings if cuts[place]}
+        for text, place in payload.binary:
+            content = _cut(text, [(hit.start, hit.end, REDACTED) for hit in self._hits(text, named)])
+            new[place] = base64.b64encode(content.encode(errors="surrogateescape")).decode("ascii")
+        redacted = _rebuilt(
+            data, None, new, lambda key: _cut(key, [(*hit[:2], REDACTED) for hit in self._hits(key, named)])
+        )
+        return self._without_the_rest(redacted)
+
+    def _without_the_rest(self, data: Any) -> Any:
+        """Replace strings as a whole that still hold a secret: with other escapes than those of `secret_forms`."""
+        payload = PayloadStrings.of(data)
+        places = [place for text, place in payload.texts if self._hits(text)]
+        places += [place for _, value, place in payload.named if not self._is_allowed(value)]
+        if not places:
+            return data
+        strings = {place for _, place in payload.strings}
+        whole: dict[Place, str] = {}
+        for inner in places:
+            place = inner
+            while place is not None and place not in strings:
+                # It stands in the JSON data of a string.
+                place = place[0]
+            for pieces in payload.streamed:
+                if pieces[0][1] == place:
+                    whole.update((other, "") for _, other in pieces)
+            whole[place] = REDACTED
+        return _rebuilt(data, None, whole, str)
 
     def _any_holds_secret(self, texts: Sequence[str], shared: SharedTexts | None) -> bool:
-        """Return whether one of several texts may hold a secret."""
+        """Return whether one of several texts holds a secret."""
         if shared is not None:
-            # Once another secret is known, the forms are another object.
-            forms = self._forms
-            texts = [shared.without_searched(text, "secret", self._holds_secret, forms) for text in texts]
-        # Neither a secret nor an escape reaches across a zero, so one search does for all strings.
+            # Before the search: once another secret is known, the version is another one.
+            version = self._version
+            texts = [shared.without_searched(text, "secret", self._holds_secret, version) for text in texts]
+        # No secret reaches across a zero, so one search does for all strings.
         return self._holds_secret("\0".join(_distinct(texts)))
 
     def _holds_secret(self, text: str) -> bool:
-        """Return whether a text may hold a secret; faster than finding its place."""
-        return self._shows_secret(text) or any(map(self._shows_secret, decoded(text, shorten=True)))
+        return bool(self._forms.within(text) or find_tokens(text))
 
-    def _shows_secret(self, text: str) -> bool:
-        """Return whether a text may hold a secret without any escapes."""
-        return self._forms.may_be_in(text) or bool(find_tokens(text))
+    def _hits(self, text: str, named: SecretForms | None = None) -> list[_Hit]:
+        """The secrets in a text, from left to right.
 
-    def _hits(self, variant: Variant) -> list[_Hit]:
-        """The secrets in a variant of a text, at their places in the variant."""
-        text = variant.text
-        hits = []
-        for form, what in self._forms.names.items():
-            if form in text:
-                hits += [_Hit(*match.span(), what) for match in re.finditer(re.escape(form), text)]
-        if not variant.is_joined:
-            hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
+        Args:
+            text: any text.
+            named: values under the names of secrets, which are secrets too.
+        """
+        forms = self._forms.within(text) + (named.within(text) if named is not None else [])
+        hits = [_Hit(*match.span(), what) for form, what in forms for match in re.finditer(re.escape(form), text)]
+        hits += [_Hit(token.start, token.end, f"what looks like {token.name}") for token in find_tokens(text)]
         if hits and self._allowed:
             allowed = [match.span() for pattern in self._allowed for match in pattern.finditer(text)]
             hits = [hit for hit in hits if not any(start <= hit.start and hit.end <= end for start, end in allowed)]
-        return hits
+        # What is known is told rather than what a shape looks like; of two that begin together, the longer one.
+        return sorted(hits, key=lambda hit: (hit.start, -hit.end))
 
     def _is_allowed(self, secret: str) -> bool:
         """Whether a match of an allowed pattern covers all of a secret."""
@@ -227,9 +298,10 @@ class Redactor:
         for secret in secrets:
             if secret not in self._secrets and not self._is_allowed(secret):
                 with self._lock:
-                    self._secrets |= {secret}
-                    self._forms = self._forms.with_forms(encoded_forms(secret), what)
+                    self._secrets.add(secret)
+                    self._forms.add(secret, what)
                     self._clean = set()
+                    self._version = object()
                     # Last: whoever knows of this secret finds it.
                     self._learned += 1
 
@@ -255,12 +327,33 @@ def _stands_in(text: str, longest: str) -> bool:
     )
 
 
-def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Put `[secret]` in place of parts of a text; parts that overlap are one."""
-    pieces: list[str] = []
+def _cut(text: str, cuts: Iterable[_Cut]) -> str:
+    """Replace parts of a text; parts that overlap are one."""
+    result: list[str] = []
     position = 0
-    for start, end in sorted(spans):
+    for start, end, replacement in sorted(cuts):
         if start >= position:
-            pieces += (text[position:start], REDACTED)
+            result += (text[position:start], replacement)
         position = max(position, end)
-    return "".join((*pieces, text[position:])) if pieces else text
+    return "".join((*result, text[position:])) if result else text
+
+
+def _cuts_of_pieces(pieces: Sequence[tuple[str, Place]], hit: _Hit) -> Iterator[tuple[Place, _Cut]]:
+    """What to cut out of the pieces of a text, if a secret stands in the whole of it."""
+    offset = 0
+    for text, place in pieces:
+        start, end = max(hit.start - offset, 0), min(hit.end - offset, len(text))
+        if start < end:
+            yield place, (start, end, REDACTED if offset <= hit.start else "")
+        offset += len(text)
+
+
+def _rebuilt(data: Any, place: Place, new: Mapping[Place, str], redact_key: Callable[[str], str]) -> Any:
+    """JSON data with other strings at some places."""
+    if isinstance(data, str):
+        return new.get(place, data)
+    if isinstance(data, Mapping):
+        return {redact_key(key): _rebuilt(value, (place, key), new, redact_key) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_rebuilt(item, (place, index), new, redact_key) for index, item in enumerate(data)]
+    return data

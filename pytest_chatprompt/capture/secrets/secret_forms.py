@@ -1,118 +1,116 @@
-"""Secret forms: every form of every secret of a run, and a fast check for texts without any.
+"""Secret forms: the ways in which a secret may be written, and a fast search for those of all secrets of a run.
 
-Forms and what they stand for come in, from `encodings`. A text comes in, too, and `False` comes out if no form is in
-it. Nearly all texts of a run hold no secret, so this check takes most of the time of redaction. Pure; only `redaction`
-calls it.
+A secret is written as it is, in base64, percent-encoded, or with the escapes of JSON and Python. So a text is searched
+for these forms, and never decoded: what is found stands in the text as it is.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import accumulate
-from math import inf
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 from typing import Final
+from urllib.parse import quote, quote_plus
 
-from pytest_chatprompt.capture.secrets.encodings import LINE_EDGES
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH
 
-# What `without_line_breaks` leaves out at the edges of lines is left out everywhere.
-_LEFT_OUT: Final = f"\n{LINE_EDGES}".encode("ascii")
-_BLOCK: Final = 8
+# Escapes within escapes: JSON in a string of JSON.
+_LEVELS_OF_ESCAPES: Final = 2
+# What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
+_SAFE_CHARACTERS: Final = ("", "/", "!'()*", "!$&'()*+,/:;=@[\\]^|", "!$&'()*+,/:;=?@[\\]^`{|}")
+_PERCENT_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
+_BLOCK: Final = 4
+# So many are found faster one by one.
+_FEW_FORMS: Final = 40
+
+
+def secret_forms(secret: str) -> tuple[str, ...]:
+    """The ways in which a secret may be written.
+
+    Args:
+        secret: any text; white space around it does not count.
+    """
+    plain = secret.strip()
+    data = _bytes(plain)
+    forms = [plain]
+    for _ in range(_LEVELS_OF_ESCAPES):
+        forms = list(dict.fromkeys([*forms, *(escaped for form in forms for escaped in _escaped(form))]))
+    forms.append(repr(data)[2:-1])
+    for offset in range(3):
+        # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
+        # the last character may belong to what surrounds it, too.
+        text = base64.b64encode(bytes(offset) + data).decode("ascii")
+        certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
+        forms += [certain, certain.replace("+", "-").replace("/", "_"), *_percent_encoded(certain.encode())]
+    forms += [*_percent_encoded(data), quote_plus(data)]
+    return tuple(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    for write in (repr, ascii):
+        yield write(text)[1:-1]
+        # Beside a double quote a single one is escaped.
+        yield write(f'"{text}')[2:-1]
+
+
+def _percent_encoded(data: bytes) -> Iterator[str]:
+    for safe in _SAFE_CHARACTERS:
+        text = quote(data, safe=safe)
+        yield text
+        yield _PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text)
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text; a variable that is not valid UTF-8 keeps its own, and half a surrogate pair is encoded."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
 
 
 class SecretForms:
-    """The forms of the secrets of a run. It never changes, so threads may share it.
+    """The forms of many secrets. Searching takes as long for a thousand of them as for one. Safe between threads.
 
-    Args:
-        names: what each form stands for: `the value of the environment variable OPENAI_API_KEY`.
+    The last seven bytes of a form hold a whole block of four bytes, wherever it stands, whose place in the text is a
+    multiple of four. So it is enough to look up every fourth place of a text, and to search for the few forms found.
     """
 
-    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
-        self.names: Final = dict(names)
+    def __init__(self) -> None:
+        # What each form stands for.
+        self._names: dict[str, str] = {}
+        self._by_block: dict[int, list[str]] = {}
 
-    def with_forms(self, forms: Iterable[str], what: str) -> SecretForms:
-        """Return a copy with more forms; a form that is known already keeps its name.
+    def add(self, secret: str, what: str) -> None:
+        """Add the forms of a secret; one that is known already keeps its name.
 
         Args:
-            forms: of one secret.
-            what: what they stand for.
+            secret: any text.
+            what: what it is: `the value of the environment variable OPENAI_API_KEY`.
         """
-        return SecretForms({**dict.fromkeys(forms, what), **self.names})
+        for form in secret_forms(secret):
+            if form in self._names:
+                continue
+            self._names[form] = what
+            # The end, because many tokens begin with the same characters.
+            end = form.encode(errors="surrogatepass")[1 - 2 * _BLOCK :]
+            for start in range(_BLOCK):
+                block = int.from_bytes(end[start : start + _BLOCK], sys.byteorder)
+                self._by_block.setdefault(block, []).append(form)
 
-    def may_be_in(self, text: str) -> bool:
-        """Return `False` if a text, with or without its line breaks, has no form; `True` means: search it in full.
+    def within(self, text: str) -> list[tuple[str, str]]:
+        """The forms that stand in a text, each with what it is.
 
         Args:
             text: any text.
         """
-        # Both are compared without blanks, quotes and backslashes, so that one search does for a text as it is and for
-        # one without line breaks. Other than ASCII becomes `?` in both.
-        condensed = _condensed(text)
-        return any(map(condensed.__contains__, self._single)) or (
-            self._blocks is not None and self._blocks.may_be_in(condensed)
-        )
-
-    @cached_property
-    def _condensed_forms(self) -> list[bytes]:
-        """The forms as they stand in a condensed text, from short to long."""
-        return sorted(set(map(_condensed, self.names)), key=len)
-
-    @cached_property
-    def _cut(self) -> int:
-        """How many forms to search for one by one, so that the whole search is fastest.
-
-        A search for one form takes less time the longer it is. Blocks take the time of the shortest form among them.
-        """
-        forms = self._condensed_forms
-        # In nanoseconds for a kilobyte, as measured.
-        one_by_one = [0.0, *accumulate(50 + 3300 / max(len(form), 1) for form in forms)]
-        by_blocks = [400 + 6500 / _step(form) if _step(form) else inf for form in forms]
-        times = [single + blocks for single, blocks in zip(one_by_one, [*by_blocks, 0], strict=True)]
-        return times.index(min(times))
-
-    @cached_property
-    def _single(self) -> tuple[bytes, ...]:
-        return tuple(self._condensed_forms[: self._cut])
-
-    @cached_property
-    def _blocks(self) -> _Blocks | None:
-        forms = self._condensed_forms[self._cut :]
-        return _Blocks(forms) if forms else None
-
-
-def _step(form: bytes) -> int:
-    """How many blocks apart to look, without missing a form of this length; 0 for a form that is too short."""
-    return max((len(form) + 1) // _BLOCK - 1, 0)
-
-
-class _Blocks:
-    """Searches for many forms at once, in a time that does not depend on how many they are.
-
-    An occurrence of a form holds a whole block of eight bytes whose place is a multiple of eight. A longer one holds a
-    block whose place is a multiple of sixteen, or more. So it is enough to look up those blocks.
-
-    Args:
-        forms: each of at least 15 bytes, the shortest first.
-    """
-
-    def __init__(self, forms: Sequence[bytes]) -> None:
-        self._forms = forms
-        self._step = _step(forms[0])
-        self._values = {
-            int.from_bytes(form[start : start + _BLOCK], sys.byteorder)
-            for form in self._forms
-            for start in range(len(form) - _BLOCK + 1)
-        }
-
-    def may_be_in(self, data: bytes) -> bool:
-        """Whether one of the forms is in the data."""
-        blocks = memoryview(data)[: len(data) // _BLOCK * _BLOCK].cast("Q")
-        return not self._values.isdisjoint(blocks[:: self._step]) and any(map(data.__contains__, self._forms))
-
-
-def _condensed(text: str) -> bytes:
-    data = text.encode("ascii", "replace")
-    # Base64 has nothing to leave out; looking for it is faster than copying.
-    return data.translate(None, _LEFT_OUT) if any(map(data.__contains__, _LEFT_OUT)) else data
+        candidates: Iterable[str] = self._names
+        if len(self._names) > _FEW_FORMS:
+            data = text.encode(errors="surrogatepass")
+            blocks = memoryview(data)[: len(data) // _BLOCK * _BLOCK].cast("I")
+            found = self._by_block.keys() & blocks
+            candidates = dict.fromkeys(form for block in found for form in self._by_block[block])
+        return [(form, self._names[form]) for form in tuple(candidates) if form in text]

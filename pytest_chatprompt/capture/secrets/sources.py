@@ -1,7 +1,7 @@
 """Secret sources: the secrets in environment variables, headers and URLs.
 
-A name and a value come in; each secret in the value comes out: the whole of it, the lines of a PEM, the password in a
-URL, the key in a connection string or a JSON document. Pure functions; only `redaction` calls them.
+A value may hold several: the whole of it, the lines of a PEM, the password in a URL, the key in a connection string or
+a JSON document.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from pytest_chatprompt.capture.secrets.names import (
     has_key_inside,
     is_about_secret,
     is_secret_parameter,
+    kind_of_key,
     kind_of_variable,
 )
-from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_random, looks_secret
+from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH, looks_random, looks_secret, names_data
 
 # pytest sets this variable to the name of the test that runs, with its parameters: it holds no secret.
 NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
@@ -109,8 +110,10 @@ def secrets_of_url(url: str) -> Iterator[str]:
             yield unquote(user)
     for parameter in re.split("[&;]", url.partition("?")[2]):
         name, _, value = parameter.partition("=")
-        if is_secret_parameter(unquote(name)) and looks_secret(unquote(value), SecretKind.KEY):
-            yield unquote(value)
+        name, value = unquote(name), unquote(value)
+        may_be_data = kind_of_key(name) is SecretKind.UNCERTAIN and names_data(value)
+        if is_secret_parameter(name) and looks_secret(value, SecretKind.KEY) and not may_be_data:
+            yield value
 
 
 def _parts(value: str) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Token shapes: credentials that are recognised by their form alone.
 
-A text comes in; the places of the tokens in it come out, each with what it looks like. Only `redaction` calls it.
 To add a shape: one row in the table, with the vendor's own description of it as its source.
 """
 
@@ -9,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from typing import Final, NamedTuple
+
+from pytest_chatprompt.capture.secrets.values import is_counted, is_example
 
 
 class Token(NamedTuple):
@@ -46,6 +47,10 @@ _NOT_IN_WORD: Final = r"(?![A-Za-z0-9_-])"
 _PEM_BREAK: Final = r"(?:\s|\\[nr]|[E>|#] )"
 # What a document writes in place of a token.
 _PLACEHOLDER: Final = "x" * 12
+_NO_WORD_BEFORE: Final = (
+    r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})|(?<=%[0-9A-Fa-f]{2}))"
+)
+_ESCAPE: Final = re.compile(r"(?:\\[nrt]|\\u[0-9A-Fa-f]{4}|(?:\\x|%)[0-9A-Fa-f]{2})\Z")
 # Starts may end in characters that are frequent in source code. What follows rules out most of its names.
 _FREQUENT: Final = "_-="
 _LONG_WORD: Final = r"(?=[A-Za-z0-9+/_%-]{8})"
@@ -150,7 +155,7 @@ TOKEN_SHAPES: Final = (
     ),
     TokenShape(
         "a JSON web token",
-        r"(?<![A-Za-z0-9_-])eyJ", r"[A-Za-z0-9_-]{8,}\.ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}",
+        rf"{_NO_WORD_BEFORE}eyJ", r"[A-Za-z0-9_-]{8,}\.ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}",
         "https://www.rfc-editor.org/rfc/rfc7519#section-3",
     ),
     TokenShape(
@@ -233,14 +238,16 @@ def find_tokens(text: str) -> list[Token]:
         for candidate in candidates.pattern.finditer(text):
             group = candidate.lastindex or 0
             start = candidate.start(group)
-            # The end of a longer word does not count: `task-`.
-            if start < position or (start and text[start - 1].isalnum()):
+            # The end of a longer word does not count: `task-`. That of an escape in front does: `\\nghp_...`.
+            if start < position or (
+                text[start - 1 : start].isalnum() and not _ESCAPE.search(text, max(start - 6, 0), start)
+            ):
                 continue
             for shape in candidates.shapes[group - 1]:
                 rest = re.compile(shape.rest).match(text, candidate.end())
                 if rest is not None:
                     position = rest.end()
-                    if _PLACEHOLDER not in rest[0].lower():
+                    if not (_PLACEHOLDER in rest[0].lower() or is_example(rest[0]) or is_counted(rest[0])):
                         tokens.append(Token(start, position, shape.name))
                     break
     return tokens

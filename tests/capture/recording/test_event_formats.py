@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from binascii import crc32
@@ -128,6 +129,23 @@ def test_aws_events_keep_their_headers() -> None:
     assert events[0] == {"headers": headers, "data": {"role": "assistant"}}
     assert b"".join(map(AWS.write, events)) == body
     assert AWS.read(b"") == []
+
+
+def test_what_a_model_streams_through_bedrock_is_readable_and_written_again() -> None:
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "é"}}
+    chunk = {"bytes": base64.b64encode(json.dumps(delta).encode()).decode(), "p": "abc"}
+    (event,) = AWS.read(event_message("chunk", chunk))
+    assert event["data"] == {"bytes": delta, "p": "abc"}
+    (again,) = read_messages(AWS.write(event))
+    assert json.loads(base64.b64decode(json.loads(again[1])["bytes"])) == delta
+
+
+@pytest.mark.parametrize("content", ["/9j/4AAQ", "no base64", base64.b64encode(b"[1]").decode(), 5])
+def test_other_bytes_of_a_model_stay_as_they_are(content: Any) -> None:
+    message = event_message("chunk", {"bytes": content})
+    (event,) = AWS.read(message)
+    assert event["data"] == {"bytes": content}
+    assert AWS.write(event) == message
 
 
 def test_messages_with_other_payloads_are_read() -> None:

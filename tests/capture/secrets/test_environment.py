@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.environment import WatchedEnvironment
+from pytest_chatprompt.capture.secrets.redaction import WatchedEnvironment
 
 
 def test_each_variable_comes_out_once_and_again_when_it_is_changed() -> None:

@@ -37,6 +37,8 @@ PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
             "HOME PATH PWD OLDPWD KEYBOARD MONKEY MYKEYX MYTOKENX KEYS TOKENS PARTITION_KEY SORT_KEY CACHE_KEY "
             "PRIMARY_KEY SSH_PUBLIC_KEY GPG_KEY IDEMPOTENCY_KEY idempotency-key MAX_TOKENS max_output_tokens EOS_TOKEN "
             "next_page_token TOKENIZERS_PARALLELISM AWS_ACCESS_KEY_ID PASSWORD_FILE TOKEN_URL SECRET_NAME KEY_PATH "
+            "nextPageToken nextToken NextContinuationToken continuation_token pagetoken nexttoken $skiptoken paginationToken "
+            "starting_token prev_page_token syncToken deltaToken resumeToken scroll_token progressToken idempotencyToken "
             "PASSWORD_STORE_DIR SSH_AUTH_SOCK KEY_VAULT COMPASS PATTERN AUTHOR content-type sec-websocket-key 7 _",
         ),
     ],
@@ -53,7 +55,10 @@ def test_the_name_of_a_variable_or_header_says_what_it_holds(kind: SecretKind | 
         (PHRASE, "password db_password client_secret clientSecret secret access_token accessToken refreshToken"),
         (PHRASE, "authorization_token credentials pgpassword authToken bot_token"),
         (KEY, "api_key apiKey x-api-key subscription-key authorization Authorization private_key openaiApiKey apikey"),
-        (UNCERTAIN, "key token code Code sig auth pass ssh_key some_token secret_santa cookie api_tokens_left"),
+        (
+            UNCERTAIN,
+            "key token code Code clientToken client_request_token sig auth pass ssh_key some_token secret_santa cookie api_tokens_left",
+        ),
         (
             None,
             "signature thought_signature thoughtSignature max_tokens maxOutputTokens prompt_cache_key partition_key "
@@ -68,6 +73,6 @@ def test_the_key_of_a_body_says_what_it_holds(kind: SecretKind | None, names: st
 
 def test_the_name_of_a_query_parameter_says_whether_it_is_hidden() -> None:
     hidden = "key token api_key api-key x-api-key subscription-key accessToken access_token sig code client_secret"
-    hidden += " password X-Amz-Signature X-Amz-Credential page_token sort_key auth apikey"
-    shown = "q api-version max_tokens maxTokens keys country_code keyword model alt"
+    hidden += " password X-Amz-Signature X-Amz-Credential auth apikey"
+    shown = "page_token pageToken sort_key q api-version max_tokens maxTokens keys country_code keyword model alt"
     assert {name for name in f"{hidden} {shown}".split() if is_secret_parameter(name)} == set(hidden.split())

@@ -13,6 +13,8 @@ import pytest
 from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
 
 KEY = "k3y-0123456789"
+MD5 = "6dbf9ac2da09ee1d3debf5a51873ec6d"
+SHA1 = "16d4afa270ff905221b8edc8c851e6275a3f7da4"
 RANDOM = "9f86d081884c7d659a2feaa0"
 
 
@@ -38,7 +40,8 @@ def test_a_key_is_a_string_unless_it_is_a_name() -> None:
 
 def test_bytes_are_searched_as_text_too() -> None:
     data = {"request": {"base64": base64.b64encode(b"\xff" + KEY.encode()).decode()}}
-    assert ("request.base64", f"\ufffd{KEY}") in strings(data)
+    (found,) = PayloadStrings.of(data).binary
+    assert (found[0], place_text(found[1])) == (f"\udcff{KEY}", "request.base64")
     for other in ({"base64": "\xff"}, {"base64": "abc"}, {"base64": 5}, {"base64": "", "other": 1}):
         strings(other)
 
@@ -54,6 +57,23 @@ def test_bytes_are_searched_as_text_too() -> None:
         pytest.param({"passwords": [KEY]}, ("passwords[0]", "passwords", KEY), id="a list of passwords"),
         pytest.param([{"name": "API_KEY", "value": KEY}], ("[0].value", "API_KEY", KEY), id="name and value"),
         pytest.param({"arguments": json.dumps({"api_key": KEY})}, ("arguments.api_key", "api_key", KEY), id="JSON"),
+        pytest.param(
+            {"content": json.dumps([{"a": json.dumps({"password": KEY})}])},
+            ("content[0].a.password", "password", KEY),
+            id="JSON in JSON",
+        ),
+        pytest.param(
+            {"text": f"<a><SecretKey>{KEY}&amp;</SecretKey></a>"}, ("text", "SecretKey", f"{KEY}&amp;"), id="XML"
+        ),
+        pytest.param({"token": RANDOM, "expires_in": 5}, ("token", "token", RANDOM), id="a token"),
+        pytest.param(
+            [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request.body", "password", KEY), id="a recorded form"
+        ),
+        pytest.param(
+            [{"reply": {"status": 200, "text": f"access_token={KEY}&scope=a"}}],
+            ("[0].reply.text", "access_token", KEY),
+            id="a form in a reply",
+        ),
         pytest.param(
             {"server_url": f"https://x.example/sse?token={RANDOM}&a=b"}, ("server_url", "token", RANDOM), id="a URL"
         ),
@@ -141,7 +161,7 @@ def test_a_long_url_is_read_at_once() -> None:
         pytest.param({"prompt_cache_key": RANDOM, "next_page_token": RANDOM}, id="keys of caches and pages"),
         pytest.param({"arguments": '{"key": "customer-address"}', "text": '{"api_key": '}, id="JSON without secrets"),
         pytest.param({"arguments": '{"api_key":' * 5_000}, id="JSON that is too deep"),
-        pytest.param({"content": json.dumps({"password": KEY})}, id="JSON in a prompt"),
+        pytest.param({"content": f"Such as {json.dumps({'password': KEY})}"}, id="JSON in a prompt"),
         pytest.param({"arguments": {"a": 1}}, id="arguments that are not text"),
         pytest.param({"url": "https://x.example/a?key=customer&code=DE"}, id="a URL without secrets"),
         pytest.param({"text": f"https://x.example/?api_key={KEY} is the URL"}, id="a URL in a text"),
@@ -151,6 +171,18 @@ def test_a_long_url_is_read_at_once() -> None:
         pytest.param({"argv": ["sh", "-c", "agent --token $TOKEN --key customer; cat < x"]}, id="a command in a shell"),
         pytest.param({"argv": "x", "multipart": "x", "a": {"argv": [f"--api-key={KEY}"]}}, id="other shapes"),
         pytest.param({"multipart": [{"headers": {}, "content": KEY}, 5]}, id="a part without a name"),
+        pytest.param({"Key": f"users/{MD5}/avatar.png", "key": f"media/{MD5}"}, id="paths in S3"),
+        pytest.param({"storage_key": "uploads/2024/05/image-03.png", "file_key": f"{RANDOM}.png"}, id="names of files"),
+        pytest.param({"key": MD5, "ETag": f'"{MD5}"', "etag": MD5}, id="an MD5"),
+        pytest.param({"key": SHA1, "etag": SHA1, "code": SHA1.upper()}, id="a SHA-1"),
+        pytest.param({"key": f"{MD5}-3", "token": MD5 * 2}, id="a hash of parts, and a SHA-256"),
+        pytest.param({"token": "eyJvZmZzZXQiOiAxMDAsICJpZCI6ICJhMWIyYzMifQ=="}, id="a cursor of JSON"),
+        pytest.param({"items": [], "token": RANDOM}, id="a token beside a page"),
+        pytest.param({"nextToken": RANDOM, "continuation_token": RANDOM, "pagetoken": RANDOM}, id="tokens of pages"),
+        pytest.param({"clientToken": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}, id="a token that repeats a request"),
+        pytest.param({"SecretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}, id="AWS's example"),
+        pytest.param({"text": "<token>your token</token><key>a</b>"}, id="XML without secrets"),
+        pytest.param({"reply": {"status": 200, "text": "a = b"}, "request": {"body": 5}}, id="replies and requests"),
     ],
 )
 def test_ordinary_data_is_no_secret(data: Any) -> None:

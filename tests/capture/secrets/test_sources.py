@@ -126,6 +126,9 @@ def test_the_credentials_in_a_header(name: str, value: str, secrets: set[str]) -
         pytest.param("https://x.example/a?key=offline-key", set(), id="a placeholder"),
         pytest.param("https://me:s3cr3t-pw@x.example/", {"s3cr3t-pw"}, id="a password"),
         pytest.param("https://x.example/", set(), id="none"),
+        pytest.param("https://x.example/a?key=a&code=a%3D%3D&token=", set(), id="short values"),
+        pytest.param(f"https://x.example/a?page_token={KEY}&nextToken={KEY}", set(), id="the token of a page"),
+        pytest.param("https://x.example/a?key=media/3f2a9cdd81.png&code=" + "3f2a9cdd" * 4, set(), id="a path, a hash"),
     ],
 )
 def test_the_secrets_of_a_url(url: str, secrets: set[str]) -> None:

@@ -14,6 +14,11 @@ HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 UPPER = "Q7RK2ZPX9VLMT4WN"
 PEM_BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
 
+# The tokens that jwt.io has shown.
+JWT_HEAD = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwi"
+JWT_IO = f"{JWT_HEAD}aWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
+JWT_IO_TODAY = f"{JWT_HEAD}YWRtaW4iOnRydWUsImlhdCI6MTUxNjIzOTAyMn0.KMUFsIDTnFmyG3nMiGM6H9FNFUROf3wh7SmqJp-QV30"
+
 TOKENS = [
     ("an OpenAI API key", f"sk-proj-{R[:48]}_-{R[:30]}"),
     ("an OpenAI API key", f"sk-svcacct-{R[:60]}"),
@@ -69,7 +74,10 @@ TOKENS = [
 
 
 @pytest.mark.parametrize(("name", "token"), [pytest.param(*row, id=f"{row[0]} {row[1][:12]!r}") for row in TOKENS])
-@pytest.mark.parametrize("around", ["{}", "key={}", 'a "{}" b', "x\n{}\ny", "({}).", "é {}, und"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "\\n{}\\n", "a%3D{}%0A", "\\u00e4{}", "b'\\xfe{}'", "key={}", 'a "{}" b', "x\n{}\ny", "({}).", "é {}, und"],
+)
 def test_a_token_of_a_known_shape_is_found(name: str, token: str, around: str) -> None:
     text = around.format(token)
     (found,) = find_tokens(text)
@@ -95,6 +103,11 @@ def test_all_tokens_of_a_text_are_found() -> None:
         f"myAKIA{UPPER} AKIA{UPPER}Q7 AKIA",
         f"AIza{R[:34]} AIza{R[:36]}",
         "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ghp_XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX",
+        "AKIAIOSFODNN7EXAMPLE AKIAI44QH8DHBEXAMPLE ASIAIOSFODNN7EXAMPLE",
+        f"sk-{'0' * 48} sk-proj-{'0' * 48} ghp_{'0' * 36} AKIA{'A' * 16}",
+        "sk-1234567890abcdef1234567890abcdef sk-abcdefghijklmnopqrstuvwxyz1234567890",
+        JWT_IO,
+        JWT_IO_TODAY,
         "hf_servingcellpriorityparametersdescription_h_prio",
         "xoxb-your-token, xoxp-1234567890, xapp-1",
         "the header eyJhbGciOiJIUzI1NiJ9 of a token, and eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",

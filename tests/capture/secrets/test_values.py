@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.capture.secrets.names import SecretKind
-from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret
+from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret, names_data
 
 PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
 ALL = (PHRASE, KEY, UNCERTAIN)
@@ -35,6 +35,27 @@ ALL = (PHRASE, KEY, UNCERTAIN)
         pytest.param("~/.ssh/id_rsa", (), id="a path of the home folder"),
         pytest.param("https://api.example/v1/3f2a9cdd81", (), id="a URL"),
         pytest.param("offline", (), id="our own placeholder"),
+        pytest.param("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", (), id="AWS's example"),
+        pytest.param(
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIy"
+            "fQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+            (),
+            id="the token of jwt.io",
+        ),
+        pytest.param("EXAMPLEjcs5xoyqytjsotsijas7236gr", (), id="another example of AWS"),
+        pytest.param("eyJ2IjoiMSIsInMiOjEsImMiOi...", (), id="a token that goes on"),
+        pytest.param("sk-0000000000", (), id="zeros"),
+        pytest.param("sk-xxxxxxxx", (), id="a key of x"),
+        pytest.param("sk-...", (), id="three dots"),
+        pytest.param("sk-proj-...AbC1", (), id="a masked key"),
+        pytest.param("sk-****1234", (), id="a key with stars"),
+        pytest.param("<token>", (), id="a name in angle brackets"),
+        pytest.param("${TOKEN}", (), id="a variable"),
+        pytest.param("changeme", (), id="one placeholder"),
+        pytest.param("changeme123", (), id="a placeholder and a number"),
+        pytest.param("your-api-key-1", (), id="a placeholder of words and a number"),
+        pytest.param("test-key-123", (), id="a key of a test"),
+        pytest.param("uploads/2024/05/image-03.png", (), id="a path without a slash in front"),
         pytest.param("customer-id", (PHRASE,), id="words with a dash"),
         pytest.param("max_output_tokens", (PHRASE,), id="words with underscores"),
         pytest.param("customerAddress", (PHRASE,), id="words in camel case"),
@@ -77,8 +98,27 @@ def test_what_looks_random(value: str, is_random: bool) -> None:
     assert looks_random(value) is is_random
 
 
+@pytest.mark.parametrize(
+    ("value", "is_data"),
+    [
+        pytest.param("6dbf9ac2da09ee1d3debf5a51873ec6d", True, id="an MD5"),
+        pytest.param("16D4AFA270FF905221B8EDC8C851E6275A3F7DA4", True, id="a SHA-1"),
+        pytest.param("6dbf9ac2da09ee1d3debf5a51873ec6d-12", True, id="an ETag of parts"),
+        pytest.param("media/q7Rk2ZpX9vLmT4wNc8Yb", True, id="a path"),
+        pytest.param("q7Rk2ZpX9vLmT4wNc8Yb.pdf", True, id="a file"),
+        pytest.param("eyJvZmZzZXQiOjEwMCwiaWQiOiJhMWIyIn0", True, id="JSON in base64"),
+        pytest.param("9f86d081884c7d659a2feaa0", False, id="hexadecimal digits of another length"),
+        pytest.param("q7Rk2/pX9vLmT4/Nc8YbD3", False, id="base64 with slashes"),
+        pytest.param("q7Rk2~pX9vLmT4wNc8YbD3", False, id="no base64"),
+    ],
+)
+def test_what_names_data(value: str, is_data: bool) -> None:
+    assert names_data(value) is is_data
+
+
 def test_a_long_value_is_judged_at_once() -> None:
     for value in ("a" * 1_000_000, "aB" * 500_000, "a-" * 500_000, "/" * 1_000_000, "a1" * 500_000):
         for kind in ALL:
             looks_secret(value, kind)
         looks_random(value)
+        names_data(value)
