@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -436,6 +437,56 @@ def test_a_thread_that_has_sent_and_goes_on_is_warned_about_and_then_refused(own
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+def test_a_thread_that_has_sent_in_its_case_and_goes_on_is_not_taken_for_the_next_one(own: Run) -> None:
+    own.write(
+        {
+            "conftest.py": """
+import threading
+import pytest, app
+
+early, go_on, done = threading.Event(), threading.Event(), threading.Event()
+
+def late():
+    app.ask("early")
+    early.set()
+    go_on.wait(60)
+    try:
+        app.ask("late")
+    except Exception:
+        pass
+    done.set()
+
+@pytest.fixture
+def first_provider():
+    def send(request):
+        threading.Thread(target=late, daemon=True).start()
+        assert app.ask(request.question)
+        assert early.wait(60)
+        return "ok"
+    return send
+
+@pytest.fixture
+def second_provider():
+    def send(request):
+        go_on.set()
+        assert done.wait(60)
+        return app.ask(request.question)
+    return send
+""",
+            "a.eval.yaml": "evalcases:\n"
+            "  - {id: a, provider: first, input_messages: [{role: user, content: one}]}\n"
+            "  - {id: b, provider: second, input_messages: [{role: user, content: two}]}\n",
+        }
+    )
+    result = own("--snapshot-update")
+    result.stdout.fnmatch_lines(
+        ["a.eval.yaml::a: what it started tried to send POST https://api.openai.com/v1/chat/completions"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    request: Any = own.snapshot("__snapshots__/a.eval/b[second].yaml")["request"]
+    assert request["messages"] == [{"role": "user", "content": "two"}]
+
+
 def test_idle_threads_and_threads_that_end_are_not_warned_about(own: Run) -> None:
     own.write(
         {
@@ -736,7 +787,7 @@ assert reached == ["MainThread", "later"]
 """,
         }
     )
-    assert own.pytester.runpython("main.py").ret == 0
+    assert own.pytester.runpython(own.path / "main.py").ret == 0
 
 
 # --- forked processes
