@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -37,6 +37,7 @@ from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
+Tell = Callable[[str, str], None]
 _VERBS: Final = {"connection": "reach", "lookup": "reach", "program": "start", "C function": "call"}
 # How much a forked process may tell.
 _REPORT_BYTES: Final = 4096
@@ -54,8 +55,7 @@ class ConnectionAttempts:
         programs: programs, and C functions that could reach the network; none of them was started.
         callers: who tried each of them first, by address or program.
         loopback: addresses on this machine; these connections were allowed.
-        remedy: what an error says beside what was blocked.
-        tells_at_once: whether each attempt is written to stderr, because no report follows.
+        owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
         process_id: of the process that is guarded. A process that is forked from it cannot add to these lists.
     """
 
@@ -66,8 +66,7 @@ class ConnectionAttempts:
     programs: list[str] = field(default_factory=list)
     callers: dict[str, Caller] = field(default_factory=dict)
     loopback: list[str] = field(default_factory=list)
-    remedy: str = ""
-    tells_at_once: bool = False
+    owner: Owner | None = None
     process_id: int = field(default_factory=os.getpid)
 
     def allows_host(self, attempt: Attempt) -> bool:
@@ -78,20 +77,14 @@ class ConnectionAttempts:
         # A blocked name is never looked up, so that an address comes from an allowed one.
         return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
 
-    def describe(self) -> Iterator[str]:
-        """What was blocked, and who tried it: `reach api.example:443, tried by requests, called at conftest.py:9`."""
-        for verb, targets in (("reach", self.blocked), ("call", self.programs)):
-            for target in targets:
-                yield f"{verb} {target}{self.callers[target].describe()}"
-
 
 @dataclass(eq=False, slots=True)
 class Owner:
     """A test that runs, or one that has ended.
 
     Args:
-        name: its node id.
-        told: gets the node id, and what was tried by code that the test has left behind.
+        name: its node id; `""` for what no test has left behind.
+        tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
         guard: under which the test ran; `None` if it was free to reach the network.
         has_ended: whether the test has ended.
         threads: those that have sent a request, but for the one in which it runs; `None` for one that has ended.
@@ -100,17 +93,12 @@ class Owner:
     """
 
     name: str
-    told: list[tuple[str, str]]
+    tell: Tell
     guard: ConnectionAttempts | None = None
     has_ended: bool = False
     threads: list[ref[_Thread]] = field(default_factory=list)
     identity: int = field(default_factory=threading.get_ident)
     earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
-
-    def tell(self, attempt: str) -> None:
-        """Tell what was tried after the end of the test, `send POST ...`; once, even if it is tried again and again."""
-        if (self.name, attempt) not in self.told:
-            self.told.append((self.name, attempt))
 
     def leave_threads(self) -> list[tuple[str, str]]:
         """Find the threads that have sent a request in the test and go on; from now on they belong to it.
@@ -191,16 +179,14 @@ class _Guards:
         if attempt is None or self.is_allowed(attempts, attempt, owner):
             return
         caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
-        message = _message(attempt, caller, attempts, owner)
-        if owner is None and attempts.process_id == os.getpid():
+        teller = owner or attempts.owner
+        if teller is None and attempts.process_id == os.getpid():
             attempts.callers.setdefault(attempt.target, caller)
             is_network = attempt.kind in ("connection", "lookup")
             (attempts.blocked if is_network else attempts.programs).append(attempt.target)
-            if attempts.tells_at_once:
-                print(f"pytest-chatprompt: {message}", file=sys.stderr)
         else:
-            tell(owner, f"{_VERBS[attempt.kind]} {attempt.target}{caller.describe()}", attempts.process_id)
-        raise BlockedConnectionError(message)
+            tell(teller, f"{_VERBS[attempt.kind]} {attempt.target}{caller.describe()}", attempts.process_id)
+        raise BlockedConnectionError(_message(attempt, caller, teller))
 
     def find_late_owner(self) -> Owner | None:
         """See `find_late_owner`."""
@@ -248,14 +234,14 @@ _guards: Final = _Guards()
 
 
 @contextmanager
-def run_as(name: str, told: list[tuple[str, str]]) -> Iterator[Owner]:
+def run_as(name: str, tell: Tell) -> Iterator[Owner]:
     """Run a test: from now on code belongs to it, until the end also what has no test in its context.
 
     Args:
         name: its node id.
-        told: see `Owner`.
+        tell: see `Owner`.
     """
-    owner, before, outer = Owner(name, told), _guards.owner.get(), _guards.running
+    owner, before, outer = Owner(name, tell), _guards.owner.get(), _guards.running
     _guards.running = owner
     # No tokens: the end may come in another context, where a fixture was asked for in an async test.
     _guards.owner.set(owner)
@@ -320,7 +306,7 @@ def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
         process_id: of the process that reports. Of what the processes forked from it try, the last attempt counts.
     """
     if owner is not None and os.getpid() == process_id:
-        owner.tell(attempt)
+        owner.tell(owner.name, attempt)
         return
     owner = owner or _guards.running
     name = "" if owner is None else owner.name
@@ -342,13 +328,13 @@ def take_report_of_forks(owner: Owner) -> str:
     report[0] = 0
     if name == owner.name:
         return attempt
-    Owner(name, owner.told).tell(attempt)
+    owner.tell(name, attempt)
     return ""
 
 
 @contextmanager
 def guard_network(
-    *, allows_programs: bool = False, allowed_hosts: Collection[str] = (), remedy: str = ""
+    *, allows_programs: bool = False, allowed_hosts: Collection[str] = (), owner: Owner | None = None
 ) -> Iterator[ConnectionAttempts]:
     """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
@@ -356,14 +342,14 @@ def guard_network(
         allows_programs: whether programs may be started; what they do cannot be seen.
         allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
             there is no way to know which addresses belong to it.
-        remedy: see `ConnectionAttempts`.
+        owner: see `ConnectionAttempts`.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
         audit_creation()
         retry_installations()
-    attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), remedy=remedy)
+    attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
     try:
         yield attempts
@@ -451,13 +437,18 @@ def _is_system_query() -> bool:
     return False
 
 
-def _message(attempt: Attempt, caller: Caller, attempts: ConnectionAttempts, owner: Owner | None) -> str:
+def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
     what = {
         "connection": f"no connection to {attempt.target}",
         "lookup": f"no connection to {attempt.target}",
         "program": f"the program {attempt.target} is not started",
         "C function": f"the C function {attempt.target} is not called",
     }[attempt.kind]
-    if owner is not None:
-        return f"{what}: {owner.name} has started this and has ended{caller.describe()}"
-    return f"{what}: this is an offline run{caller.describe()}{attempts.remedy}"
+    if teller is None:
+        return f"{what}: this is an offline run{caller.describe()}"
+    if teller.name:
+        return f"{what}: {teller.name} has started this and has ended{caller.describe()}"
+    return (
+        f"{what} between tests: this is an offline run{caller.describe()}; "
+        "the ini value chatprompt_allowed_hosts names hosts that may be reached"
+    )

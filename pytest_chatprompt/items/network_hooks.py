@@ -8,6 +8,7 @@ was tried there, and by what tests have left behind, is reported at the end of t
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -32,8 +33,6 @@ from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key
 
-_REMEDY = "; the ini value chatprompt_allowed_hosts names hosts that may be reached between tests"
-
 
 @dataclass(eq=False)
 class NetworkHooks:
@@ -47,15 +46,17 @@ class NetworkHooks:
 
     config: pytest.Config
     late: list[tuple[str, str]] = field(default_factory=list)
-    _owner: Owner = field(default_factory=lambda: Owner("", []))
+    _owner: Owner = field(default_factory=lambda: Owner("", lambda *_: None))
     _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
     # Between tests, from the first eval item on.
     _between: ConnectionAttempts | None = None
+    # Once the run has ended.
+    _session: pytest.Session | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Guard the network for an eval item and its fixtures, unless the run is live; say for all which one runs."""
-        with run_as(item.nodeid, self.late) as self._owner:
+        with run_as(item.nodeid, self.tell) as self._owner:
             if self.config.stash[options_key].live:
                 return (yield)
             if isinstance(item, EvalItem):
@@ -104,7 +105,7 @@ class NetworkHooks:
             return
         threads_before = set(threading.enumerate())
         hosts = self.config.stash[options_key].allowed_hosts
-        guard = guard_network(allows_programs=True, allowed_hosts=hosts, remedy=_REMEDY)
+        guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
         between = self._between = guard.__enter__()
 
         def end() -> None:
@@ -142,19 +143,33 @@ class NetworkHooks:
         attempts.programs.clear()
         return "" if is_failed else text
 
-    def collect_late(self) -> list[tuple[str, str]]:
-        """What was tried between tests, and by what they have left behind; from now on it is told at once.
+    def tell(self, node_id: str, attempt: str) -> None:
+        """Tell what was tried after the end of a test; once, even if it is tried again and again.
 
-        Returns:
-            `late`, completed.
+        Args:
+            node_id: of the test; `""` if none has left it behind.
+            attempt: what was tried: `send POST https://api.example/`.
         """
-        between = self._between or ConnectionAttempts()
-        between.tells_at_once = True
-        outside = Owner("", self.late)
-        for attempt in (*between.describe(), take_report_of_forks(outside)):
-            if attempt:
-                outside.tell(attempt)
-        return self.late
+        if (node_id, attempt) in self.late:
+            return
+        self.late.append((node_id, attempt))
+        if self._session is not None:
+            # The summary may have been shown.
+            print(f"pytest-chatprompt: {_describe(node_id, attempt)}; it was blocked", file=sys.stderr)
+            self._fail(self._session)
+
+    def end(self, session: pytest.Session) -> None:
+        """Fail a run in which something was tried; from now on it is told at once."""
+        if attempt := take_report_of_forks(Owner("", self.tell)):
+            self.tell("", attempt)
+        if self.late:
+            self._fail(session)
+        self._session = session
+
+    @staticmethod
+    def _fail(session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List what was tried, below the tests that left it behind."""
@@ -162,8 +177,13 @@ class NetworkHooks:
             return
         terminalreporter.write_sep("-", "network access after the end of a test")
         for node_id, attempt in self.late:
-            who = f"{node_id}: what it started" if node_id else "between tests: something"
-            terminalreporter.write_line(f"{who} tried to {attempt}")
+            terminalreporter.write_line(_describe(node_id, attempt))
         terminalreporter.write_line(
             "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope."
         )
+
+
+def _describe(node_id: str, attempt: str) -> str:
+    return (
+        f"{node_id}: what it started tried to {attempt}" if node_id else f"between tests: something tried to {attempt}"
+    )

@@ -16,6 +16,7 @@ import pytest
 from pytest_chatprompt.capture.network_guard import (
     ConnectionAttempts,
     Owner,
+    Tell,
     run_as,
     running_owner,
     take_report_of_forks,
@@ -49,7 +50,7 @@ class OwnCodeCapture:
     Args:
         item: the test.
         redactor: learns the credentials in the requests.
-        late: see `NetworkHooks`.
+        tell: see `Owner`.
         place: of its recording; `None` if the run neither replays nor records.
         note_sent: called with what the test has sent, when it ends; `None` if that is not needed.
 
@@ -62,7 +63,7 @@ class OwnCodeCapture:
         self,
         item: pytest.Item,
         redactor: Redactor,
-        late: list[tuple[str, str]],
+        tell: Tell,
         place: RecordingPlace | None = None,
         note_sent: Callable[[tuple[SentRequest, ...]], None] | None = None,
     ) -> None:
@@ -85,7 +86,7 @@ class OwnCodeCapture:
         self._item = item
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
-        self._owner = running_owner() or Owner(item.nodeid, late)
+        self._owner = running_owner() or Owner(item.nodeid, tell)
         self._reported_errors = 0
 
     @staticmethod
@@ -102,7 +103,7 @@ class OwnCodeCapture:
         with ExitStack() as stack:
             # The first test of a run may have begun without these.
             if running_owner() is None:
-                self._owner = stack.enter_context(run_as(self._owner.name, self._owner.told))
+                self._owner = stack.enter_context(run_as(self._owner.name, self._owner.tell))
             stack.enter_context(use_context(current_context()._replace(budget=self._budget)))
             if not self.api.is_live:
                 guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)

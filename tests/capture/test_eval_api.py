@@ -259,11 +259,11 @@ def test_a_forked_process_is_refused_unless_it_sends_to_this_machine(
             is_right = (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
             os._exit(not is_right)
         assert os.waitpid(child, 0)[1] == 0
-        assert take_report_of_forks(Owner("", [])) == f"send POST {ANSWERED[1]}"
+        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
         # What the forked process did, where its coverage is measured.
         monkeypatch.setattr(os, "getpid", lambda: -1)
         assert (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
-        assert take_report_of_forks(Owner("", [])) == f"send POST {ANSWERED[1]}"
+        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
     assert api.sent == ()
 
 

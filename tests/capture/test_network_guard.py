@@ -52,6 +52,11 @@ def connect_early_bound() -> None:
         early_bound_connect(client, ("192.0.2.1", 80))
 
 
+def nobody(*_: str) -> None:
+    """Is told of nothing."""
+    raise AssertionError
+
+
 def check_message(expected: str, message: str) -> None:
     """Check an error, which ends with a line of this file: it called what was blocked, without a library."""
     assert re.fullmatch(rf"{re.escape(expected)}, called at \S*test_network_guard\.py:\d+", message)
@@ -146,9 +151,9 @@ def test_a_fork_is_this_program_and_is_guarded_too() -> None:
                 os._exit(7)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-    told = take_report_of_forks(Owner("", []))
+    told = take_report_of_forks(Owner("", nobody))
     assert told.startswith("reach api.example:443, called at ")
-    assert take_report_of_forks(Owner("", [])) == ""
+    assert take_report_of_forks(Owner("", nobody)) == ""
 
 
 def test_without_a_fork_nobody_is_told_of_one() -> None:
@@ -156,7 +161,8 @@ def test_without_a_fork_nobody_is_told_of_one() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=True).returncode == 0
 
 
-def test_threads_may_stay_blocked_after_the_guard(capsys: pytest.CaptureFixture[str]) -> None:
+def test_threads_may_stay_blocked_after_the_guard() -> None:
+    told = []
     may_go_on = threading.Event()
 
     def reach() -> None:
@@ -166,13 +172,14 @@ def test_threads_may_stay_blocked_after_the_guard(capsys: pytest.CaptureFixture[
 
     thread = threading.Thread(target=reach)
     thread.start()
-    with guard_network(remedy="; so be it") as attempts:
-        attempts.tells_at_once = True
+    with guard_network(owner=Owner("", lambda *attempt: told.append(attempt))) as attempts:
+        pass
     leave_blocked([thread], attempts)
     may_go_on.set()
     thread.join()
-    assert capsys.readouterr().err.startswith("pytest-chatprompt: no connection to api.example:443: this is an offline")
-    assert next(attempts.describe()).startswith("reach api.example:443, called at ")
+    ((name, attempt),) = told
+    assert name == ""
+    assert attempt.startswith("reach api.example:443, called at ")
     leave_blocked([], attempts)
 
 
@@ -305,7 +312,7 @@ def test_after_the_guard_everything_works_again() -> None:
 
 def test_what_a_test_has_left_behind_is_blocked_and_told_by_it() -> None:
     told: list[tuple[str, str]] = []
-    with guard_network() as guard, run_as("a.eval.yaml::first", told) as owner:
+    with guard_network() as guard, run_as("a.eval.yaml::first", lambda *attempt: told.append(attempt)) as owner:
         owner.guard = guard
         context = contextvars.copy_context()
     with guard_network() as second, pytest.raises(BlockedConnectionError) as caught:
@@ -326,7 +333,7 @@ def test_what_a_test_has_left_behind_is_blocked_and_told_by_it() -> None:
 def test_a_test_that_was_free_leaves_nothing_behind_that_is_blocked() -> None:
     with guard_network():
         pass
-    with run_as("test_it.py::test_it", []):
+    with run_as("test_it.py::test_it", nobody):
         context = contextvars.copy_context()
     context.run(connect_without_waiting, "192.0.2.1")
 
@@ -341,7 +348,7 @@ def test_what_was_there_before_is_free_afterwards() -> None:
 
     thread = threading.Thread(target=reach)
     thread.start()
-    with guard_network(), run_as("a.eval.yaml::first", []):
+    with guard_network(), run_as("a.eval.yaml::first", nobody):
         pass
     go_on.set()
     thread.join()

@@ -665,7 +665,7 @@ def is_blocked():
             client.connect_ex(("192.0.2.1", 80))
         except OSError as error:
             assert str(error).endswith(
-                "; the ini value chatprompt_allowed_hosts names hosts that may be reached between tests"
+                "; the ini value chatprompt_allowed_hosts names hosts that may be reached"
             )
             return True
     return False
@@ -721,8 +721,9 @@ def pytest_sessionfinish():
     own.update()
 
 
+NOBODY = "between tests: something"
 AFTER = """
-import socket, threading, time
+import contextvars, socket, threading, time
 import pytest, app
 
 def reach():
@@ -735,30 +736,39 @@ def reach():
 @pytest.fixture
 def own_provider():
     def send(request):
-        {start}
+        if request.question == "one":
+            {start}
         return app.ask(request.question)
     return send
 """
 
 
 @pytest.mark.parametrize(
-    ("wait", "start", "hook"),
+    ("wait", "start", "hook", "who"),
     [
-        pytest.param("time.sleep(1)", "threading.Thread(target=reach).start()", "", id="a thread"),
-        pytest.param("pass", "threading.Timer(1, reach).start()", "", id="a timer"),
-        pytest.param("pass", "pass", "def pytest_unconfigure(): reach()", id="a hook at the end"),
-        pytest.param("pass", "pass", "def pytest_terminal_summary(): reach()", id="a hook in the summary"),
+        pytest.param("time.sleep(1)", "threading.Thread(target=reach).start()", "", NOBODY, id="a thread"),
+        pytest.param("pass", "threading.Timer(1, reach).start()", "", NOBODY, id="a timer"),
+        pytest.param("pass", "pass", "def pytest_unconfigure(): reach()", NOBODY, id="a hook at the end"),
+        pytest.param("pass", "pass", "def pytest_terminal_summary(): reach()", NOBODY, id="a hook in the summary"),
+        pytest.param(
+            "time.sleep(1)",
+            "threading.Thread(target=contextvars.copy_context().run, args=[reach]).start()",
+            "",
+            "a.eval.yaml::first: what it started",
+            id="a thread with the context of a case",
+        ),
     ],
 )
-def test_what_comes_after_the_summary_is_blocked_and_told_at_once(own: Run, wait: str, start: str, hook: str) -> None:
+def test_what_comes_after_the_summary_is_blocked_and_told_at_once(
+    own: Run, wait: str, start: str, hook: str, who: str
+) -> None:
     own.write({"a.eval.yaml": TWO_CASES, "conftest.py": AFTER.format(wait=wait, start=start) + hook})
     process = own.start("--snapshot-update")
     process.wait(timeout=60)
-    lines = [line for line in own.output().splitlines() if line.startswith("pytest-chatprompt: ")]
-    assert set(lines) == {
-        "pytest-chatprompt: no connection to api.example:443: this is an offline run, called at conftest.py:8"
-        "; the ini value chatprompt_allowed_hosts names hosts that may be reached between tests"
-    }
+    assert [line for line in own.output().splitlines() if line.startswith("pytest-chatprompt: ")] == [
+        f"pytest-chatprompt: {who} tried to reach api.example:443, called at conftest.py:8; it was blocked"
+    ]
+    assert process.returncode == (pytest.ExitCode.TESTS_FAILED if hook else pytest.ExitCode.OK)
 
 
 def test_after_the_run_other_code_of_the_process_is_free(own: Run) -> None:
