@@ -310,9 +310,10 @@ def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
         return
     owner = owner or _guards.running
     name = "" if owner is None else owner.name
-    if _guards.report_of_forks is not None:
-        text = f"{name}\n{attempt}".encode()[: _REPORT_BYTES - 1]
-        _guards.report_of_forks[: len(text) + 1] = text + b"\0"
+    # Nobody reads what a process tells that was forked without any guard.
+    report = _guards.report_of_forks or bytearray(_REPORT_BYTES)
+    text = f"{name}\n{attempt}".encode()[: _REPORT_BYTES - 1]
+    report[: len(text) + 1] = text + b"\0"
 
 
 def take_report_of_forks(owner: Owner) -> str:
