@@ -926,6 +926,15 @@ def test_second(eval_api):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+def test_what_a_forked_process_tries_between_tests_fails_the_run(own: Run) -> None:
+    hook = "def pytest_sessionfinish(): assert fork(look_up) == 'blocked'\n"
+    own.write({"forks.py": FORK, "a.eval.yaml": TWO_CASES, "conftest.py": f"{HELPERS}\nfrom forks import *\n{hook}"})
+    result = own("--snapshot-update")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["between tests: something tried to reach api.example:443, called at forks.py:26"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
 def test_a_forked_process_reaches_a_server_on_this_machine_as_the_test_does(own: Run, server: Server) -> None:
     server.reply_with({"from": "the server"})
     own.write(
