@@ -126,7 +126,7 @@ class PayloadError(ProviderError):
 
 
 class CaptureWarning(UserWarning):
-    """A thread that a test started still runs after the test, and its requests are no longer captured for that test."""
+    """A thread that has sent requests in a test goes on after it; what it sends from then on is refused."""
 
 
 class MissingSettingError(ProviderError):

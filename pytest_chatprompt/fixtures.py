@@ -249,7 +249,7 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
         note_sent = partial(note_sent_requests, request.node, place) if settles else None
-    capture = OwnCodeCapture(request.node, session.redactor, place, note_sent)
+    capture = OwnCodeCapture(request.node, session.redactor, session.network.tell, place, note_sent)
     if request.config.stash.get(all_results_key, False):
         from pytest_chatprompt.snapshots.masks import Masks  # noqa: PLC0415
 

@@ -177,6 +177,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash.setdefault(collected_key, []).clear()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Have the hooks that tell tests apart from the first test on, if one of them asks for `eval_api`."""
+    if any("eval_api" in getattr(item, "fixturenames", ()) for item in session.items):
+        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+
+        EvalSession.get(session.config)
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,

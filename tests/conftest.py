@@ -63,6 +63,7 @@ pytest_plugins = [
 UNUSED_PLUGINS = (
     "hypothesispytest",
     "anyio",
+    "asyncio",
     "timeout",
     "repeat",
     "pytest-split",

@@ -123,8 +123,8 @@ def is_loopback(host: str) -> bool:
     """Whether a host, a name or an address in any spelling, is this machine itself."""
     address = _find_address(host)
     if address is None:
-        # https://www.rfc-editor.org/rfc/rfc6761#section-6.3
-        return f".{host.lower().removesuffix('.')}".endswith(".localhost")
+        # Resolvers ask a server for `x.localhost`, and some for `localhost.` (https://www.rfc-editor.org/rfc/rfc6761#section-6.3).
+        return host.lower() == "localhost"
     # Servers show the unspecified address, 0.0.0.0, as theirs, and clients that use it reach this machine.
     return address.is_loopback or address.is_unspecified
 
@@ -146,8 +146,10 @@ def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
         return None
 
 
-# `fork` is missing on purpose: the child is this very program, guard included. That of `forkpty` is there to become
-# another program, and an error in the child would not reach the test.
+FORK: Final = "os.fork"
+
+# A fork is no attempt: the child is this very program, guard included. That of `forkpty` is there to become another
+# program.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "socket.connect": _connection,
     "socket.sendto": _connection,
@@ -160,6 +162,7 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "os.system": _program,
     "os.posix_spawn": _posix_spawn,
     "os.exec": _program,
+    FORK: lambda: None,
     "os.forkpty": lambda: _program("in a terminal of its own (os.forkpty)"),
     "os.spawn": lambda _, program, *__: _program(program),
     "os.startfile": _program,

@@ -19,7 +19,7 @@ from respx.models import AllMockedAssertionError, PassThrough
 
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
-from pytest_chatprompt.capture.refusals import refuse, refuse_fork_or_late_thread, unanswered_message
+from pytest_chatprompt.capture.refusals import claim_or_refuse, refuse, unanswered_message
 from pytest_chatprompt.capture.reply_queue import ReplyQueue
 from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -189,7 +189,9 @@ class EvalAPI(respx.MockRouter):
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        if (refusal := refuse_fork_or_late_thread(request, self._process_id)) is not None:
+        if self._is_let_through(request):
+            return None
+        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):
@@ -216,7 +218,9 @@ class EvalAPI(respx.MockRouter):
         # The server forwards through a sync client.
         if self.children.is_own(request.url):
             return None
-        if (refusal := refuse_fork_or_late_thread(request, self._process_id)) is not None:
+        if self._is_let_through(request):
+            return None
+        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
             return refusal
         entry = self._log_request(request)
         if self._has_routes_for(request):
@@ -246,6 +250,14 @@ class EvalAPI(respx.MockRouter):
         if response is None and not self.is_live:
             return refuse(self._refusal(request))
         return response
+
+    def _is_let_through(self, request: httpx.Request) -> bool:
+        """Whether a forked process may send a request: one that nobody would capture in this process either."""
+        return (
+            os.getpid() != self._process_id
+            and self._passes(LoggedRequest(request))
+            and not any(route.match(request) for route in self.routes if not route.is_pass_through)
+        )
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""

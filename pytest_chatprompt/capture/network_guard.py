@@ -1,25 +1,33 @@
-"""The network guard: while it is active, this process reaches no further than this machine and starts no program.
+"""The network guard: whose code reaches for what, and what of it goes no further than this machine.
 
-`guard_network()` is entered by `items.network_hooks` around a whole case, by `items.own_code` through `offline` around
-an ordinary test, and by `provider_capture` around one send. An attempt to go further is an error that names the address
-or the program, the library that tried it, and the line of your code that called it; it is kept in the guard's
-`ConnectionAttempts`. `allow_programs()` excepts the programs that a `CaptureServer` captures. Nothing of `socket` or
-`subprocess` is patched: Python's audit events report every attempt, in every thread. Python cannot remove an audit
-hook, so the first guard installs one that stays, and does nothing while no guard is active; see also `subinterpreters`.
+While a guard is active, this process reaches no further than this machine and starts no program. An attempt to go
+further is an error that names the address or the program, the library that tried it, and the line of your code that
+called it; it is kept in the guard's `ConnectionAttempts`. `allow_programs()` excepts the programs that a
+`CaptureServer` captures. Nothing of `socket` or `subprocess` is patched: Python's audit events report every attempt, in
+every thread. Python cannot remove an audit hook, so the first guard installs one that stays; see also
+`subinterpreters`.
+
+What is tried belongs to an `Owner`: the test in whose context the code runs. A context variable names it, which tasks,
+`asyncio.to_thread` and `copy_context()` take along. What has no test in its context, such as a thread of a pool,
+belongs to the test that runs. What a test has left behind when it ends is refused from then on, and told at that test.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from mmap import mmap
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import ref
 
-from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
+from pytest_chatprompt.capture.audit_events import FORK, WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
 from pytest_chatprompt.capture.subinterpreters import audit_creation
 from pytest_chatprompt.capture.trace_functions import retry_installations
@@ -27,8 +35,12 @@ from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
 # Modules of the standard library that start programs to learn about this machine.
 _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
-# Threads of pools outlive the code that started them, and work for later tests too.
-POOL_THREADS: Final = ("ThreadPoolExecutor-", "asyncio_")
+# How long threads may take to end after the test, such as that of a connection which was just closed.
+_ENDING_SECONDS: Final = 0.2
+Tell = Callable[[str, str], None]
+_VERBS: Final = {"connection": "reach", "lookup": "reach", "program": "start", "C function": "call"}
+# How much a forked process may tell.
+_REPORT_BYTES: Final = 4096
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +48,6 @@ class ConnectionAttempts:
     """The connections and programs that code tried to open while a guard was active.
 
     Args:
-        owner: what the guard protects, for errors: the node id of a test; `""` if it is not needed.
         allows_programs: whether programs may be started.
         allowed_hosts: names and addresses that may be reached.
         has_looked_up: whether one of these names was looked up.
@@ -44,11 +55,10 @@ class ConnectionAttempts:
         programs: programs, and C functions that could reach the network; none of them was started.
         callers: who tried each of them first, by address or program.
         loopback: addresses on this machine; these connections were allowed.
-        has_late_threads: whether threads that were started meanwhile outlived the guard.
-        late: addresses and programs that such a thread tried; they were blocked too.
+        owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
+        process_id: of the process that is guarded. A process that is forked from it cannot add to these lists.
     """
 
-    owner: str = ""
     allows_programs: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     has_looked_up: bool = False
@@ -56,8 +66,8 @@ class ConnectionAttempts:
     programs: list[str] = field(default_factory=list)
     callers: dict[str, Caller] = field(default_factory=dict)
     loopback: list[str] = field(default_factory=list)
-    has_late_threads: bool = False
-    late: list[str] = field(default_factory=list)
+    owner: Owner | None = None
+    process_id: int = field(default_factory=os.getpid)
 
     def allows_host(self, attempt: Attempt) -> bool:
         """Whether a host may be reached."""
@@ -66,6 +76,71 @@ class ConnectionAttempts:
             return True
         # A blocked name is never looked up, so that an address comes from an allowed one.
         return self.has_looked_up and attempt.kind == "connection" and is_address(attempt.host)
+
+
+@dataclass(eq=False, slots=True)
+class Owner:
+    """A test that runs, or one that has ended.
+
+    Args:
+        name: its node id; `""` for what no test has left behind.
+        tell: called with the name, and with what was tried by code that the test has left behind: `send POST ...`.
+        guard: under which the test ran; `None` if it was free to reach the network.
+        has_ended: whether the test has ended.
+        threads: those that have sent a request, but for the one in which it runs; `None` for one that has ended.
+        identity: of the thread in which it runs.
+        earlier_threads: the identities of threads that were there before, or serve other tests too.
+    """
+
+    name: str
+    tell: Tell
+    guard: ConnectionAttempts | None = None
+    has_ended: bool = False
+    threads: list[ref[_Thread]] = field(default_factory=list)
+    identity: int = field(default_factory=threading.get_ident)
+    earlier_threads: set[int] = field(default_factory=lambda: set(sys._current_frames()))
+
+    def leave_threads(self) -> list[tuple[str, str]]:
+        """Find the threads that have sent a request in the test and go on; from now on they belong to it.
+
+        A thread of a pool does not go on: it waits in the code of a library for whoever comes next.
+
+        Returns:
+            the name of each thread, and the line of your code at which it is.
+        """
+        deadline = monotonic() + _ENDING_SECONDS
+        while places := self._running_places():
+            if monotonic() > deadline:
+                names = {thread.ident: thread.name for thread in threading.enumerate()}
+                for thread in places:
+                    thread.is_left = True
+                return [(names.get(thread.identity, "unnamed"), place) for thread, place in places.items()]
+            sleep(_ENDING_SECONDS / 40)
+        return []
+
+    def _running_places(self) -> dict[_Thread, str]:
+        threads = [thread for reference in self.threads if (thread := reference()) is not None]
+        frames = sys._current_frames() if threads else {}
+        places = {
+            thread: find_caller(walk_stack(frames.get(thread.identity)), Path.cwd()).place
+            for thread in threads
+            if thread.identity not in self.earlier_threads
+        }
+        return {thread: place for thread, place in places.items() if place}
+
+
+class _Thread:
+    """A thread that has sent a request. It lives as long as the thread, whoever has started that.
+
+    Args:
+        owner: the test that was running.
+    """
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self.identity = threading.get_ident()
+        # Whether the thread goes on after the test.
+        self.is_left = False
 
 
 class _Guards:
@@ -78,43 +153,75 @@ class _Guards:
         self.is_hooked = False
         # The innermost last.
         self.active: list[ConnectionAttempts] = []
-        # Threads that outlived the guard under which they were started.
-        self.late_threads: WeakKeyDictionary[threading.Thread, ConnectionAttempts] = WeakKeyDictionary()
         # The variables of which programs may be started that have all of them.
         self.allowed_programs: list[Mapping[str, str]] = []
+        self.running: Owner | None = None
+        # The test to which code belongs wherever its context is taken along.
+        self.owner: ContextVar[Owner | None] = ContextVar("chatprompt_owner", default=None)
+        # `sender`: the `_Thread` of each thread that has sent a request.
+        self.thread = threading.local()
+        # Threads that go on when the run has ended, by identity, and what they may do.
+        self.left_threads: dict[int, tuple[threading.Thread, ConnectionAttempts]] = {}
+        # What a forked process has tried. Its memory is a copy, but for this.
+        self.report_of_forks: mmap | None = None
 
     def check(self, event: str, arguments: tuple[Any, ...]) -> None:
         """The audit hook: raise an error for an attempt to go beyond this machine."""
-        if event not in self._watched_events or not (self.active or self.late_threads):
+        if event not in self._watched_events:
             return
-        owner = self.late_threads.get(threading.current_thread())
-        attempts = owner or next(reversed(self.active), None)
-        attempt = None if attempts is None else read_audit_event(event, arguments)
-        if attempts is None or attempt is None:
+        owner = self.find_late_owner()
+        attempts = self.find_guard() if owner is None or owner.guard is None else owner.guard
+        if attempts is None:
             return
+        if event == FORK:
+            self.report_of_forks = self.report_of_forks or mmap(-1, _REPORT_BYTES)
+        attempt = read_audit_event(event, arguments)
+        if attempt is None or self.is_allowed(attempts, attempt, owner):
+            return
+        caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
+        teller = owner or attempts.owner
+        if teller is None and attempts.process_id == os.getpid():
+            attempts.callers.setdefault(attempt.target, caller)
+            is_network = attempt.kind in ("connection", "lookup")
+            (attempts.blocked if is_network else attempts.programs).append(attempt.target)
+        else:
+            tell(teller, f"{_VERBS[attempt.kind]} {attempt.target}{caller.describe()}", attempts.process_id)
+        raise BlockedConnectionError(_message(attempt, caller, teller))
+
+    def find_late_owner(self) -> Owner | None:
+        """See `find_late_owner`."""
+        owner = self.owner.get()
+        if owner is not None:
+            return owner if owner.has_ended else None
+        thread: _Thread | None = getattr(self.thread, "sender", None)
+        return thread.owner if thread is not None and thread.is_left else None
+
+    def find_guard(self) -> ConnectionAttempts | None:
+        """The innermost guard; `None` if the calling thread is free."""
+        attempts = next(reversed(self.active), None)
+        if attempts is None and self.left_threads:
+            thread, left = self.left_threads.get(threading.get_ident(), (None, None))
+            # Another thread may have the identity of one that has ended.
+            return left if thread is not None and thread.is_alive() else None
+        return attempts
+
+    def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt, owner: Owner | None) -> bool:
+        """Whether an attempt stays on this machine, or is allowed.
+
+        Args:
+            attempts: of the guard.
+            attempt: the attempt.
+            owner: the test that has left behind what tries it; `None` for the test that runs.
+        """
         if attempt.is_loopback:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
-            return
-        if (owner is None and self.is_allowed(attempts, attempt)) or (attempt.kind == "program" and _is_system_query()):
-            return
-        caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
-        attempts.callers.setdefault(attempt.target, caller)
-        if owner is not None:
-            owner.late.append(attempt.target)
-        elif attempt.kind in ("connection", "lookup"):
-            attempts.blocked.append(attempt.target)
-        else:
-            attempts.programs.append(attempt.target)
-        raise BlockedConnectionError(_message(attempt, caller, owner))
-
-    def is_allowed(self, attempts: ConnectionAttempts, attempt: Attempt) -> bool:
-        """Whether a guard allows an attempt, or it starts a program that has all variables of an allowance."""
+            return True
         if attempt.kind in ("connection", "lookup"):
             return attempts.allows_host(attempt)
-        if attempts.allows_programs and attempt.kind == "program":
+        if attempt.kind == "program" and (attempts.allows_programs or _is_system_query()):
             return True
-        environment = attempt.environment
+        environment = attempt.environment if owner is None else None
         return environment is not None and any(
             variables.items() <= environment.items() for variables in self.allowed_programs
         )
@@ -127,35 +234,148 @@ _guards: Final = _Guards()
 
 
 @contextmanager
+def run_as(name: str, tell: Tell) -> Iterator[Owner]:
+    """Run a test: from now on code belongs to it, until the end also what has no test in its context.
+
+    Args:
+        name: its node id.
+        tell: see `Owner`.
+    """
+    owner, before, outer = Owner(name, tell), _guards.owner.get(), _guards.running
+    _guards.running = owner
+    # No tokens: the end may come in another context, where a fixture was asked for in an async test.
+    _guards.owner.set(owner)
+    try:
+        yield owner
+    finally:
+        owner.has_ended = True
+        _guards.owner.set(before)
+        _guards.running = outer
+
+
+def running_owner() -> Owner | None:
+    """The test that runs; `None` if none does."""
+    return _guards.running
+
+
+@contextmanager
+def run_for_all() -> Iterator[None]:
+    """Run code of a fixture that lives longer than a test: the tasks and threads that it starts belong to none."""
+    before = _guards.owner.get()
+    _guards.owner.set(None)
+    try:
+        yield
+    finally:
+        _guards.owner.set(before)
+        if _guards.running is not None:
+            _guards.running.earlier_threads |= set(sys._current_frames())
+
+
+@contextmanager
+def run_in_test() -> Iterator[None]:
+    """Run the coroutine of a test: a plugin may run it in a task that it has made for several tests."""
+    _guards.owner.set(_guards.running)
+    try:
+        yield
+    finally:
+        _guards.owner.set(None)
+
+
+def find_late_owner() -> Owner | None:
+    """The test that has ended and to which the calling code belongs; `None` for what belongs to the running test."""
+    return _guards.find_late_owner()
+
+
+def note_sender() -> None:
+    """Note that the calling thread sends a request in the test that runs."""
+    owner = _guards.running
+    if owner is None or threading.get_ident() == owner.identity:
+        return
+    thread: _Thread | None = getattr(_guards.thread, "sender", None)
+    if thread is None or thread.owner is not owner:
+        thread = _guards.thread.sender = _Thread(owner)
+        owner.threads.append(ref(thread))
+
+
+def tell(owner: Owner | None, attempt: str, process_id: int) -> None:
+    """Tell what a test has left behind or a forked process has tried, where it is reported.
+
+    Args:
+        owner: the test that has ended; `None` for the one that runs.
+        attempt: what was tried: `send POST https://api.example/`.
+        process_id: of the process that reports. Of what the processes forked from it try, the last attempt counts.
+    """
+    if owner is not None and os.getpid() == process_id:
+        owner.tell(owner.name, attempt)
+        return
+    owner = owner or _guards.running
+    name = "" if owner is None else owner.name
+    # Nobody reads what a process tells that was forked without any guard.
+    report = _guards.report_of_forks or bytearray(_REPORT_BYTES)
+    text = f"{name}\n{attempt}".encode()[: _REPORT_BYTES - 1]
+    report[: len(text) + 1] = text + b"\0"
+
+
+def take_report_of_forks(owner: Owner) -> str:
+    """What a process that was forked in a test has tried; `""` if it has tried nothing.
+
+    Args:
+        owner: the test. What a process of another test has tried is told there.
+    """
+    report = _guards.report_of_forks
+    if report is None or not report[0]:
+        return ""
+    name, _, attempt = report[:].partition(b"\0")[0].decode(errors="replace").partition("\n")
+    report[0] = 0
+    if name == owner.name:
+        return attempt
+    owner.tell(name, attempt)
+    return ""
+
+
+@contextmanager
 def guard_network(
-    owner: str = "", *, allows_programs: bool = False, allowed_hosts: Collection[str] = ()
+    *, allows_programs: bool = False, allowed_hosts: Collection[str] = (), owner: Owner | None = None
 ) -> Iterator[ConnectionAttempts]:
     """Block the network and child processes in all threads; yields the attempts, which are added while it is active.
 
     Args:
-        owner: what the guard protects: the node id of a case. With one, threads that are started meanwhile and outlive
-            the guard stay blocked.
         allows_programs: whether programs may be started; what they do cannot be seen.
         allowed_hosts: names and addresses that may be reached. Once such a name was looked up, every address may be:
             there is no way to know which addresses belong to it.
+        owner: see `ConnectionAttempts`.
     """
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
         audit_creation()
         retry_installations()
-    attempts = ConnectionAttempts(owner, allows_programs, frozenset(allowed_hosts))
-    threads_before = set(threading.enumerate()) if owner else set()
+    attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
     try:
         yield attempts
     finally:
         _guards.active.remove(attempts)
-        if owner and threading.active_count() > 1:
-            for thread in set(threading.enumerate()) - threads_before:
-                if not thread.name.startswith(POOL_THREADS):
-                    attempts.has_late_threads = True
-                    _guards.late_threads[thread] = attempts
+
+
+@contextmanager
+def lift(attempts: ConnectionAttempts) -> Iterator[None]:
+    """Leave a guard for a while."""
+    _guards.active.remove(attempts)
+    try:
+        yield
+    finally:
+        _guards.active.append(attempts)
+
+
+def leave_blocked(threads: Collection[threading.Thread], attempts: ConnectionAttempts) -> None:
+    """Keep threads blocked that go on after the run.
+
+    Args:
+        threads: the threads.
+        attempts: of the guard that has ended.
+    """
+    _guards.left_threads = {thread.ident: (thread, attempts) for thread in threads if thread.ident is not None}
 
 
 def raise_if_blocked(attempts: ConnectionAttempts) -> None:
@@ -180,28 +400,12 @@ def raise_if_blocked(attempts: ConnectionAttempts) -> None:
         ) from None
 
 
-def blame_late_thread(target: str) -> str:
-    """Note an attempt of the calling thread if it has outlived the case that started it.
-
-    Args:
-        target: what it tried to reach.
-
-    Returns:
-        The node id of that case; `""` if this thread is not such a thread.
-    """
-    owner = _guards.late_threads.get(threading.current_thread()) if _guards.late_threads else None
-    if owner is None:
-        return ""
-    owner.late.append(target)
-    return owner.owner
-
-
 @contextmanager
 def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
     """Let guards pass the programs that are started with these environment variables; they are not listed either.
 
-    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so do
-    threads that outlived their guard. What such a program does cannot be seen: pass variables that nothing else has,
+    Only `subprocess` and `os.posix_spawn` tell the variables. Others, such as `os.system`, stay blocked, and so does
+    what a test has left behind. What such a program does cannot be seen: pass variables that nothing else has,
     such as the URL of a server that captures what the program sends.
 
     Args:
@@ -234,13 +438,18 @@ def _is_system_query() -> bool:
     return False
 
 
-def _message(attempt: Attempt, caller: Caller, late_owner: ConnectionAttempts | None) -> str:
+def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
     what = {
         "connection": f"no connection to {attempt.target}",
         "lookup": f"no connection to {attempt.target}",
         "program": f"the program {attempt.target} is not started",
         "C function": f"the C function {attempt.target} is not called",
     }[attempt.kind]
-    if late_owner is None:
+    if teller is None:
         return f"{what}: this is an offline run{caller.describe()}"
-    return f"{what}: {late_owner.owner} started this thread in an offline run{caller.describe()}"
+    if teller.name:
+        return f"{what}: {teller.name} has started this and has ended{caller.describe()}"
+    return (
+        f"{what} between tests: this is an offline run{caller.describe()}; "
+        "the ini value chatprompt_allowed_hosts names hosts that may be reached"
+    )

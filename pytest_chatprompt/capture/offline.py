@@ -26,7 +26,6 @@ _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
 def offline(
     placeholders: Mapping[str, str] | None = None,
     *,
-    owner: str = "",
     allows_programs: bool = False,
     allowed_hosts: Collection[str] = (),
 ) -> Iterator[ConnectionAttempts]:
@@ -34,12 +33,11 @@ def offline(
 
     Args:
         placeholders: environment variables to set, beside those that the built-in providers and the vendors' SDKs need.
-        owner: see `guard_network`.
         allows_programs: see `guard_network`.
         allowed_hosts: see `guard_network`.
     """
     variables = _placeholder_variables() | dict(placeholders or {})
-    guard = guard_network(owner, allows_programs=allows_programs, allowed_hosts=allowed_hosts)
+    guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
     with _environment(variables), guard as attempts:
         yield attempts
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from pytest_chatprompt.capture.network_guard import blame_late_thread
+from pytest_chatprompt.capture.network_guard import find_late_owner, note_sender, tell
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 
@@ -28,22 +28,28 @@ def refuse(text: str) -> httpx.Response:
     return error_reply(_STATUS, text)
 
 
-def refuse_fork_or_late_thread(request: httpx.Request, process_id: int) -> httpx.Response | None:
-    """Refuse a request of a forked process, or of a thread whose case has ended; `None` for any other.
+def claim_or_refuse(request: httpx.Request, process_id: int) -> httpx.Response | None:
+    """Count a request as sent by the test that runs; refuse that of a forked process, or of a test that has ended.
 
     Args:
         request: the request.
         process_id: of the process whose requests are captured.
+
+    Returns:
+        the refusal; `None` for a request of the test that runs.
     """
-    if os.getpid() != process_id:
+    owner = find_late_owner()
+    if owner is None and os.getpid() == process_id:
+        note_sender()
+        return None
+    tell(owner, f"send {describe_request(request)}", process_id)
+    if owner is not None:
+        reason = f"is not sent: {owner.name} has started what sends it, and has ended"
+    else:
         reason = (
             "is sent by a forked process, which cannot be captured; start the process anew ('spawn'), "
             "with the variables of eval_api.environ"
         )
-    elif case := blame_late_thread(request.url.host):
-        reason = f"is not sent: {case} started this thread in an offline run, and has ended"
-    else:
-        return None
     return refuse(f"{describe_request(request)} {reason}")
 
 

@@ -7,15 +7,20 @@ code may have swallowed the error.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from contextlib import ExitStack
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import POOL_THREADS, ConnectionAttempts
+from pytest_chatprompt.capture.network_guard import (
+    ConnectionAttempts,
+    Owner,
+    Tell,
+    run_as,
+    running_owner,
+    take_report_of_forks,
+)
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.options import options_key
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.masks import Masks
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
-# How long threads may take to end after the test, such as that of a connection which was just closed.
-_ENDING_SECONDS: Final = 0.2
 _capture_key: Final[pytest.StashKey[OwnCodeCapture]] = pytest.StashKey()
 
 
@@ -47,6 +50,7 @@ class OwnCodeCapture:
     Args:
         item: the test.
         redactor: learns the credentials in the requests.
+        tell: see `Owner`.
         place: of its recording; `None` if the run neither replays nor records.
         note_sent: called with what the test has sent, when it ends; `None` if that is not needed.
 
@@ -59,6 +63,7 @@ class OwnCodeCapture:
         self,
         item: pytest.Item,
         redactor: Redactor,
+        tell: Tell,
         place: RecordingPlace | None = None,
         note_sent: Callable[[tuple[SentRequest, ...]], None] | None = None,
     ) -> None:
@@ -81,7 +86,7 @@ class OwnCodeCapture:
         self._item = item
         self._stack = ExitStack()
         self._attempts = ConnectionAttempts()
-        self._threads_before: set[threading.Thread] = set()
+        self._owner = running_owner() or Owner(item.nodeid, tell)
         self._reported_errors = 0
 
     @staticmethod
@@ -95,31 +100,34 @@ class OwnCodeCapture:
         from pytest_chatprompt.providers.context import current_context, use_context  # noqa: PLC0415
 
         self._item.stash[_capture_key] = self
-        self._threads_before = set(threading.enumerate())
         with ExitStack() as stack:
-            # The first test of a run may have begun without it.
+            # The first test of a run may have begun without these.
+            if running_owner() is None:
+                self._owner = stack.enter_context(run_as(self._owner.name, self._owner.tell))
             stack.enter_context(use_context(current_context()._replace(budget=self._budget)))
             if not self.api.is_live:
                 guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)
-                self._attempts = stack.enter_context(guarded)
+                self._attempts = self._owner.guard = stack.enter_context(guarded)
             stack.enter_context(self.api.intercept())
             stack.callback(self.api.close)
             self._stack = stack.pop_all()
 
     def stop(self) -> None:
         """Stop capturing, record what the APIs replied, and warn about a thread that goes on."""
-        self._stack.close()
-        if self._place is not None and self.api.recording is not None:
-            self._save(self._place, self.api.recording)
+        try:
+            with self._stack:
+                threads = self._owner.leave_threads()
+        finally:
+            if self._place is not None and self.api.recording is not None:
+                self._save(self._place, self.api.recording)
         if self._note_sent is not None:
             self._note_sent(self.api.sent)
-        thread = self._find_late_thread()
-        if thread is not None:
+        for name, place in threads:
             warnings.warn(
                 CaptureWarning(
-                    f"{self._item.nodeid}: the thread {thread.name!r}, which this test started, is still running; "
-                    "what it sends from now on is not captured, or is taken for what a later test sends. "
-                    "End it before the test ends."
+                    f"{self._item.nodeid}: the thread {name!r} has sent requests in this test and goes on, at {place}; "
+                    "what it sends from now on is refused. End it before the test ends, or start it in a fixture of a "
+                    "wider scope."
                 ),
                 stacklevel=1,
             )
@@ -129,16 +137,6 @@ class OwnCodeCapture:
 
         add_replayed(self._item, place.path, recording)
         place.save(recording, self.api.redactor)
-
-    def _find_late_thread(self) -> threading.Thread | None:
-        """A thread that was started since `start` and does not end by itself; `None` if there is none."""
-        deadline = monotonic() + _ENDING_SECONDS
-        for thread in set(threading.enumerate()) - self._threads_before:
-            if not thread.name.startswith(POOL_THREADS):
-                thread.join(max(deadline - monotonic(), 0))
-                if thread.is_alive():
-                    return thread
-        return None
 
     def take_problem(self, call: pytest.CallInfo[None]) -> str:
         """What went wrong in a phase of the test, whether its code raised the error or swallowed it.
@@ -171,6 +169,11 @@ class OwnCodeCapture:
             text = (
                 f"the C function {target} was not called{self._attempts.callers[target].describe()}: "
                 "it may send requests that cannot be captured"
+            )
+        elif attempt := take_report_of_forks(self._owner):
+            text = (
+                f"a forked process tried to {attempt}, which cannot be captured; start the process anew ('spawn'), "
+                "with the variables of eval_api.environ"
             )
         elif errors := self.api.children.errors[self._reported_errors :]:
             text = f"a request of a child process failed: {errors[0]}"

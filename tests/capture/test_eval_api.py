@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt import CaptureError, EvalAPI
+from pytest_chatprompt.capture.network_guard import Owner, guard_network, take_report_of_forks
 from tests.server import Server
 
 ANSWERED = [
@@ -244,12 +245,26 @@ def test_requests_whose_order_is_chance_can_be_sorted() -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_another_process_than_the_one_that_made_it_is_refused(is_async: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_is_refused_unless_it_sends_to_this_machine(
+    is_async: bool, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def post(url: str) -> int:
+        return asyncio.run(post_async(url)) if is_async else httpx.post(url, json={}).status_code
+
+    server.reply_with({})
     api = EvalAPI()
-    with api.intercept():
+    with guard_network(), api.intercept():
+        child = os.fork()
+        if child == 0:
+            is_right = (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
+            os._exit(not is_right)
+        assert os.waitpid(child, 0)[1] == 0
+        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
+        # What the forked process did, where its coverage is measured.
         monkeypatch.setattr(os, "getpid", lambda: -1)
-        status = asyncio.run(post_async(ANSWERED[1])) if is_async else httpx.post(ANSWERED[1], json={}).status_code
-    assert (status, api.sent) == (404, ())
+        assert (post(ANSWERED[1]), post(f"{server.url}/mine")) == (404, 200)
+        assert take_report_of_forks(Owner("", print)) == f"send POST {ANSWERED[1]}"
+    assert api.sent == ()
 
 
 def test_a_route_that_raises_has_answered_too() -> None:

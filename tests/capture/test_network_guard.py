@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ctypes
+import contextvars
 import ctypes
 import importlib
 import inspect
@@ -24,7 +25,14 @@ import pytest
 
 from pytest_chatprompt.capture import trace_functions
 from pytest_chatprompt.capture.caller import Caller
-from pytest_chatprompt.capture.network_guard import allow_programs, guard_network
+from pytest_chatprompt.capture.network_guard import (
+    Owner,
+    allow_programs,
+    guard_network,
+    leave_blocked,
+    run_as,
+    take_report_of_forks,
+)
 from pytest_chatprompt.errors import BlockedConnectionError
 
 early_bound_connect = socket.socket.connect
@@ -42,6 +50,11 @@ def connect_by_c_library() -> None:
 def connect_early_bound() -> None:
     with socket.socket() as client:
         early_bound_connect(client, ("192.0.2.1", 80))
+
+
+def nobody(*_: str) -> None:
+    """Is told of nothing."""
+    raise AssertionError
 
 
 def check_message(expected: str, message: str) -> None:
@@ -138,6 +151,36 @@ def test_a_fork_is_this_program_and_is_guarded_too() -> None:
                 os._exit(7)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    told = take_report_of_forks(Owner("", nobody))
+    assert told.startswith("reach api.example:443, called at ")
+    assert take_report_of_forks(Owner("", nobody)) == ""
+
+
+def test_without_a_fork_nobody_is_told_of_one() -> None:
+    script = "from pytest_chatprompt.capture.network_guard import tell; tell(None, 'reach api.example:443', -1)"
+    assert subprocess.run([sys.executable, "-c", script], check=True).returncode == 0
+
+
+def test_threads_may_stay_blocked_after_the_guard() -> None:
+    told = []
+    may_go_on = threading.Event()
+
+    def reach() -> None:
+        may_go_on.wait(30)
+        with pytest.raises(BlockedConnectionError):
+            socket.getaddrinfo("api.example", 443)
+
+    thread = threading.Thread(target=reach)
+    thread.start()
+    with guard_network(owner=Owner("", lambda *attempt: told.append(attempt))) as attempts:
+        pass
+    leave_blocked([thread], attempts)
+    may_go_on.set()
+    thread.join()
+    ((name, attempt),) = told
+    assert name == ""
+    assert attempt.startswith("reach api.example:443, called at ")
+    leave_blocked([], attempts)
 
 
 def test_other_c_functions_and_files_are_left_alone() -> None:
@@ -267,59 +310,49 @@ def test_after_the_guard_everything_works_again() -> None:
         client.connect(("127.0.0.1", 1))
 
 
-def attempt_later(name: str) -> tuple[threading.Event, threading.Thread, list[str]]:
-    """A thread that waits for the event, then looks a name up."""
-    go = threading.Event()
-    errors: list[str] = []
-
-    def look_up() -> None:
-        go.wait(30)
-        for host in ("127.0.0.1", "api.example"):
-            try:
-                socket.getaddrinfo(host, 443)
-            except OSError as error:
-                errors.append(str(error))
-
-    thread = threading.Thread(target=look_up, name=name)
-    thread.start()
-    return go, thread, errors
-
-
-def test_a_thread_that_outlives_its_guard_stays_blocked_and_is_told_apart() -> None:
-    with guard_network("a.eval.yaml::first") as first:
-        go, thread, errors = attempt_later("background")
-    assert first.has_late_threads
-    with guard_network("a.eval.yaml::second") as second:
-        go.set()
-        thread.join()
-    assert len(errors) == 1
+def test_what_a_test_has_left_behind_is_blocked_and_told_by_it() -> None:
+    told: list[tuple[str, str]] = []
+    with guard_network() as guard, run_as("a.eval.yaml::first", lambda *attempt: told.append(attempt)) as owner:
+        owner.guard = guard
+        context = contextvars.copy_context()
+    with guard_network() as second, pytest.raises(BlockedConnectionError) as caught:
+        context.run(socket.getaddrinfo, "api.example", 443)
     check_message(
-        "no connection to api.example:443: a.eval.yaml::first started this thread in an offline run", errors[0]
+        "no connection to api.example:443: a.eval.yaml::first has started this and has ended", str(caught.value)
     )
-    assert (first.late, second.late, second.blocked) == (["api.example:443"], [], [])
-    assert not second.has_late_threads
+    assert (guard.blocked, second.blocked) == ([], [])
+    assert [name for name, _ in told] == ["a.eval.yaml::first"]
+    # Without any guard too, but on this machine.
+    context.run(socket.getaddrinfo, "127.0.0.1", 443)
+    with pytest.raises(BlockedConnectionError):
+        context.run(subprocess.run, "true")
+    with allow_programs(SERVER), pytest.raises(BlockedConnectionError):
+        context.run(lambda: subprocess.run("true", env=SERVER, check=False))
 
 
-def test_threads_of_a_pool_work_for_whoever_comes_next() -> None:
-    with guard_network("a.eval.yaml::first") as first:
-        go, thread, errors = attempt_later("ThreadPoolExecutor-0_0")
-    with guard_network("a.eval.yaml::second") as second:
-        go.set()
-        thread.join()
-    assert len(errors) == 1
-    check_message("no connection to api.example:443: this is an offline run", errors[0])
-    assert (first.late, second.blocked) == ([], ["api.example:443"])
-
-
-def test_a_thread_that_was_there_before_is_free_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr("pytest_chatprompt.capture.network_guard.read_audit_event", lambda *args: seen.append(args))
-    go, thread, _ = attempt_later("background")
-    with guard_network("a.eval.yaml::first"):
+def test_a_test_that_was_free_leaves_nothing_behind_that_is_blocked() -> None:
+    with guard_network():
         pass
-    go.set()
+    with run_as("test_it.py::test_it", nobody):
+        context = contextvars.copy_context()
+    context.run(connect_without_waiting, "192.0.2.1")
+
+
+def test_what_was_there_before_is_free_afterwards() -> None:
+    go_on, may_reach = threading.Event(), []
+
+    def reach() -> None:
+        go_on.wait(30)
+        connect_without_waiting("192.0.2.1")
+        may_reach.append(True)
+
+    thread = threading.Thread(target=reach)
+    thread.start()
+    with guard_network(), run_as("a.eval.yaml::first", nobody):
+        pass
+    go_on.set()
     thread.join()
-    assert seen == []
+    assert may_reach == [True]
 
 
 SERVER = {"OPENAI_BASE_URL": "http://127.0.0.1:5000/openai/v1", "OLLAMA_HOST": "http://127.0.0.1:5000/ollama"}
@@ -344,7 +377,7 @@ SERVER = {"OPENAI_BASE_URL": "http://127.0.0.1:5000/openai/v1", "OLLAMA_HOST": "
     ],
 )
 def test_a_program_with_the_variables_of_an_allowance_is_started(start: Callable[[dict[str, str]], object]) -> None:
-    with allow_programs(SERVER), guard_network("a.eval.yaml::first") as outer, guard_network() as inner:
+    with allow_programs(SERVER), guard_network() as outer, guard_network() as inner:
         start({"PATH": os.environ["PATH"], **SERVER})
     assert (outer.programs, inner.programs) == ([], [])
 

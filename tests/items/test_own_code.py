@@ -450,81 +450,6 @@ def test_afterwards():
     own().assert_outcomes(passed=2)
 
 
-def test_a_thread_that_goes_on_is_warned_about_and_others_are_not(own: Run) -> None:
-    own.write(
-        {
-            "pytest.ini": "[pytest]\npythonpath = .\nfilterwarnings = default\n",
-            "test_it.py": """
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
-go_on = threading.Event()
-pool = ThreadPoolExecutor(1)
-
-def test_it(eval_api):
-    threading.Thread(target=go_on.wait, args=(60,), name="late").start()
-
-def test_of_short_threads_and_pools(eval_api):
-    threading.Thread(target=lambda: None).start()
-    pool.submit(lambda: None).result()
-
-def test_other():
-    go_on.set()
-    pool.shutdown()
-""",
-        }
-    )
-    result = own()
-    result.assert_outcomes(passed=3, warnings=1)
-    result.stdout.fnmatch_lines(
-        ["*CaptureWarning: test_it.py::test_it: the thread 'late', which this test started, is still running; *"]
-    )
-
-
-def test_a_thread_that_outlives_its_case_is_not_taken_for_the_next_one(own: Run) -> None:
-    own.write(
-        {
-            "conftest.py": """
-import threading
-import pytest, app
-
-go_on, done = threading.Event(), threading.Event()
-
-def late():
-    go_on.wait(60)
-    try:
-        app.ask("late")
-    except Exception:
-        pass
-    done.set()
-
-@pytest.fixture
-def first_provider():
-    def send(request):
-        threading.Thread(target=late, daemon=True).start()
-        return app.ask(request.question)
-    return send
-
-@pytest.fixture
-def second_provider():
-    def send(request):
-        go_on.set()
-        assert done.wait(60)
-        return app.ask(request.question)
-    return send
-""",
-            "a.eval.yaml": "evalcases:\n"
-            "  - {id: a, provider: first, input_messages: [{role: user, content: one}]}\n"
-            "  - {id: b, provider: second, input_messages: [{role: user, content: two}]}\n",
-        }
-    )
-    result = own("--snapshot-update")
-    result.stdout.fnmatch_lines(["a.eval.yaml::a: a thread that it started tried to reach api.openai.com later"])
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    request: Any = own.snapshot("__snapshots__/a.eval/b[second].yaml")["request"]
-    assert request["messages"] == [{"role": "user", "content": "two"}]
-
-
 def test_a_refusal_is_shown_where_the_error_of_the_client_says_nothing(own: Run) -> None:
     own.write(
         {
@@ -545,31 +470,6 @@ def test_it(eval_api):
             "nothing answers GET https://elsewhere.example/ offline; give the fixture eval_api a route for it, as in",
         ]
     )
-
-
-def test_a_forked_process_is_refused(own: Run) -> None:
-    own.write(
-        {
-            "test_it.py": """
-import os
-import httpx, app
-
-def test_it(eval_api):
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.write(writer, httpx.post(app.URL, json={}).text.encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    assert os.waitpid(child, 0)[1] == 0
-    assert b"is sent by a forked process, which cannot be captured" in os.read(reader, 10_000)
-    assert eval_api.sent == ()
-"""
-        }
-    )
-    own().assert_outcomes(passed=1)
 
 
 def test_live_the_requests_reach_the_api_but_for_queued_replies(own: Run, server: Server) -> None:

@@ -164,49 +164,6 @@ def openai_provider():
     result.stdout.fnmatch_lines([f"a.eval.yaml:3:5: case 'hello': {message}"])
 
 
-LATE_THREAD = """
-import socket, threading
-import pytest
-
-go, threads = threading.Event(), []
-
-def look_up():
-    go.wait(30)
-    try:
-        socket.getaddrinfo("api.example", 443)
-    except OSError:
-        pass
-
-@pytest.fixture(autouse=True)
-def background(eval_case):
-    if eval_case.id == "hello":
-        threads.append(threading.Thread(target=look_up))
-        threads[0].start()
-    else:
-        go.set()
-        threads[0].join()
-"""
-
-
-@pytest.mark.parametrize("arguments", [[], ["-n", "1"]])
-def test_what_a_thread_tries_after_its_case_is_reported_at_that_case(run: Run, arguments: list[str]) -> None:
-    run.write(
-        {
-            "a.eval.yaml": HELLO + "  - id: other\n    input_messages: [{role: user, content: x}]\n",
-            "conftest.py": LATE_THREAD,
-        }
-    )
-    result = run("--snapshot-update", *arguments)
-    result.assert_outcomes(passed=2)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(
-        [
-            "*network access after the end of a case*",
-            "a.eval.yaml::hello: a thread that it started tried to reach api.example:443 later",
-        ]
-    )
-
-
 def test_a_fixture_that_replaces_the_class_of_sockets_does_no_harm(run: Run) -> None:
     run.write(
         {
