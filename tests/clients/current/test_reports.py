@@ -140,4 +140,4 @@ def test_an_ide_of_jetbrains_is_told_each_eval_item(
     for name in ("openai-one", "openai-two", "anthropic-one", "anthropic-two"):
         (started, failed, finished) = re.findall(rf"##teamcity\[(test\w+) .*name='a_eval_yaml\.qa\({name}\)'", output)
         assert (started, failed, finished) == ("testStarted", "testFailed", "testFinished")
-    assert output.count("what is sent to openai has no snapshot yet|n|nThere is no __snapshots__") == 2
+    assert output.count("what is sent to openai has no snapshot yet|nThere is no __snapshots__") == 2
