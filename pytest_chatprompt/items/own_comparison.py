@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 
 # What pytest says of an `assert` of nothing but a comparison, after the words of its author, and what unittest says.
-_ASSERTED: Final = re.compile(r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  ")
+_ASSERTED: Final = re.compile(
+    r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
+)
 _ASSERTED_EQUAL: Final = re.compile(r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+")
 _assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
@@ -65,12 +67,14 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
         return None
     message = str(error)
     first_line = comparison.partition("\n")[0]
-    found = _ASSERTED.match(message)
-    if found is None or not message.startswith(first_line, found.end()):
-        found = _ASSERTED_EQUAL.fullmatch(message)
-        if found is None:
-            return None
-    words = f"{found[1]}: " if found.re is _ASSERTED and found[1] else ""
+    asserted = _ASSERTED.match(message)
+    # Another assertion of the test may be the last one that failed.
+    if asserted is not None and message.startswith(first_line, asserted.end()):
+        words = f"{asserted[1]}: " if asserted[1] else ""
+    elif _ASSERTED_EQUAL.fullmatch(message):
+        words = ""
+    else:
+        return None
     if first_line == comparison:
         return f"{words}{comparison}"
     if first_line.startswith("There is no "):

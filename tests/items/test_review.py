@@ -386,8 +386,7 @@ def test_helper(eval_snapshot):
 def test_refused(eval_api, eval_snapshot):
     import httpx
 
-    with pytest.raises(Exception):
-        httpx.get("https://example.com")
+    httpx.get("https://example.com")
     assert SENT == eval_snapshot
 
 class Unit(unittest.TestCase):
@@ -400,6 +399,16 @@ class Unit(unittest.TestCase):
 
     def test_words_of_a_reversed_one(self):
         self.assertEqual(self.snapshot, SENT, "the question")
+"""
+DEBUGGER = """
+import pdb
+from traceback import walk_tb
+
+class Debugger(pdb.Pdb):
+    def interaction(self, *arguments):
+        # Since Python 3.13 it is the error.
+        *_, (frame, _) = walk_tb(getattr(arguments[-1], "__traceback__", arguments[-1]))
+        print("stands in", frame.f_code.co_name)
 """
 HELPER = "def compare(left, right):\n    assert left == right\n"
 
@@ -420,6 +429,7 @@ def test_an_assertion_of_nothing_but_a_snapshot_is_shown_without_traceback(run: 
         "test_it.py:11: the question: what is sent is not what its snapshot says",
         "",
         "__snapshots__/test_it/test_words.yaml",
+        "@@ question @@",
         "- question: old",
         "+ question: new",
         "",
@@ -435,12 +445,11 @@ def test_an_assertion_of_nothing_but_a_snapshot_is_shown_without_traceback(run: 
 
 def test_a_failure_that_says_more_than_its_snapshot_keeps_its_traceback(run: Run) -> None:
     result = changed_forms(run, OTHERS)
-    failures = "\n".join(section(result, "FAILURES", ("====",)))
-    names = [line for line in FORMS.splitlines() if line.startswith("def test_")]
-    blocks = failures.split("\n____")
-    assert len(blocks) == 11
-    for block in blocks:
-        assert "\n>  " in block or "Failed: " in block, block
+    blocks = "\n".join(section(result, "FAILURES", ("====",))).split("\n____")
+    assert ["\n>  " in block for block in blocks] == [True] * 11
+    assert "ValueError: it cannot be asked" in blocks[3]
+    assert "FAILED test_it.py::test_finally - change 1" not in result.outlines
+    assert "nothing answers GET https://example.com/ offline" in blocks[8]
 
 
 def test_a_snapshot_that_cannot_be_read_takes_one_line(run: Run) -> None:
@@ -454,16 +463,12 @@ def test_a_snapshot_that_cannot_be_read_takes_one_line(run: Run) -> None:
 
 
 def test_the_debugger_stands_in_the_test_that_differs(run: Run) -> None:
-    run.write(
-        {
-            "test_it.py": FORMS.replace("from helper import compare", ""),
-            "debugger.py": "class Debugger:\n    def __init__(self, **_): pass\n    def reset(self): pass\n"
-            "    def interaction(self, frame, error): print('stands at', getattr(error, '__traceback__', error).tb_lineno)\n",
-        }
-    )
+    run.write({"test_it.py": MANY, "debugger.py": DEBUGGER})
     run.pytester.syspathinsert()
-    result = run("--pdb", "--pdbcls=debugger:Debugger", "-k", "words")
-    result.stdout.fnmatch_lines(["test_it.py:11: the question: what is sent has no snapshot yet"])
+    result = run("--pdb", "--pdbcls=debugger:Debugger", "test_it.py::test_it[0]")
+    result.stdout.fnmatch_lines(
+        ["test_it.py:12: what is sent has no snapshot yet", "*entering PDB*", "stands in test_it"]
+    )
 
 
 # --- the record of a test
