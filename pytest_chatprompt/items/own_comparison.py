@@ -75,8 +75,9 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
         words = ""
     else:
         return None
-    if first_line == comparison:
-        return f"{words}{comparison}"
     if first_line.startswith("There is no "):
         return f"{words}what is sent has no snapshot yet\n{comparison}"
+    if first_line == comparison:
+        # The snapshot cannot be read.
+        return f"{words}{comparison}"
     return f"{words}what is sent is not what its snapshot says\n\n{comparison}"

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.git_repository import Git, commit_all
 from tests.items.conftest import HELLO, MakeLiveProject, Run, eval_file
 
 EVALS = """
@@ -459,6 +460,17 @@ def test_a_snapshot_that_cannot_be_read_takes_one_line(run: Run) -> None:
     assert section(result, "FAILURES", ("----", "====")) == [
         "__________________________________ test_it[0] __________________________________",
         "test_it.py:12: the snapshot __snapshots__/test_it/test_it[0].yaml is a folder; remove it, or put the file back",
+    ]
+
+
+def test_a_snapshot_that_the_revision_does_not_have_takes_two_lines(run: Run, git: Git) -> None:
+    run.write({"test_it.py": MANY})
+    commit_all(git, run.path)
+    run.update()
+    result = run("--chatprompt-against", "main", "test_it.py::test_it[0]")
+    assert section(result, "FAILURES", ("----", "===="))[1:] == [
+        "test_it.py:12: what is sent has no snapshot yet",
+        "There is no main:__snapshots__/test_it/test_it[0].yaml.",
     ]
 
 
