@@ -62,8 +62,8 @@ def failure_text(error: BaseException, comparison: str) -> str | None:
     Returns:
         The words of the `assert`, if it has some, and the comparison; `None` if the error says something else as well.
     """
-    # In a `finally` or an `except` it stands for another error.
-    if not isinstance(error, AssertionError) or error.__context__ is not None:
+    # In a `finally` or an `except` it stands for another error. Hypothesis notes the example that fails.
+    if not isinstance(error, AssertionError) or error.__context__ is not None or hasattr(error, "__notes__"):
         return None
     message = str(error)
     first_line = comparison.partition("\n")[0]

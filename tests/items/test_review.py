@@ -368,6 +368,13 @@ def test_finally(eval_snapshot):
     finally:
         assert SENT == eval_snapshot
 
+def test_noted(eval_snapshot):
+    try:
+        assert SENT == eval_snapshot
+    except AssertionError as error:
+        error.add_note("in the first round")
+        raise
+
 def test_another(eval_snapshot):
     is_same = SENT == eval_snapshot
     assert SENT == {}
@@ -447,10 +454,11 @@ def test_an_assertion_of_nothing_but_a_snapshot_is_shown_without_traceback(run: 
 def test_a_failure_that_says_more_than_its_snapshot_keeps_its_traceback(run: Run) -> None:
     result = changed_forms(run, OTHERS)
     blocks = "\n".join(section(result, "FAILURES", ("====",))).split("\n____")
-    assert ["\n>  " in block for block in blocks] == [True] * 11
+    assert ["\n>  " in block for block in blocks] == [True] * 12
     assert "ValueError: it cannot be asked" in blocks[3]
+    assert "in the first round" in blocks[4]
     assert "FAILED test_it.py::test_finally - change 1" not in result.outlines
-    assert "nothing answers GET https://example.com/ offline" in blocks[8]
+    assert "nothing answers GET https://example.com/ offline" in blocks[9]
 
 
 def test_a_snapshot_that_cannot_be_read_takes_one_line(run: Run) -> None:
