@@ -180,7 +180,7 @@ def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:
     for frame, line in walk_tb(user_frames(error.__traceback__, _INSTALLED_FOLDERS)):
         path, number = frame.f_code.co_filename, line
     place = f"{shown_path(Path(path), item.config.rootpath)}:{number}"
-    representation: Any = item.repr_failure(text_failure(f"{place}: {text}"))
+    representation: Any = text_failure(f"{place}: {text}").getrepr(style="value")
     crash = representation.reprcrash
     crash.path, crash.lineno, crash.message = path, number, text
     return representation
