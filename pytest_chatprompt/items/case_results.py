@@ -193,7 +193,8 @@ def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
 def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
     """Whether a test failed because a snapshot differs, rather than after that."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
-    if snapshot.state == "same" or crash is None:
+    # An assertion that stands in a `finally` may hide the error that led there.
+    if snapshot.state == "same" or crash is None or len(getattr(report.longrepr, "chain", ())) > 1:
         return False
     return isinstance(item, EvalItem) or snapshot.path in crash.message or _REPR in crash.message
 

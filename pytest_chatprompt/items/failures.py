@@ -35,8 +35,10 @@ def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
     """A failure that pytest shows as this text only."""
     try:
         pytest.fail(text, pytrace=False)
-    except pytest.fail.Exception:
-        return pytest.ExceptionInfo.from_current()
+    except pytest.fail.Exception as failure:
+        # A failed subtest is reported while its error is handled, and pytest would show that too.
+        failure.__context__ = None
+        return pytest.ExceptionInfo.from_exception(failure)
 
 
 def first_line(error: BaseException) -> str:

@@ -105,7 +105,8 @@ def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
         return callspec
     # Not public: asking pytest for each row would make another item for it, and take as long again.
     names = [row_name if name == ROW_PARAMETER else name for name in callspec._idlist]
-    return replace(callspec, _idlist=names)
+    # Reports of other plugins tell the items of rows apart by their parameters.
+    return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
 
 
 def snapshot_parameters(template: pytest.Function) -> str:

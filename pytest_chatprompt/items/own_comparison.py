@@ -6,6 +6,7 @@ it compared.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -13,6 +14,11 @@ import pytest
 if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 
+# What pytest says of an `assert` of nothing but a comparison, after the words of its author, and what unittest says.
+_ASSERTED: Final = re.compile(
+    r"(?:(.+)\n)?assert \[(?:\+ received\] == \[- snapshot|- snapshot\] == \[\+ received)\]\n  "
+)
+_ASSERTED_EQUAL: Final = re.compile(r".+ != <eval_snapshot>|<eval_snapshot> != (?!.* : ).+")
 _assertions_key: Final[pytest.StashKey[list[EvalSnapshot]]] = pytest.StashKey()
 
 
@@ -44,3 +50,34 @@ def failed_comparison(item: pytest.Item) -> str:
     """The failure of a test's comparison with a snapshot, if that was the last by its assertion; else `""`."""
     assertion = last_assertion(item)
     return "\n".join(assertion.describe_failure()) if assertion is not None and assertion.has_failed else ""
+
+
+def failure_text(error: BaseException, comparison: str) -> str | None:
+    """All that there is to say of a test that fails for nothing but its comparison with a snapshot.
+
+    Args:
+        error: what it raised.
+        comparison: its failed comparison, see `failed_comparison`.
+
+    Returns:
+        The words of the `assert`, if it has some, and the comparison; `None` if the error says something else as well.
+    """
+    # In a `finally` or an `except` it stands for another error. Hypothesis notes the example that fails.
+    if not isinstance(error, AssertionError) or error.__context__ is not None or hasattr(error, "__notes__"):
+        return None
+    message = str(error)
+    first_line = comparison.partition("\n")[0]
+    asserted = _ASSERTED.match(message)
+    # Another assertion of the test may be the last one that failed.
+    if asserted is not None and message.startswith(first_line, asserted.end()):
+        words = f"{asserted[1]}: " if asserted[1] else ""
+    elif _ASSERTED_EQUAL.fullmatch(message):
+        words = ""
+    else:
+        return None
+    if first_line.startswith("There is no "):
+        return f"{words}what is sent has no snapshot yet\n{comparison}"
+    if first_line == comparison:
+        # The snapshot cannot be read.
+        return f"{words}{comparison}"
+    return f"{words}what is sent is not what its snapshot says\n\n{comparison}"

@@ -26,8 +26,9 @@ from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage,
 from pytest_chatprompt.items.item import EvalItem, add_uses, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
+from pytest_chatprompt.items.own_comparison import failed_comparison, failure_text, has_assertions
 from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.wording import shown_path
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -63,7 +64,7 @@ class ReportHooks:
             report = (yield) if capture is None else (yield from _report_own_code(capture, call))
             self._show_text_only(item, call, report)
             _place_at_test(item, report)
-            _add_comparison(item, report)
+            self._show_comparison(item, call, report)
             if capture is not None or has_assertions(item):
                 self._add_result(item, report)
                 add_uses(item, report)
@@ -104,6 +105,20 @@ class ReportHooks:
             report.longrepr = item.repr_failure(text_failure(str(error)))
             # The section was added for tracebacks, which show the error in another way.
             report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
+
+    def _show_comparison(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+        """Show a failed comparison with a snapshot: alone if the test fails for nothing else, or below its failure."""
+        comparison = failed_comparison(item) if report.when == "call" and report.failed else ""
+        if not comparison:
+            return
+        shows_all = self.config.get_verbosity() > 1 or self.config.getoption("fulltrace", False)
+        if call.excinfo is not None and not shows_all and not getattr(report.longrepr, "sections", ()):
+            text = failure_text(call.excinfo.value, comparison)
+            if text is not None:
+                report.longrepr = _text_at_assert(item, call.excinfo.value, text)
+                return
+        if comparison.splitlines()[-1] not in report.longreprtext:
+            _add_section(report, "eval_snapshot", comparison)
 
     def _report(
         self, item: EvalItem, call: pytest.CallInfo[None]
@@ -161,12 +176,16 @@ def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:
         crash.path, crash.lineno = str(path), (line or 0) + 1
 
 
-def _add_comparison(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Show a failed comparison with a snapshot where the failure does not: `assertEqual` shows names only."""
-    if report.when == "call" and report.failed:
-        text = failed_comparison(item)
-        if text and text.splitlines()[-1] not in report.longreprtext:
-            _add_section(report, "eval_snapshot", text)
+def _text_at_assert(item: pytest.Item, error: BaseException, text: str) -> Any:
+    """What pytest shows of a test that fails: a text, after the place of the user's code that raised the error."""
+    path, number = str(item.path), (item.reportinfo()[1] or 0) + 1
+    for frame, line in walk_tb(user_frames(error.__traceback__, _INSTALLED_FOLDERS)):
+        path, number = frame.f_code.co_filename, line
+    place = f"{shown_path(Path(path), item.config.rootpath)}:{number}"
+    representation: Any = text_failure(f"{place}: {text}").getrepr(style="value")
+    crash = representation.reprcrash
+    crash.path, crash.lineno, crash.message = path, number, text
+    return representation
 
 
 def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:

@@ -48,7 +48,7 @@ def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str 
     command = accepting_command(item)
     if comparison.stored is None:
         renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
-        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\n\nThere is no {path}."
+        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\nThere is no {path}."
         return f"{text}\nTo write it, for review: {command}" if command else text
     text = (
         f"what is sent to {item.provider_name} is not what its snapshot says\n\n"

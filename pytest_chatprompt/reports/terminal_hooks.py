@@ -134,7 +134,7 @@ def _replaced(lines: list[str], first: str, others: list[str]) -> list[str]:
 
 
 class _ShownCase:
-    """A failed case of an eval file, as pytest shows an error."""
+    """A test that fails for its snapshot, as pytest shows an error."""
 
     def __init__(self, representation: Any, path: str, shown: list[StyledLine] | str) -> None:
         self.reprcrash = representation.reprcrash
@@ -145,7 +145,7 @@ class _ShownCase:
 
     def _lines(self) -> Iterator[StyledLine]:
         lines = "\n".join(self.reprtraceback.reprentries[-1].lines).split("\n")
-        head, separator, _ = lines[0].partition(": what is sent to ")
+        head, separator, _ = lines[0].partition(": what is sent ")
         if isinstance(self._shown, str) and separator:
             yield ((f"{head}: {self._shown}", ""),)
         elif isinstance(self._shown, str) or self._path not in lines:

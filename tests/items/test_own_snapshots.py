@@ -39,9 +39,10 @@ def test_what_is_sent_is_written_and_compared(own: Run) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            ">       assert eval_api.sent == eval_snapshot",
-            "E         There is no __snapshots__/test_it/test_asks.yaml.",
-            "E         To write it, for review: pytest test_it.py::test_asks --snapshot-update",
+            "test_it.py:6: what is sent has no snapshot yet",
+            "There is no __snapshots__/test_it/test_asks.yaml.",
+            "To write it, for review: pytest test_it.py::test_asks --snapshot-update",
+            "-*",
         ]
     )
     assert own.snapshots() == []
@@ -64,21 +65,35 @@ def test_a_difference_is_shown_once_and_by_place(own: Run) -> None:
     own.write({"test_it.py": ASKS})
     own.update()
     own.write({"test_it.py": ASKS.replace("the time", "the date")})
-    for arguments in ([], ["-vv"]):
-        result = own(*arguments)
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            [
-                "E         __snapshots__/test_it/test_asks.yaml",
-                "E         @@ requests[[]0[]].request.messages[[]0[]].content @@",
-                "E                   What is",
-                "E         -         the time?",
-                "E         +         the date?",
-                "E         To accept it: pytest test_it.py::test_asks --snapshot-update",
-            ]
-        )
-        # No copy of the payload beside the diff.
-        assert "role" not in result.stdout.str()
+    result = own()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_it.py:6: what is sent is not what its snapshot says",
+            "",
+            "__snapshots__/test_it/test_asks.yaml",
+            "@@ requests[[]0[]].request.messages[[]0[]].content @@",
+            "          What is",
+            "-         the time?",
+            "+         the date?",
+            "",
+            "To accept it: pytest test_it.py::test_asks --snapshot-update",
+        ]
+    )
+    everything = own("-vv")
+    everything.stdout.fnmatch_lines(
+        [
+            ">       assert eval_api.sent == eval_snapshot",
+            "E         __snapshots__/test_it/test_asks.yaml",
+            "E         @@ requests[[]0[]].request.messages[[]0[]].content @@",
+            "E                   What is",
+            "E         -         the time?",
+            "E         +         the date?",
+            "E         To accept it: pytest test_it.py::test_asks --snapshot-update",
+        ]
+    )
+    # No copy of the payload beside the diff.
+    assert "role" not in result.stdout.str() + everything.stdout.str()
     assert own().stdout.str().count("the time?") == 1
     own.update()
     own().assert_outcomes(passed=1)
@@ -146,8 +161,11 @@ def test_each_test_has_files_of_its_own(own: Run, use_plugin: Callable[[str], No
     own.write({"test_it.py": NAMES.replace('app.ask("unit")', 'app.ask("other")')})
     result = own()
     result.assert_outcomes(passed=6, failed=1)
+    result.stdout.fnmatch_lines(["test_it.py:21: what is sent is not*", "-*content: unit", "+*content: other"])
     # `assertEqual` shows no more than the names of the two.
-    result.stdout.fnmatch_lines(["*- eval_snapshot -*", "-*content: unit", "+*content: other"])
+    own("-vv").stdout.fnmatch_lines(
+        ["E * != <eval_snapshot>", "*- eval_snapshot -*", "-*content: unit", "+*content: other"]
+    )
 
 
 USES = (
@@ -375,7 +393,10 @@ def test_it(eval_snapshot):
     own.write({"test_it.py": module.replace("VALUE", "2")})
     result = own()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*- eval_snapshot -*", "*+ key19: 2"])
+    result.stdout.fnmatch_lines(["*+ key19: 2"])
+    own("--full-trace").stdout.fnmatch_lines(
+        ["E *shown below, under eval_snapshot.", "*- eval_snapshot -*", "*+ key19: 2"]
+    )
 
 
 def test_defaults_and_errors_of_an_assertion(own: Run) -> None:

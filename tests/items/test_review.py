@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.git_repository import Git, commit_all
 from tests.items.conftest import HELLO, MakeLiveProject, Run, eval_file
 
 EVALS = """
@@ -245,6 +246,249 @@ def test_it(eval_snapshot):
     run.write({"test_it.py": test.replace("TEXT", "other")})
     result = run()
     assert "FAILED test_it.py::test_it - ValueError: something else" in result.outlines
+
+
+# --- a test of own code that fails for nothing but its snapshot
+
+MANY = """
+import httpx
+import pytest
+
+def ask(text):
+    messages = [{"role": "system", "content": "Answer in 14 days."}, {"role": "user", "content": text}]
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"messages": messages})
+
+@pytest.mark.parametrize("number", range(20))
+def test_it(eval_api, eval_snapshot, number):
+    ask(str(number))
+    assert eval_api.sent == eval_snapshot
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-v"],
+        ["-x", "--maxfail=20"],
+        ["--showlocals"],
+        *([f"--tb={style}"] for style in ("short", "long", "native")),
+    ],
+    ids=" ".join,
+)
+def test_one_change_of_many_tests_of_own_code_takes_two_lines_for_each(run: Run, arguments: list[str]) -> None:
+    run.write({"test_it.py": MANY})
+    run.update()
+    run.write({"test_it.py": MANY.replace("14 days", "30 days")})
+    result = run("--junitxml=junit.xml", *arguments)
+    result.assert_outcomes(failed=20)
+    first, *others = "\n".join(section(result, "FAILURES", ("====",))).split(" test_it[")[1:]
+    assert first.splitlines()[1:4] == [
+        "test_it.py:12: what is sent is not what its snapshot says",
+        "",
+        "__snapshots__/test_it/test_it[0].yaml",
+    ]
+    told = "test_it.py:12: nothing but change 1, shown with test_it.py::test_it[0] and at the end"
+    assert [other.splitlines()[1] for other in others] == [told] * 19
+    assert {len(other.splitlines()) for other in others[:-1]} == {3}  # the header of the next one is the last line
+    output = result.stdout.str()
+    assert output.count("Answer in 30 days.") == 2  # and at the end
+    texts = [str(each.text) for each in ElementTree.parse(run.path / "junit.xml").iter("failure")]
+    assert all("Answer in 30 days." in text and "def test_it" not in text for text in texts)
+
+
+def test_new_snapshots_of_own_code_take_four_lines_for_each(run: Run) -> None:
+    run.write({"test_it.py": MANY})
+    lines = section(run(), "FAILURES", ("====",))
+    assert len(lines) == 20 * 4
+    assert lines[1:4] == [
+        "test_it.py:12: what is sent has no snapshot yet",
+        "There is no __snapshots__/test_it/test_it[0].yaml.",
+        "To write it, for review: pytest 'test_it.py::test_it[0]' --snapshot-update",
+    ]
+
+
+FORMS = """
+import unittest
+
+import pytest
+
+from helper import compare
+
+SENT = {"question": "TEXT"}
+
+def test_words(eval_snapshot):
+    assert SENT == eval_snapshot, "the question"
+
+def test_reversed(eval_snapshot):
+    assert eval_snapshot == SENT
+
+def test_several(eval_snapshot):
+    assert {"a": 1} == eval_snapshot
+    assert SENT == eval_snapshot
+    assert {"b": 1} == eval_snapshot
+
+def test_subtests(eval_snapshot, subtests):
+    with subtests.test("of one"):
+        assert SENT == eval_snapshot
+
+class Unit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _fixtures(self, eval_snapshot):
+        self.snapshot = eval_snapshot
+
+    def test_first(self):
+        self.assertEqual(self.snapshot, SENT)
+
+    def test_second(self):
+        self.assertEqual(SENT, self.snapshot)
+"""
+# What fails for something else as well, or may do so.
+OTHERS = """
+import unittest
+
+import pytest
+
+from helper import compare
+
+SENT = {"question": "TEXT"}
+
+def test_and(eval_snapshot):
+    assert SENT == eval_snapshot and SENT
+
+def test_or(eval_snapshot):
+    assert SENT == eval_snapshot or SENT == {}
+
+def test_within(eval_snapshot):
+    assert [SENT] == [eval_snapshot]
+
+def test_finally(eval_snapshot):
+    try:
+        raise ValueError("it cannot be asked")
+    finally:
+        assert SENT == eval_snapshot
+
+def test_noted(eval_snapshot):
+    try:
+        assert SENT == eval_snapshot
+    except AssertionError as error:
+        error.add_note("in the first round")
+        raise
+
+def test_another(eval_snapshot):
+    is_same = SENT == eval_snapshot
+    assert SENT == {}
+
+def test_another_snapshot(eval_snapshot):
+    with pytest.raises(AssertionError):
+        assert SENT == eval_snapshot.with_defaults()
+    pytest.fail("[- snapshot]")
+
+def test_error(eval_snapshot):
+    is_same = SENT == eval_snapshot
+    raise RuntimeError("assert [+ received] == [- snapshot]")
+
+def test_helper(eval_snapshot):
+    compare(SENT, eval_snapshot)
+
+def test_refused(eval_api, eval_snapshot):
+    import httpx
+
+    httpx.get("https://example.com")
+    assert SENT == eval_snapshot
+
+class Unit(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _fixtures(self, eval_snapshot):
+        self.snapshot = eval_snapshot
+
+    def test_words(self):
+        self.assertEqual(SENT, self.snapshot, "the question")
+
+    def test_words_of_a_reversed_one(self):
+        self.assertEqual(self.snapshot, SENT, "the question")
+"""
+DEBUGGER = """
+import pdb
+from traceback import walk_tb
+
+class Debugger(pdb.Pdb):
+    def interaction(self, *arguments):
+        # Since Python 3.13 it is the error.
+        *_, (frame, _) = walk_tb(getattr(arguments[-1], "__traceback__", arguments[-1]))
+        print("stands in", frame.f_code.co_name)
+"""
+HELPER = "def compare(left, right):\n    assert left == right\n"
+
+
+def changed_forms(run: Run, module: str) -> pytest.RunResult:
+    run.write(
+        {"test_it.py": module.replace("TEXT", "old"), "helper.py": HELPER, "pytest.ini": "[pytest]\npythonpath=.\n"}
+    )
+    run("--snapshot-update")
+    run.write({"test_it.py": module.replace("TEXT", "new")})
+    return run()
+
+
+def test_an_assertion_of_nothing_but_a_snapshot_is_shown_without_traceback(run: Run) -> None:
+    result = changed_forms(run, FORMS)
+    told = "nothing but change 1, shown with test_it.py::test_words and at the end"
+    assert [line for line in section(result, "FAILURES", ("====",)) if not line.startswith("____")] == [
+        "test_it.py:11: the question: what is sent is not what its snapshot says",
+        "",
+        "__snapshots__/test_it/test_words.yaml",
+        "@@ question @@",
+        "- question: old",
+        "+ question: new",
+        "",
+        "To accept it: pytest test_it.py::test_words --snapshot-update",
+        f"test_it.py:14: {told}",
+        f"test_it.py:18: {told}",
+        f"test_it.py:23: {told}",
+        "contains 1 failed subtest",
+        f"test_it.py:31: {told}",
+        f"test_it.py:34: {told}",
+    ]
+
+
+def test_a_failure_that_says_more_than_its_snapshot_keeps_its_traceback(run: Run) -> None:
+    result = changed_forms(run, OTHERS)
+    blocks = "\n".join(section(result, "FAILURES", ("====",))).split("\n____")
+    assert ["\n>  " in block for block in blocks] == [True] * 12
+    assert "ValueError: it cannot be asked" in blocks[3]
+    assert "in the first round" in blocks[4]
+    assert "FAILED test_it.py::test_finally - change 1" not in result.outlines
+    assert "nothing answers GET https://example.com/ offline" in blocks[9]
+
+
+def test_a_snapshot_that_cannot_be_read_takes_one_line(run: Run) -> None:
+    run.write({"test_it.py": MANY, "__snapshots__/test_it/test_it[[]0].yaml/x": ""})
+    (run.path / "__snapshots__/test_it/test_it[0].yaml").mkdir(parents=True)
+    result = run("test_it.py::test_it[0]")
+    assert section(result, "FAILURES", ("----", "====")) == [
+        "__________________________________ test_it[0] __________________________________",
+        "test_it.py:12: the snapshot __snapshots__/test_it/test_it[0].yaml is a folder; remove it, or put the file back",
+    ]
+
+
+def test_a_snapshot_that_the_revision_does_not_have_takes_two_lines(run: Run, git: Git) -> None:
+    run.write({"test_it.py": MANY})
+    commit_all(git, run.path)
+    run.update()
+    result = run("--chatprompt-against", "main", "test_it.py::test_it[0]")
+    assert section(result, "FAILURES", ("----", "===="))[1:] == [
+        "test_it.py:12: what is sent has no snapshot yet",
+        "There is no main:__snapshots__/test_it/test_it[0].yaml.",
+    ]
+
+
+def test_the_debugger_stands_in_the_test_that_differs(run: Run) -> None:
+    run.write({"test_it.py": MANY, "debugger.py": DEBUGGER})
+    run.pytester.syspathinsert()
+    result = run("--pdb", "--pdbcls=debugger:Debugger", "test_it.py::test_it[0]")
+    result.stdout.fnmatch_lines(
+        ["test_it.py:12: what is sent has no snapshot yet", "*entering PDB*", "stands in test_it"]
+    )
 
 
 # --- the record of a test

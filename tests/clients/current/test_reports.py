@@ -1,7 +1,9 @@
-"""Reports of other plugins show no secret: pytest-html, pytest-json-report and allure-pytest, in one run."""
+"""Reports of other plugins: they show no secret, and each eval item."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -53,6 +55,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xfail(reason=f"because of {{KEY}}"))
         if "skipped" in item.name:
             item.add_marker(pytest.mark.skip(reason=f"not with {{KEY}}"))
+"""
+ROWS = """
+evalcases:
+  - id: qa
+    provider: [openai, anthropic]
+    parametrize: [{id: one}, {id: two}]
+    input_messages: [{role: user, content: hello}]
 """
 MARKED = """
 evalcases:
@@ -109,3 +118,27 @@ def test_no_report_shows_a_secret(
 def read_all(folder: Path) -> list[str]:
     # In its containers allure keeps the errors of fixtures, which it does not take from pytest's reports.
     return [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if "-container" not in path.name]
+
+
+def test_allure_tells_rows_and_providers_apart(
+    pytester: pytest.Pytester, write_files: Callable[[Mapping[str, str]], None]
+) -> None:
+    write_files({"a.eval.yaml": ROWS})
+    pytester.runpytest_subprocess("--snapshot-update", "--alluredir=allure").assert_outcomes(passed=4)
+    results = [json.loads(text) for text in read_all(pytester.path / "allure") if "historyId" in text]
+    # Allure shows those of one id as runs of one test.
+    assert len({result["historyId"] for result in results}) == 4
+
+
+def test_an_ide_of_jetbrains_is_told_each_eval_item(
+    pytester: pytest.Pytester, write_files: Callable[[Mapping[str, str]], None]
+) -> None:
+    write_files({"a.eval.yaml": ROWS})
+    pytester.runpytest_subprocess("--teamcity", "--collect-only").stdout.fnmatch_lines(
+        ["*##teamcity*testCount* count='4'*"]
+    )
+    output = pytester.runpytest_subprocess("--teamcity", "a.eval.yaml").stdout.str()
+    for name in ("openai-one", "openai-two", "anthropic-one", "anthropic-two"):
+        (started, failed, finished) = re.findall(rf"##teamcity\[(test\w+) .*name='a_eval_yaml\.qa\({name}\)'", output)
+        assert (started, failed, finished) == ("testStarted", "testFailed", "testFinished")
+    assert output.count("what is sent to openai has no snapshot yet|nThere is no __snapshots__") == 2
