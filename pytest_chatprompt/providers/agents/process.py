@@ -1,18 +1,16 @@
-"""Run a program to its end, and end the processes that it leaves running.
-
-An argument list and a text for its standard input come in; the exit status and the decoded output come out.
-Only `agents.base` calls `run_process`; the agents read its `ProcessResult`. A `supervised_process` runs the program, so
-that it ends even if pytest is killed.
-"""
+"""Run a program to its end, within bounds of time and output, and end the processes that it leaves running."""
 
 from __future__ import annotations
 
 import errno
 import os
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -20,15 +18,24 @@ from typing import IO, TYPE_CHECKING, Final
 
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.providers.agents.output import file_size, output_tail, read_end, stderr_tail
-from pytest_chatprompt.providers.agents.supervised_process import SupervisedProcess, start_supervised
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.providers.agents.supervisor import Order, Report
+    import psutil
 
 # How much a program may print, on both outputs together: one that never stops must not fill the disk.
 MAX_PRINTED_BYTES: Final = 2**30
-# How often the time and the size of the output are looked at.
+# How often a program is looked at: its time, the size of its output, what is left of it.
 _LOOK_SECONDS: Final = 0.1
+# After how many looks what got SIGTERM gets SIGKILL, and is given up: what waits for a broken disk cannot be killed.
+_LOOKS_BEFORE_KILL: Final = 10
+_MOST_LOOKS: Final = 60
+# Kills a process group as soon as its own parent is another process; ends with the group.
+_WATCHER: Final = """
+import os, sys, time
+while True:
+    os.killpg(int(sys.argv[2]), 0 if os.getppid() == int(sys.argv[1]) else 9)
+    time.sleep(0.2)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,43 +88,68 @@ def run_process(  # noqa: PLR0913 - the arguments of subprocess.Popen that agent
         keep_detached: whether processes that left the program's process group stay alive.
 
     Raises:
-        AgentError: the program could not be started, did not end in time, printed too much, or lost its supervisor.
+        AgentError: the program could not be started, did not end in time, or printed too much.
     """
     if sys.platform == "win32":
         raise AgentError(f"cannot start {argv[0]!r}: agents run on Linux and macOS only")
+    deadline = monotonic() + timeout_seconds
+    mark = f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}"
     # Nameless files instead of pipes: nothing blocks when the process ignores its input or never stops writing, or when
     # a child keeps its output open.
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         input_file.write((stdin or "").encode(errors="surrogatepass"))
         input_file.seek(0)
-        order: Order = {
-            "argv": list(argv),
-            "cwd": str(cwd),
-            "env": dict(env or {}),
-            "files": [file.fileno() for file in (input_file, stdout, stderr)],
-            "mark": f"PYTEST_CHATPROMPT_AGENT_{os.urandom(8).hex()}",
-            "keep_detached": keep_detached,
-        }
-        with start_supervised(order) as process:
-            reason = _reason_to_kill(process, stdout, stderr, timeout_seconds)
-            if reason is not None:
-                raise AgentError(f"{argv[0]} {reason}")
-            report = process.report()
-            if report is None:
-                lost = ProcessResult(process.returncode, "", process.errors)
-                raise AgentError(f"{argv[0]} was killed: {lost.exit_message('the process that supervises it')}")
-        if "returncode" not in report:
-            raise AgentError(_start_error(argv[0], cwd, report, hint))
+        agent: subprocess.Popen[bytes] | None = None
+        try:
+            agent = subprocess.Popen(  # noqa: S603 - an argument list, which the user sets
+                argv,
+                stdin=input_file,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=cwd,
+                env={**os.environ, **(env or {}), mark: "1"},
+                # So that Ctrl-C does not reach it, and the group of what it starts has its id.
+                start_new_session=True,
+            )
+            with _killed_with_pytest(agent, env):
+                reason = _reason_to_kill(agent, stdout, stderr, deadline, timeout_seconds)
+        except (OSError, ValueError) as error:
+            raise AgentError(_start_error(argv[0], cwd, error, hint)) from None
+        finally:
+            _end(agent, mark, keep_detached=keep_detached)
+        if reason is not None:
+            raise AgentError(f"{argv[0]} {reason}")
         (text, is_cut), (errors, _) = read_end(stdout), read_end(stderr)
-        return ProcessResult(report["returncode"], text, errors, is_cut)
+        return ProcessResult(agent.returncode, text, errors, is_cut)
+
+
+@contextmanager
+def _killed_with_pytest(agent: subprocess.Popen[bytes], env: Mapping[str, str] | None) -> Iterator[None]:
+    """Let a small process kill an agent's process group once this process is gone: if it is killed, no `finally` runs.
+
+    `PR_SET_PDEATHSIG` would not do: it signals when the thread that started the agent ends.
+    """
+    watcher = subprocess.Popen(  # noqa: S603 - this package
+        [sys.executable, "-I", "-S", "-c", _WATCHER, str(os.getpid()), str(agent.pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # The network guard lets programs with the variables of a capture start.
+        env={**os.environ, **(env or {})},
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        watcher.kill()
+        watcher.wait()
 
 
 def _reason_to_kill(
-    process: SupervisedProcess, stdout: IO[bytes], stderr: IO[bytes], timeout_seconds: float
+    agent: subprocess.Popen[bytes], stdout: IO[bytes], stderr: IO[bytes], deadline: float, timeout_seconds: float
 ) -> str | None:
     """Wait until a program has ended, or has to; return why it has to, `None` if it has ended."""
-    deadline = monotonic() + timeout_seconds
-    while not process.has_ended(_LOOK_SECONDS):
+    while agent.poll() is None:
         if monotonic() >= deadline:
             tail = stderr_tail(read_end(stderr)[0])
             return f"did not finish within {timeout_seconds:g} s and was killed{tail}"
@@ -126,7 +158,49 @@ def _reason_to_kill(
             name, file = ("standard output", stdout) if is_stdout else ("standard error", stderr)
             tail = output_tail(read_end(file)[0], name)
             return f"printed more than {MAX_PRINTED_BYTES:,} bytes and was killed{tail}"
+        with suppress(subprocess.TimeoutExpired):
+            agent.wait(_LOOK_SECONDS)
     return None
+
+
+def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: bool) -> None:
+    """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs.
+
+    Args:
+        agent: the first process of its group; `None` if an interrupt came while it started.
+        mark: a variable that what it starts has, unless it clears its environment.
+        keep_detached: whether processes outside of the agent's process group stay alive.
+    """
+    import psutil  # noqa: PLC0415 - it takes time, and only runs that start an agent need it
+
+    asked: set[psutil.Process] = set()
+    for look in range(_MOST_LOOKS):
+        # It may start others meanwhile.
+        running = set(_find_running(agent.pid if agent else 0, "" if keep_detached and agent else mark))
+        is_late = look >= _LOOKS_BEFORE_KILL
+        for process in running if is_late else running - asked:
+            # Nothing is signalled if the id belongs to another process by now.
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGKILL if is_late else signal.SIGTERM)
+        if not running:
+            break
+        asked |= running
+        time.sleep(_LOOK_SECONDS)
+    if agent is not None:
+        agent.poll()
+
+
+def _find_running(group: int, mark: str) -> Iterator[psutil.Process]:
+    """The processes of a group, and those that have a variable, if its name is not empty."""
+    import psutil  # noqa: PLC0415
+
+    for process in psutil.process_iter():
+        # It may end meanwhile, and those of other users tell no variables.
+        with suppress(psutil.Error, OSError):
+            if process.status() != psutil.STATUS_ZOMBIE and (
+                os.getpgid(process.pid) == group or (mark and mark in process.environ())
+            ):
+                yield process
 
 
 def _signal_name(number: int) -> str:
@@ -136,13 +210,14 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _start_error(executable: str, cwd: Path, report: Report, hint: str) -> str:
+def _start_error(executable: str, cwd: Path, error: OSError | ValueError, hint: str) -> str:
     if not cwd.is_dir():
         return f"the working folder {cwd} does not exist"
-    if report["errno"] == errno.ENOENT:
+    number = getattr(error, "errno", None)
+    if number == errno.ENOENT:
         where = "" if os.sep in executable else " on PATH"
         return f"executable {executable!r} not found{where}; install it, or {hint}"
-    if report["errno"] == errno.E2BIG:
+    if number == errno.E2BIG:
         advice = "pass the document in a file or on standard input"
         return f"cannot start {executable!r}: its arguments are too long; {advice}"
-    return f"cannot start {executable!r}: {report['error']}"
+    return f"cannot start {executable!r}: {error}"
