@@ -8,16 +8,19 @@ with files, or its bytes in base64. Pure functions; `sent_request` and `apis.mod
 from __future__ import annotations
 
 import base64
-import json
 import re
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pytest_chatprompt.evalfile.json_data import MAX_DEPTH, parse_json
+
 BINARY_KEY: Final = "base64"
 PARTS_KEY: Final = "multipart"
 HEADERS_KEY: Final = "headers"
 CONTENT_KEY: Final = "content"
+# Providers put keys around what an eval file says.
+_MAX_DEPTH: Final = MAX_DEPTH + 50
 _BOUNDARY: Final = re.compile(r"multipart/[^;]+;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
 _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
 
@@ -89,9 +92,9 @@ def _text_or_base64(content: bytes, *, json_starts: str) -> Any:
         # A field of a form is a text, also where it looks like a number.
         return text
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        # Not JSON, or nested deeper than Python reads.
+        return parse_json(text, max_depth=_MAX_DEPTH)
+    except ValueError:
+        # Not JSON, or nested too deep.
         return text
 
 

@@ -80,7 +80,7 @@ def test_each_format_gives_its_rows(project: Project, name: str, content: str, r
         pytest.param(b'{"y": 0, "x": 1, "x": 2}', "2:1 the key 'x' appears twice"),
         pytest.param(b'{"x": "\xc3\xa4\xff"}', "2:9 this line is not valid UTF-8 (byte 0xFF)"),
         pytest.param(b'{"x": "\\ud800"}', "2:1 the value of 'x' has half of a character: a surrogate without its other half"),
-        pytest.param(b"[" * 100_000, "2:1 nested too deep"),
+        pytest.param(b"[" * 100_000, "2:1 nested more than 100 levels deep"),
         pytest.param(b"9" * 5_000, "2:1 a number is too long; put it in quotes"),
     ],
 )  # fmt: skip
@@ -222,7 +222,7 @@ def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
             id="a mapping below a blank line",
         ),
         pytest.param(
-            "d.json", '{"a": ' + "[" * 100_000, "d.json:1:1: this file is not valid JSON: nested too deep",
+            "d.json", '{"a": ' + "[" * 100_000, "d.json:1:1: this file is not valid JSON: nested more than 100 levels deep",
             id="a mapping that is too deep",
         ),
         pytest.param("d.json", "", "d.json:1:1: this file is not valid JSON: expecting value", id="an empty JSON"),
@@ -231,7 +231,7 @@ def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
             id="a number that is too long",
         ),
         pytest.param(
-            "d.json", "[\n" + "[" * 100_000, "d.json:2:1: this file is not valid JSON: nested too deep", id="too deep"
+            "d.json", "[\n" + "[" * 100_000, "d.json:2:1: this file is not valid JSON: nested more than 100 levels deep", id="too deep"
         ),
         pytest.param(
             "d.json", '[{"a": 1},\n]',

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.capture.apis.reply_stream import json_bytes
-from pytest_chatprompt.capture.recording.event_formats import event_format, parse_json
+from pytest_chatprompt.capture.recording.event_formats import event_format, parse_exact_json
 
 CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
@@ -32,7 +32,7 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
         if body and (stream := event_format(content_type)) is not None:
             return {"events": _check_text(stream.read(body))}
         if body and _is_json(content_type):
-            return {"body": _check_text(parse_json(body.decode()))}
+            return {"body": _check_text(parse_exact_json(body.decode()))}
     except (ValueError, RecursionError):
         # It is not what the API says that it is.
         pass
