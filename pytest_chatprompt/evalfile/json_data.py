@@ -1,7 +1,7 @@
-"""JSON data: how deep and how much of it is read, and what of an eval file is sent as it is written, such as a schema.
+"""JSON data: how much of it is read, and what of an eval file is sent as it is written, such as a schema.
 
-In: JSON text, or plain data from YAML, which can hold more than JSON can. Out: data within bounds, or a validation error
-at the value that JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it,
+In: JSON text, or plain data from YAML, which can hold more than JSON can. Out: data within bounds, or a validation
+error at the value that JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it,
 providers merge bodies with `deep_merge`.
 """
 

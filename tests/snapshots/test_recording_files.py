@@ -249,11 +249,13 @@ def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
         try:
             loaded = load_recording(path, path.parent)
         except ReplayError as error:
-            assert path.name in str(error)
-            assert "put the file back, as with git checkout, or record it again" in str(error)
+            refusal = str(error)
         else:
             assert loaded == saved[: len(loaded)]
             counts[len(loaded)] += 1
+            continue
+        assert path.name in refusal
+        assert AGAIN in refusal
     # Cut right behind an entry.
     assert counts == {1: 1, 2: 1}
 
