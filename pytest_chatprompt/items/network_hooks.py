@@ -17,6 +17,7 @@ from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_ne
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.terminal import write_line, write_title
 
 
 @dataclass(eq=False)
@@ -85,7 +86,7 @@ class NetworkHooks:
         """List what such threads tried, below the items that started them."""
         if not self.late:
             return
-        terminalreporter.write_sep("-", "network access after the end of a case")
+        write_title(terminalreporter, "-", "network access after the end of a case")
         for node_id, target in self.late:
-            terminalreporter.write_line(f"{node_id}: a thread that it started tried to reach {target} later")
-        terminalreporter.write_line("It was blocked: this is an offline run. End the thread before the case ends.")
+            write_line(terminalreporter, f"{node_id}: a thread that it started tried to reach {target} later")
+        write_line(terminalreporter, "It was blocked: this is an offline run. End the thread before the case ends.")

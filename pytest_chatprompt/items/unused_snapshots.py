@@ -28,6 +28,7 @@ from pytest_chatprompt.items.shards import (
 )
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import options_key, provider_named_on_command_line
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.snapshots.files import remove_snapshot, remove_temporary_files
 from pytest_chatprompt.snapshots.names import is_recording
 from pytest_chatprompt.snapshots.unused import unused_snapshots
@@ -177,22 +178,22 @@ class UnusedSnapshots:
         removes_unused = self._removes_unused()
         if not removes_unused:
             self.renames.find_sent(self.of_cases | self.of_tests, terminalreporter)
-        terminalreporter.write_sep("-", "eval snapshots")
+        write_title(terminalreporter, "-", "eval snapshots")
         state = "removed" if removes_unused else "unused"
         for paths, noun, reason in unused:
             if paths:
                 nouns = noun if len(paths) == 1 else f"{noun}s"
-                terminalreporter.write_line(f"{len(paths)} {nouns} {state}: {reason}.")
+                write_line(terminalreporter, f"{len(paths)} {nouns} {state}: {reason}.")
             for path in sorted(paths):
                 name = shown_path(path, self.config.rootpath)
-                terminalreporter.write_line(f"  {name}{self.renames.describe(path)}")
+                write_line(terminalreporter, f"  {name}{self.renames.describe(path)}")
         for old, new in self._moved:
             names = (shown_path(path, self.config.rootpath) for path in (old, new))
-            terminalreporter.write_line(f"Its requests are sent by another test now: moved {' to '.join(names)}")
+            write_line(terminalreporter, f"Its requests are sent by another test now: moved {' to '.join(names)}")
         for line in exchanged:
-            terminalreporter.write_line(line)
+            write_line(terminalreporter, line)
         if has_unused and not removes_unused:
-            terminalreporter.write_line("Re-run pytest with --snapshot-update to remove them.")
+            write_line(terminalreporter, "Re-run pytest with --snapshot-update to remove them.")
 
     def _removes_unused(self) -> bool:
         return self._is_set("update_snapshots") and not self._is_set("no_cleanup")

@@ -19,6 +19,7 @@ import pytest
 
 from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.wording import dollars
 
@@ -88,11 +89,11 @@ class UsageSummary:
         notes = list(self._notes(terminalreporter.config))
         if not self._cases and not notes:
             return
-        terminalreporter.write_sep("-", "usage of the live run" if self.is_live else "recorded replies")
+        write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
         for line in table_lines(table) if self._cases else ():
-            terminalreporter.write_line(line)
+            write_line(terminalreporter, line)
         for note in notes:
-            terminalreporter.write_line(note)
+            write_line(terminalreporter, note)
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
