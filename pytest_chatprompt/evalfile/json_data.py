@@ -21,7 +21,7 @@ MAX_DEPTH: Final = 100
 # Of a file, which has keys around such data.
 MAX_FILE_DEPTH: Final = 200
 # Mappings, lists, keys and scalars: what a file of the largest size may hold if it is no attack.
-MAX_VALUES: Final = 3_000_000
+MAX_VALUES: Final = 2_000_000
 
 
 def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:

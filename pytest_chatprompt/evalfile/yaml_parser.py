@@ -28,6 +28,7 @@ from yaml.events import (
 from yaml.resolver import Resolver
 
 from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, MAX_VALUES
+from pytest_chatprompt.evalfile.text_file import utf8_size
 from pytest_chatprompt.evalfile.yaml_tree import (
     Entry,
     Node,
@@ -198,7 +199,7 @@ class _Composer:
             if kind is ScalarEvent:
                 self.values += 1
                 node = self.scalar(event)
-                size = len(node.text) if node.text.isascii() else len(node.text.encode(errors="surrogatepass"))
+                size = utf8_size(node.text)
                 self.bytes += size
                 self.nodes.append(node)
                 if event.anchor:

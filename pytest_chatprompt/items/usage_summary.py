@@ -138,7 +138,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
+            yield f"Not recorded, because no complete reply of at most 64 MiB came: {nouns}, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

@@ -238,7 +238,9 @@ class EvalSnapshot(SnapshotAssertion):
         comparison = self.failed_comparison()
         changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
-        return [path, *shown, *(["", f"To accept it: {command}"] if command else [])]
+        problem = "" if comparison is None or not self._has_compared_data else comparison.problem
+        head = [f"The snapshot {problem}."] if problem else []
+        return [*head, path, *shown, *(["", f"To accept it: {command}"] if command else [])]
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the data."""

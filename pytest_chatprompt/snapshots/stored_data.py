@@ -22,8 +22,6 @@ from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
 
 
-# A comparison that fails asks several times for what it stored and what it sent.
-@lru_cache(maxsize=2)
 def read_data(text: str) -> Any:
     """Read the data that the text of a snapshot or a recording shows.
 
@@ -37,11 +35,21 @@ def read_data(text: str) -> Any:
     Raises:
         SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
     """
+    data, problem = _read(text)
+    if problem:
+        raise SnapshotFileError(problem)
+    return data
+
+
+# A comparison that fails asks several times for what it stored and what it sent.
+@lru_cache(maxsize=2)
+def _read(text: str) -> tuple[Any, str]:
+    """The data of a text, or why it cannot be read."""
     try:
-        return load_yaml(text)
+        return load_yaml(text), ""
     except YamlError as error:
         line, column = error.problem.position
-        raise SnapshotFileError(f"cannot be read: line {line}, column {column}: {error}") from error
+        return None, f"cannot be read: line {line}, column {column}: {error}"
 
 
 @lru_cache(maxsize=1)
