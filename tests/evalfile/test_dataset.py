@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
+from functools import partial
 
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile import dataset_json
 from pytest_chatprompt.evalfile.dataset import DatasetNameError, load_dataset
+from pytest_chatprompt.evalfile.dataset_json import read_json
+from pytest_chatprompt.evalfile.json_data import check_bounds, parse_json
 from pytest_chatprompt.evalfile.rows import Row
 from tests.conftest import Project
 
@@ -305,3 +310,12 @@ def test_f1_a_dataset_is_looked_for_like_an_attached_file(project: Project) -> N
     assert row.place == "data/d.csv:2:1"
     with pytest.raises(DatasetNameError, match=r"^file e\.csv not found; tried evals/e\.csv, e\.csv$"):
         load_dataset("e.csv", project.root / "evals", project.root)
+
+
+def test_a_row_of_json_has_the_limits_of_yaml(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_json, "check_bounds", partial(check_bounds, max_values=10))
+    project.write("evals/d.json", json.dumps([{"a": list(range(9))}, {"a": list(range(11))}]))
+    first, second = read_json(project.root / "evals" / "d.json", project.root)
+    assert (first.problem, second.problem) == ("", "more than 10 values")
+    with pytest.raises(ValueError, match="more than 10 values"):
+        parse_json("[" + "1," * 10 + "1]", max_values=10)
