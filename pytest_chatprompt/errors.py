@@ -43,10 +43,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_chatprompt.wording import about_message
+from pytest_chatprompt.wording import about_message, visible
 
 
-class ChatPromptError(Exception):
+class _Shown:
+    """What is shown by its text, which may hold what others wrote: no control characters, no commands to CI."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
+
+
+class ChatPromptError(_Shown, Exception):
     """Base of every error of this package."""
 
 
@@ -125,7 +132,7 @@ class PayloadError(ProviderError):
         super().__init__(about_message(message_number, reason))
 
 
-class CaptureWarning(UserWarning):
+class CaptureWarning(_Shown, UserWarning):
     """A thread that has sent requests in a test goes on after it; what it sends from then on is refused."""
 
 
@@ -257,11 +264,11 @@ class MaskError(ChatPromptError):
     """The fixture `eval_masks` gives something other than masks."""
 
 
-class EvalFileWarning(UserWarning):
+class EvalFileWarning(_Shown, UserWarning):
     """Something in an eval file that is valid and probably a mistake, such as a tag that looks mistyped."""
 
 
-class PayloadWarning(UserWarning):
+class PayloadWarning(_Shown, UserWarning):
     """The API will reject what is sent, or read it in another way than you wrote it.
 
     Args:

@@ -123,7 +123,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     if parent.config.pluginmanager.hasplugin("syrupy"):
         # Registers the session's hooks before the first item exists.
         EvalSession.get(parent.config)
-    return EvalFile.from_parent(parent, path=file_path)
+    return EvalFile.of_path(file_path, parent)
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -70,7 +70,7 @@ from pytest_chatprompt.evalfile.message import (
 from pytest_chatprompt.evalfile.rows import (
     Row as Row,
 )
-from pytest_chatprompt.evalfile.yaml_source import (
+from pytest_chatprompt.evalfile.yaml_file import (
     YamlSource as YamlSource,
 )
 from pytest_chatprompt.evalfile.yaml_tree import (

@@ -27,7 +27,7 @@ from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError
 from pytest_chatprompt.snapshots.names import is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
 from pytest_chatprompt.snapshots.unused_removal import RemovalError, checked_paths, remove_unused
-from pytest_chatprompt.wording import count, shown_path
+from pytest_chatprompt.wording import count, shown_path, visible, visible_line
 
 OK: Final = 0
 WORSE: Final = 1
@@ -65,10 +65,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         lines, status = options.run(options)
     except _ERRORS as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {visible(str(error))}\n")
         return USAGE_ERROR
     try:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write("".join(f"{visible_line(line)}\n" for line in lines))
         sys.stdout.flush()
     except OSError as error:
         # Python would report an error again when it ends.

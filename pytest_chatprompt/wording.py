@@ -7,12 +7,45 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 # What to type for the prices of models.
 INSTALL_PRICES: Final = "pip install 'pytest-chatprompt[prices]'"
+# What moves the cursor, changes the direction of text, ends a line for others than us, or cannot be encoded.
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+# Commands to CI in its log. GitHub Actions looks for `::error::` at the start of a line, and for `##[error]` anywhere,
+# as Azure Pipelines does for `##vso[`.
+# Source: https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+_COMMAND_AT_START: Final = re.compile(r"^([^\S\n]*)(?=::\w)", re.MULTILINE)
+_COMMAND: Final = re.compile(r"##(?=(?:vso)?\[)", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    r"""A text of others, as a terminal and the log of CI may show it.
+
+    Args:
+        text: of one or several lines.
+
+    Returns:
+        The text with escapes such as `\x1b` for control characters, and with a backslash within what CI would take for
+        a command: `\::error::`, `##\vso[`. Line feeds, tabs and all other characters stay; CRLF becomes LF.
+    """
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    text = _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+    if "::" in text:
+        text = _COMMAND_AT_START.sub(r"\1\\", text)
+    return _COMMAND.sub(r"##\\", text) if "##" in text else text
+
+
+def visible_line(text: str) -> str:
+    r"""A text of others that has to stay on one line: as `visible` gives it, with `\n` for line feeds."""
+    return visible(text).replace("\n", "\\n")
 
 
 def shown_path(path: Path, root: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.wording import dollars
+from pytest_chatprompt.wording import dollars, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,23 @@ from pytest_chatprompt.wording import dollars
 )
 def test_amounts_of_dollars(amount: float, expected: str) -> None:
     assert dollars(amount) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", "\\::error::x"),
+        ("a\n \u3000\t::set-output name=a::b", "a\n \u3000\t\\::set-output name=a::b"),
+        ("a ::error::x", "a ::error::x"),
+        (":: x", ":: x"),
+        ("x ##vso[task.a]b ##[error]c ##VSO[x]", "x ##\\vso[task.a]b ##\\[error]c ##\\VSO[x]"),
+        ("## Title [a](b) ##", "## Title [a](b) ##"),
+        ("\x1b[31m\x07\x00\x7f\x9b", "\\x1b[31m\\x07\\x00\\x7f\\x9b"),
+        ("a\r::error::b\r\nc\x0b\u2028d", "a\\r::error::b\nc\\x0b\\u2028d"),
+        ("\u202egnp\u2066\u200f\ufeff\ud800", "\\u202egnp\\u2066\\u200f\\ufeff\\ud800"),
+        ("\ta\né 日本 👩\u200d👧 \xa0", "\ta\né 日本 👩\u200d👧 \xa0"),
+    ],
+)
+def test_a_text_of_others_is_visible_and_commands_nothing(text: str, shown: str) -> None:
+    assert visible(text) == visible(shown) == shown
+    assert visible_line(text) == shown.replace("\n", "\\n")

@@ -9,11 +9,12 @@ its text: JSON with a repeated key, or a number that Python writes in another wa
 from __future__ import annotations
 
 import base64
-import json
 import re
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
+
+from pytest_chatprompt.evalfile.json_data import MAX_DEPTH, parse_json
 
 BINARY_KEY: Final = "base64"
 PARTS_KEY: Final = "multipart"
@@ -23,6 +24,8 @@ ENCODING_KEY: Final = "encoding"
 _SUBTYPE_KEY: Final = "subtype"
 # The keys of the mappings that show something other than JSON.
 _OTHER_FORMS: Final = ({BINARY_KEY}, {BINARY_KEY, ENCODING_KEY}, {PARTS_KEY}, {PARTS_KEY, _SUBTYPE_KEY})
+# Providers put keys around what an eval file says.
+_MAX_DEPTH: Final = MAX_DEPTH + 50
 _BOUNDARY: Final = re.compile(r"multipart/([^;\s]+)\s*;.*?\bboundary=(?:\"([^\"]+)\"|([^\s;]+))", re.IGNORECASE)
 _PART_NAME: Final = re.compile(r"\bname=(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
 # What tells zlib which header to expect.
@@ -65,8 +68,8 @@ def read_body(body: Any) -> Any:
         body: as `decode_body` gives it.
     """
     try:
-        return json.loads(body) if isinstance(body, str) else body
-    except (ValueError, RecursionError):
+        return parse_json(body, max_depth=_MAX_DEPTH) if isinstance(body, str) else body
+    except ValueError:
         return body
 
 
@@ -124,9 +127,9 @@ def _json_or_text(content: bytes, *, json_starts: str) -> Any:
         # A field of a form is a text, also where it looks like a number.
         return text
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
-    except (ValueError, RecursionError):
-        # Not JSON, not data that tells it exactly, or nested deeper than Python reads.
+        data = parse_json(text, max_depth=_MAX_DEPTH, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
+    except ValueError:
+        # Not JSON, not data that tells it exactly, or nested too deep.
         return text
     # `None` is no body, a text is itself, and some mappings stand for other bodies.
     is_taken = data is None or isinstance(data, str) or (isinstance(data, dict) and data.keys() in _OTHER_FORMS)

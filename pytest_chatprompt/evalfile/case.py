@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.schema_annotations import WrittenAs, pattern
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys
 from pytest_chatprompt.evalfile.shorthands import SHORTHANDS, expand_data
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, TupleOf
-from pytest_chatprompt.evalfile.yaml_source import YamlSource
+from pytest_chatprompt.evalfile.yaml_file import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
 

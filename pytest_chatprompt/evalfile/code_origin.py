@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, Origin, case_diagnostic
-from pytest_chatprompt.evalfile.yaml_source import YamlSource
+from pytest_chatprompt.evalfile.yaml_file import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Position
 
 _NO_POSITION = Position(0, 0)

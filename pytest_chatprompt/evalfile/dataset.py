@@ -19,7 +19,7 @@ from pytest_chatprompt.evalfile.dataset_yaml import read_yaml
 from pytest_chatprompt.evalfile.file_search import FileSearchError, find_file
 from pytest_chatprompt.evalfile.rows import InvalidRow, RawRow, Row, make_rows
 from pytest_chatprompt.evalfile.text_file import TextFileError
-from pytest_chatprompt.evalfile.yaml_problem import YamlError
+from pytest_chatprompt.evalfile.yaml_tree import YamlError
 from pytest_chatprompt.wording import shown_path
 
 # By the end of the file's name: the file and pytest's root folder come in.

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from pytest_chatprompt.evalfile.json_data import MAX_DEPTH, check_bounds
 from pytest_chatprompt.evalfile.rows import RawRow
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_lines, read_text
 from pytest_chatprompt.evalfile.variables import describe_data
@@ -40,6 +41,15 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _InvalidValueError(f"{name} is not a value of JSON; write null, or a string")
 
 
+def _within_bounds(value: Any) -> Any:
+    """Return a row that is neither nested too deep nor too large."""
+    try:
+        check_bounds(value)
+    except ValueError as error:
+        raise _InvalidValueError(str(error)) from None
+    return value
+
+
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 # Finds the end of a row that `_DECODER` refuses.
 _LENIENT_DECODER: Final = json.JSONDecoder()
@@ -55,7 +65,7 @@ def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
         if not line.strip():
             continue
         try:
-            yield RawRow(Position(number, 1), _DECODER.decode(line.decode()))
+            yield RawRow(Position(number, 1), _within_bounds(_DECODER.decode(line.decode())))
         except UnicodeDecodeError as error:
             text = f"this line is not valid UTF-8 (byte 0x{line[error.start]:02X})"
             column = len(line[: error.start].decode()) + 1
@@ -100,7 +110,7 @@ def _read_row(text: str, index: int, position: Position) -> tuple[RawRow, int]:
     """A row of a list, and the index of its end."""
     try:
         value, end = _DECODER.raw_decode(text, index)
-        return RawRow(position, value), end
+        return RawRow(position, _within_bounds(value)), end
     except json.JSONDecodeError as error:
         raise _syntax_error(text, error.pos, error.msg) from error
     except (ValueError, RecursionError) as error:
@@ -127,7 +137,7 @@ def _explain(error: ValueError | RecursionError) -> str:
     if isinstance(error, _InvalidValueError):
         return str(error)
     if isinstance(error, RecursionError):
-        return "nested too deep"
+        return f"nested more than {MAX_DEPTH} levels deep"
     if isinstance(error, json.JSONDecodeError):
         return f"this line is not valid JSON: {_lower(error.msg)}"
     # Python limits how long a number may be.

@@ -14,8 +14,7 @@ from pytest_chatprompt.evalfile.diagnostics import describe_value
 from pytest_chatprompt.evalfile.rows import RawRow
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_text
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
-from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
-from pytest_chatprompt.evalfile.yaml_tree import Node
+from pytest_chatprompt.evalfile.yaml_tree import Node, YamlError, YamlProblem
 
 
 def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:

@@ -15,11 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
-from pytest_chatprompt.evalfile.json_data import unexpected
+from pytest_chatprompt.evalfile.json_data import parse_json, unexpected
 from pytest_chatprompt.evalfile.schema_annotations import path_pattern, pattern
 from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
-from pytest_chatprompt.evalfile.yaml_problem import YamlError, YamlProblem
-from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
+from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position, YamlError, YamlProblem
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 DataPath = Annotated[str, pattern(lambda: path_pattern(_SUFFIXES))]
@@ -83,10 +82,10 @@ def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
         return mapping
 
     try:
-        data = json.loads(text, object_pairs_hook=without_repetition)
+        data = parse_json(text, object_pairs_hook=without_repetition)
     except json.JSONDecodeError as error:
         raise YamlError(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise YamlError(Position(1, 1), f"not valid JSON: {error}") from error
     return data, parse_yaml(_as_yaml(text))[1] if repeated else []
 
@@ -95,7 +94,7 @@ def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
     try:
         document, _ = parse_yaml(_as_yaml(text))
     except YamlError as yaml_error:
-        # Only JSON can be nested deeper than YAML may be here.
+        # YAML refuses some of what JSON allows, such as a key of more than 1,024 characters.
         return [yaml_error.problem]
     wrapper = Node(document.mark, {key: Entry(document, document)})
     return [YamlProblem(*problem) for problem in explain_validation_error(error, wrapper)]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.yaml_problem import UnexpectedValue, YamlProblem
-from pytest_chatprompt.evalfile.yaml_tree import Node, Position
+from pytest_chatprompt.evalfile.yaml_tree import Node, Position, UnexpectedValue, YamlProblem
 
 # Their values are accepted and not read, or never sent. For those of `metadata` and `execution` there is a function
 # below.

@@ -1,12 +1,13 @@
-"""JSON data inside an eval file: what is sent as it is written, such as a schema or `extra_body`.
+"""JSON data: how much of it is read, and what of an eval file is sent as it is written, such as a schema.
 
-In: plain data from YAML, which can hold more than JSON can. Out: the same data, or a validation error at the value that
-JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it, providers merge bodies
-with `deep_merge`.
+In: JSON text, or plain data from YAML, which can hold more than JSON can. Out: data within bounds, or a validation
+error at the value that JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it,
+providers merge bodies with `deep_merge`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -15,8 +16,56 @@ from pydantic import PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Location = tuple[str | int, ...]
-# As deep as YAML may be nested; JSON in a file of its own could be deeper.
+# Of what an author writes and an API replies. Everything here that walks through data recurses.
 MAX_DEPTH: Final = 100
+# Of a file, which has keys around such data.
+MAX_FILE_DEPTH: Final = 200
+# Mappings, lists, keys and scalars: what a file of the largest size may hold if it is no attack.
+MAX_VALUES: Final = 2_000_000
+
+
+def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:
+    """Parse JSON within bounds.
+
+    Args:
+        text: from outside.
+        max_depth: how deep it may be nested.
+        max_values: how many values it may have.
+        options: those of `json.loads`.
+
+    Raises:
+        ValueError: it is not JSON, is nested deeper, or holds more.
+    """
+    try:
+        data = json.loads(text, **options)
+    except RecursionError:
+        raise ValueError(_too_deep(max_depth)) from None
+    # Most texts cannot be beyond them.
+    if len(text) > max_values or text.count("[") + text.count("{") > max_depth:
+        check_bounds(data, max_depth=max_depth, max_values=max_values)
+    return data
+
+
+def check_bounds(data: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> None:
+    """Refuse data that is nested too deep or holds too much.
+
+    Raises:
+        ValueError: it is.
+    """
+    level, values = [data], 0
+    for _ in range(max_depth + 1):
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+        values += len(level)
+        if values > max_values:
+            raise ValueError(f"more than {max_values:,} values")
+    raise ValueError(_too_deep(max_depth))
+
+
+def _too_deep(max_depth: int) -> str:
+    return f"nested more than {max_depth} levels deep"
 
 
 def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:

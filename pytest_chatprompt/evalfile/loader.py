@@ -31,8 +31,7 @@ from pytest_chatprompt.evalfile.schema_annotations import WrittenAs
 from pytest_chatprompt.evalfile.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
-from pytest_chatprompt.evalfile.yaml_file import read_yaml_file
-from pytest_chatprompt.evalfile.yaml_source import YamlSource
+from pytest_chatprompt.evalfile.yaml_file import YamlSource, read_yaml_file
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.wording import shown_path

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_chatprompt.evalfile.yaml_source import YamlSource
+from pytest_chatprompt.evalfile.yaml_file import YamlSource
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
 
 # A quoted text ends at its quote, however many lines it has.

@@ -1,9 +1,9 @@
 """Syntax errors of YAML in words that an author understands: what is wrong, and what to write instead.
 
-In: the error of a YAML parser, and the text. Out: a position and a sentence. Pure; only `yaml_parser` calls it.
+In: the error of libyaml, and the text. Out: a position and a sentence. Pure; only `yaml_parser` calls it.
 
-The parsers speak of tokens and scalars. What they name is rarely the mistake: mostly a text needs quotes, or a line is
-indented in another way than its author thinks. Both parsers, libyaml and PyYAML's own, have words of their own.
+The parser speaks of tokens and scalars. What it names is rarely the mistake: mostly a text needs quotes, or a line is
+indented in another way than its author thinks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Positi
     """Say what is wrong with a YAML text, where, and what to write instead.
 
     Args:
-        error: what libyaml's or PyYAML's own parser raised.
+        error: what libyaml raised.
         text: the text that was parsed.
     """
     mark = error.problem_mark or error.context_mark or _START
@@ -162,25 +162,21 @@ def _explain_code_point(place: _Place) -> tuple[Position, str]:
     return position, f"{escape} is not a whole character; write the character itself"
 
 
-# By words of the parsers' problems: libyaml's, and PyYAML's own where they differ.
+# By words of libyaml's problems.
 _EXPLANATIONS: Final = (
     ("mapping values are not allowed", _explain_colon),
     ("cannot start any token", _explain_first_character),
     ("expected alphabetic or numeric character", _explain_name),
     ("sequence entries are not allowed", _explain_list),
     ("comment or line break", _explain_block_text),
-    ("a comment or a line break", _explain_block_text),
     ("expected node content", _explain_missing_value),
-    ("expected the node content", _explain_missing_value),
     ("expected ',' or '", _explain_flow),
     ("did not find expected key", _explain_end_of_block),
     ("did not find expected '-' indicator", _explain_end_of_block),
-    ("expected <block end>", _explain_end_of_block),
     ("could not find expected ':'", _explain_key),
     ("found unexpected end of stream", _explain_quote),
     ("found unexpected document", _explain_quote),
     ("Unicode character escape", _explain_code_point),
     ("unknown escape character", _explain_escape),
     ("hexdecimal number", _explain_escape),
-    ("hexadecimal numbers", _explain_escape),
 )

@@ -21,6 +21,7 @@ from pytest_chatprompt.evalfile.frozen_dict import FrozenDict, freeze, thaw
 from pytest_chatprompt.evalfile.message import EvalMessage, Part, TextPart
 from pytest_chatprompt.evalfile.rows import Row
 from pytest_chatprompt.evalfile.scalar_position import position_in_scalar
+from pytest_chatprompt.evalfile.text_file import MAX_CASE_BYTES, TOO_LARGE_CASE, utf8_size
 from pytest_chatprompt.evalfile.yaml_tree import Node
 
 _Location = tuple[str | int, ...]
@@ -93,6 +94,7 @@ class _Renderer:
     case: EvalCase
     variables: Mapping[str, Any]
     diagnostics: set[Diagnostic] = field(default_factory=set)
+    _bytes: int = 0
 
     def render(self, template: str, location: _Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""
@@ -100,14 +102,20 @@ class _Renderer:
             return template
         from pytest_chatprompt.evalfile.template_sandbox import render  # noqa: PLC0415 - it imports Jinja
 
+        if self._bytes > MAX_CASE_BYTES:
+            return template
         try:
-            return render(template, self.variables)
+            text = render(template, self.variables)
         except Exception as error:
             from pytest_chatprompt.evalfile.template_errors import explain_template_error  # noqa: PLC0415
 
             problem = explain_template_error(error, template, self.variables)
             self.report(problem.text, location, template, problem.offset)
             return template
+        self._bytes += utf8_size(text)
+        if self._bytes > MAX_CASE_BYTES:
+            self.report(TOO_LARGE_CASE, location, template)
+        return text
 
     def report(self, text: str, location: _Location, template: str, offset: int = 0) -> None:
         """Report a problem at a character of a template."""

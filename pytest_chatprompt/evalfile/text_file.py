@@ -19,6 +19,12 @@ from pytest_chatprompt.evalfile.media_types import sniff_media_type
 
 # More than any API accepts in one request, and small enough to be read at once.
 MAX_BYTES: Final = 20 * 1024 * 1024
+# Of all texts and media of one case, as often as they are sent: several times what any API accepts in one request.
+MAX_CASE_BYTES: Final = 100 * 1024 * 1024
+TOO_LARGE_CASE: Final = (
+    f"with this the case holds more than {MAX_CASE_BYTES // 1024**2} MiB of text and media; use smaller files, or "
+    "fewer: a file that is attached twice is sent twice"
+)
 # Opening a pipe waits for a writer. Windows does not have this flag.
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 # How much is compared at a time; it stays in the cache of a processor.
@@ -98,6 +104,11 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise TextFileError(_too_large(max_bytes))
     return content
+
+
+def utf8_size(text: str) -> int:
+    """How many bytes a text has as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:

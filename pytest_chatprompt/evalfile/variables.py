@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
+from pytest_chatprompt.evalfile.json_data import MAX_DEPTH
 from pytest_chatprompt.evalfile.schema_annotations import characters_pattern, pattern
-from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH
 
 # What Jinja reads as something else than a variable.
 _RESERVED: Final = frozenset(

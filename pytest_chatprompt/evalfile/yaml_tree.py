@@ -1,4 +1,4 @@
-"""The tree of a YAML text: every value with its line and column.
+"""The tree of a YAML text, every value with its line and column, and what is wrong with the text.
 
 `yaml_parser` builds it; everything else in this room reads positions and data from it.
 """
@@ -29,14 +29,12 @@ class Node:
         mark: PyYAML's mark of where the value begins.
         value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
         text: a scalar as it is written, without its quotes; `""` for the others.
-        size: the number of nodes in it, itself included; what an alias repeats counts each time.
         is_plain_text: whether it is a string that is written without quotes.
     """
 
     mark: Any
     value: Any
     text: str = ""
-    size: int = 1
     is_plain_text: bool = False
 
     @property
@@ -91,3 +89,29 @@ class Entry(NamedTuple):
 
     key: Node
     node: Node
+
+
+class YamlProblem(NamedTuple):
+    """What is wrong at one position of a text.
+
+    Args:
+        position: where it is.
+        text: what is wrong, and what to write instead.
+    """
+
+    position: Position
+    text: str
+
+
+class UnexpectedValue(YamlProblem):
+    """A key that is not a string, or a value that is not what it looks like; allowed in data that is ignored."""
+
+    __slots__ = ()
+
+
+class YamlError(Exception):
+    """A text is not one valid YAML document; `problem` says where and why."""
+
+    def __init__(self, position: Position, text: str) -> None:
+        self.problem = YamlProblem(position, text)
+        super().__init__(text)

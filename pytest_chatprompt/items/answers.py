@@ -14,6 +14,7 @@ import pytest
 
 from pytest_chatprompt.reports.answer_text import case_section, check_line
 from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.wording import visible
 
 _SECTION: Final = "answer"
 _ANSWER: Final = "chatprompt_answer"
@@ -32,7 +33,7 @@ def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult)
     """
     _set_properties(item, report, list(_properties(result)))
     if report.passed and result.response is not None:
-        report.sections.append((_SECTION, case_section(result)))
+        report.sections.append((_SECTION, visible(case_section(result))))
 
 
 def add_check_lines(item: pytest.Item, report: pytest.TestReport, lines: Iterable[str]) -> None:

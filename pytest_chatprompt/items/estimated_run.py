@@ -23,6 +23,7 @@ from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.wording import dollars
 
@@ -105,7 +106,7 @@ class EstimatedRun:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show a row for each provider, and what the numbers mean."""
-        terminalreporter.write_sep("-", "estimated cost of the live run")
+        write_title(terminalreporter, "-", "estimated cost of the live run")
         table = [_HEAD, *self._rows()]
         widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
         for name, *numbers in table:
@@ -113,9 +114,9 @@ class EstimatedRun:
                 name.ljust(widths[0]),
                 *(cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)),
             ]
-            terminalreporter.write_line("  ".join(cells).rstrip())
+            write_line(terminalreporter, "  ".join(cells).rstrip())
         for note in self._notes():
-            terminalreporter.write_line(note)
+            write_line(terminalreporter, note)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for provider, estimates in sorted(self._estimates.items()):

@@ -25,6 +25,7 @@ from pytest_chatprompt.errors import (
     PayloadWarning,
     ReplayError,
 )
+from pytest_chatprompt.wording import visible, visible_line
 
 OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
@@ -32,9 +33,9 @@ ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.Sk
 
 
 def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
-    """A failure that pytest shows as this text only."""
+    """A failure that pytest shows as this text only, which may hold what others wrote."""
     try:
-        pytest.fail(text, pytrace=False)
+        pytest.fail(visible(text), pytrace=False)
     except pytest.fail.Exception as failure:
         # A failed subtest is reported while its error is handled, and pytest would show that too.
         failure.__context__ = None
@@ -44,7 +45,7 @@ def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
 def first_line(error: BaseException) -> str:
     """An error in one line, for pytest's short summary."""
     text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
-    return text.partition("\n")[0]
+    return visible_line(text.partition("\n")[0])
 
 
 def is_outage(error: BaseException) -> bool:

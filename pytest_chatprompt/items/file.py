@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -38,6 +38,7 @@ from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import options_key, snapshot_dirname
 from pytest_chatprompt.snapshots.files import refuse_folder_outside_root
 from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
+from pytest_chatprompt.wording import shown_path, visible_line
 
 
 class EvalFile(pytest.Module):
@@ -55,6 +56,14 @@ class EvalFile(pytest.Module):
     stems: tuple[str, ...] = ()
     is_complete: bool = False
     _names: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
+        """The collector of a file; a path that would change the line on which it is shown is escaped in node ids."""
+        shown = shown_path(path, parent.config.rootpath)
+        is_harmless = "::" not in shown and visible_line(shown) == shown
+        node_id: Any = None if is_harmless else node_name(shown)
+        return cls.from_parent(parent, path=path, nodeid=node_id)
 
     def _getobj(self) -> ModuleType:
         # pytest documents this as the method to override. There is no Python module to import.

@@ -7,6 +7,7 @@ that an error or a warning is about.
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,7 @@ from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 from pytest_chatprompt.items.own_fixtures import OwnFixtures, reserve, set_up, tear_down
 from pytest_chatprompt.items.running_imports import import_what_running_needs
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.grade import GradedCheck
@@ -162,8 +163,9 @@ class EvalItem(pytest.Function):
             return super().repr_failure(excinfo, *args, **kwargs)
         representation: Any = super().repr_failure(text_failure(self.with_position(error)))
         # The position in the eval file, not of the `raise`: `--tb=line` and reports show it.
-        representation.reprcrash.path, representation.reprcrash.lineno = str(self.path), self.line_of(error)
-        representation.reprcrash.message = first_line(error)
+        crash = representation.reprcrash
+        crash.path, crash.lineno = visible_line(str(self.path)), self.line_of(error)
+        crash.message = first_line(error)
         return representation
 
     def _position_of(self, error: Exception) -> Position | None:
@@ -178,6 +180,12 @@ class EvalItem(pytest.Function):
             return origin.position_of_option(location, self.provider_name)
         number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
         return origin.position if number is None else origin.position_of("input_messages", number - 1)
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """Where pytest shows that it is; a path that would change the line is as in its node id."""
+        path, line, name = super().location
+        return (path if visible_line(path) == path else self.nodeid.partition("::")[0]), line, name
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The position of the case, for reports: the file, its 0-based line, the name."""

@@ -32,6 +32,7 @@ from pytest_chatprompt.capture.network_guard import (
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.terminal import write_line, write_title
 
 
 @dataclass(eq=False)
@@ -155,7 +156,7 @@ class NetworkHooks:
         self.late.append((node_id, attempt))
         if self._session is not None:
             # The summary may have been shown.
-            print(f"pytest-chatprompt: {_describe(node_id, attempt)}; it was blocked", file=sys.stderr)
+            print(visible_line(f"pytest-chatprompt: {_describe(node_id, attempt)}; it was blocked"), file=sys.stderr)
             self._fail(self._session)
 
     def end(self, session: pytest.Session) -> None:
@@ -175,11 +176,12 @@ class NetworkHooks:
         """List what was tried, below the tests that left it behind."""
         if not self.late:
             return
-        terminalreporter.write_sep("-", "network access after the end of a test")
+        write_title(terminalreporter, "-", "network access after the end of a test")
         for node_id, attempt in self.late:
-            terminalreporter.write_line(_describe(node_id, attempt))
-        terminalreporter.write_line(
-            "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope."
+            write_line(terminalreporter, _describe(node_id, attempt))
+        write_line(
+            terminalreporter,
+            "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope.",
         )
 
 

@@ -28,7 +28,7 @@ from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import failed_comparison, failure_text, has_assertions
 from pytest_chatprompt.options import all_results_key, options_key
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
 _FRAMEWORK_FOLDERS: Final = tuple(
@@ -155,14 +155,14 @@ def _report_own_code(
     if problem and call.excinfo is not None and call.excinfo.errisinstance(ENDED_EARLY):
         # A test case of unittest brings its outcome only now.
         report.outcome = "failed"
-        report.longrepr = problem
+        report.longrepr = visible(problem)
         vars(report).pop("wasxfail", None)
     elif problem and report.failed and problem not in report.longreprtext:
         # The error of a client may say no more than its status.
         _add_section(report, "eval_api", problem)
         crash = getattr(report.longrepr, "reprcrash", None)
         if crash is not None:
-            crash.message = problem.partition("\n")[0]
+            crash.message = visible_line(problem.partition("\n")[0])
     if call.when == "call":
         capture.has_passed = report.passed
     return report
@@ -197,6 +197,7 @@ def _add_checks(item: EvalItem, report: pytest.TestReport) -> None:
 
 def _add_section(report: pytest.TestReport, name: str, text: str) -> None:
     """Show a text below a failure, in JUnit's XML too."""
+    text = visible(text)
     representation: Any = report.longrepr
     if hasattr(representation, "addsection"):
         representation.addsection(name, text)

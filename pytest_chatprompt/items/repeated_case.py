@@ -32,7 +32,7 @@ from pytest_chatprompt.results.case_result import AttemptResult
 from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.results.graded_checks import check_result
 from pytest_chatprompt.results.repeats_text import describe_repeats, repeats_result
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -236,7 +236,7 @@ class RepeatedCase:
         if failure is not None:
             raise failure
         if any(attempt.problem for attempt in self.attempts):
-            self.item.add_report_section("call", "answers", self._text())
+            self.item.add_report_section("call", "answers", visible(self._text()))
 
     def _set_up_fixtures(self, first: ProviderResponse) -> None:
         """Set up the project's fixtures that use `eval_response`; they get the first answer."""

@@ -17,6 +17,7 @@ import pytest
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.request_future import RequestFuture
+from pytest_chatprompt.reports.terminal import write_line
 
 PROGRESS_SECONDS: Final = 10.0
 
@@ -87,7 +88,7 @@ class RequestWaiting:
             with nullcontext() if capture is None else capture.global_and_fixture_disabled():
                 reporter.ensure_newline()
                 counts = f"{self._executor.in_flight} requests in flight, {self._executor.finished} answered"
-                reporter.write_line(f"waiting: {counts}")
+                write_line(reporter, f"waiting: {counts}")
 
 
 def result_of(future: Future[T]) -> T:

@@ -50,8 +50,9 @@ def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str 
         renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
         text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\nThere is no {path}."
         return f"{text}\nTo write it, for review: {command}" if command else text
+    problem = f"\n\nThe snapshot {comparison.problem}." if comparison.problem else ""
     text = (
-        f"what is sent to {item.provider_name} is not what its snapshot says\n\n"
+        f"what is sent to {item.provider_name} is not what its snapshot says{problem}\n\n"
         f"{path}\n{diff_text(comparison.difference)}"
     )
     return f"{text}\n\nTo accept it: {command}" if command else text

@@ -28,6 +28,7 @@ from pytest_chatprompt.options import (
     snapshot_dirname,
     snapshot_folders_key,
 )
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.snapshots.files import leads_out_of_root, remove_temporary_files
 from pytest_chatprompt.snapshots.names import is_recording, normalized_name
 from pytest_chatprompt.snapshots.unused import gone_snapshots, own_files, unused_snapshots, unused_test_snapshots
@@ -374,9 +375,9 @@ class UnusedSnapshots:
         # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
         self.config.option.disable_unused_snapshots = self._is_disabled_by_user
         if self._lines:
-            terminalreporter.write_sep("-", "eval snapshots")
+            write_title(terminalreporter, "-", "eval snapshots")
             for line in self._lines:
-                terminalreporter.write_line(line)
+                write_line(terminalreporter, line)
 
     def _keep_for_reports(self) -> None:
         """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""

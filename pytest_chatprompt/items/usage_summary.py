@@ -19,6 +19,7 @@ import pytest
 
 from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key, pruned_key
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.wording import dollars
 
@@ -88,11 +89,11 @@ class UsageSummary:
         notes = list(self._notes(terminalreporter.config))
         if not self._cases and not notes:
             return
-        terminalreporter.write_sep("-", "usage of the live run" if self.is_live else "recorded replies")
+        write_title(terminalreporter, "-", "usage of the live run" if self.is_live else "recorded replies")
         for line in table_lines(table) if self._cases else ():
-            terminalreporter.write_line(line)
+            write_line(terminalreporter, line)
         for note in notes:
-            terminalreporter.write_line(note)
+            write_line(terminalreporter, note)
 
     def _notes(self, config: pytest.Config) -> Iterator[str]:
         """What to know about the run beside the numbers, a line each."""
@@ -138,7 +139,7 @@ class UsageSummary:
         unanswered = [case["nodeid"] for case in self._recorded if case.get("unanswered")]
         if unanswered:
             nouns = _count(sum(case.get("unanswered", 0) for case in self._recorded), "request", "requests")
-            yield f"Not recorded, because no complete reply came: {nouns}, in {_some(unanswered)}."
+            yield f"Not recorded, because no complete reply of at most 64 MiB came: {nouns}, in {_some(unanswered)}."
         late = [case["nodeid"] for case in self._recorded if case.get("late_difference")]
         if late:
             yield (

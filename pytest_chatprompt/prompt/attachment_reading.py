@@ -15,6 +15,7 @@ from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
 from pytest_chatprompt.evalfile.media_types import kind_of_media_type, kind_with_article
 from pytest_chatprompt.evalfile.message import MediaPart, Part, TextPart
+from pytest_chatprompt.evalfile.text_file import MAX_CASE_BYTES, TOO_LARGE_CASE, utf8_size
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
 from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
 
@@ -64,29 +65,54 @@ def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachm
     attachments: dict[str, Attachment] = {}
     diagnostics: list[Diagnostic] = []
     seen: set[tuple[str, str]] = set()
+    size = 0
     for message_index, message in enumerate(case.input_messages):
+        location: tuple[str | int, ...] = ("input_messages", message_index, "content")
         if not isinstance(message.content, tuple):
             # Only parts name files.
+            size += utf8_size(message.content) if isinstance(message.content, str) else 0
+            _check_size(size, case, location)
             continue
         for part_index, part in enumerate(message.content):
             key = "file" if isinstance(part, TextPart) else "value"
             written: str | None = getattr(part, key)
-            if written is None or (part.type, written) in seen:
-                continue
-            try:
-                fields = _read_part(part, written, case, reader)
-            except (AttachmentError, MediaError) as error:
-                location = ("input_messages", message_index, "content", part_index, key)
-                diagnostics.append(case_diagnostic(case, str(error), *location))
-                continue
-            seen.add((part.type, written))
-            if fields and written in attachments:
-                attachments[written] = replace(attachments[written], **fields)
-            elif fields:
-                attachments[written] = Attachment(**fields)
+            if written is not None and (part.type, written) not in seen:
+                try:
+                    fields = _read_part(part, written, case, reader)
+                except (AttachmentError, MediaError) as error:
+                    diagnostics.append(case_diagnostic(case, str(error), *location, part_index, key))
+                    continue
+                seen.add((part.type, written))
+                size += utf8_size(fields["content"]) if fields.get("pattern") is not None else 0
+                if fields and written in attachments:
+                    attachments[written] = replace(attachments[written], **fields)
+                elif fields:
+                    attachments[written] = Attachment(**fields)
+            size += _size_of_part(part, attachments)
+            _check_size(size, case, (*location, part_index, key if written is not None else "value"))
     if diagnostics:
         raise EvalFileError(diagnostics)
     return attachments
+
+
+def _size_of_part(part: Part, attachments: Mapping[str, Attachment]) -> int:
+    """How many bytes a part adds to what is sent; a guideline is sent once, and was counted when it was read."""
+    if isinstance(part, TextPart):
+        return utf8_size(part.value if part.file is None else attachments[part.file].verbatim)
+    attachment = attachments.get(part.value)
+    if attachment is None:
+        # A URL, perhaps with the bytes in it.
+        return len(part.value)
+    if isinstance(part, MediaPart):
+        content = attachment.media.content if attachment.media is not None else None
+        # In base64.
+        return len(content or b"") * 4 // 3
+    return 0 if attachment.is_guideline else utf8_size(attachment.content)
+
+
+def _check_size(size: int, case: EvalCase, location: tuple[str | int, ...]) -> None:
+    if size > MAX_CASE_BYTES:
+        raise EvalFileError([case_diagnostic(case, TOO_LARGE_CASE, *location)])
 
 
 def _filled_in(text: str, name: str, case: EvalCase) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.reports.answer_text import case_line
+from pytest_chatprompt.reports.terminal import write_below
 from pytest_chatprompt.results.case_result import CaseResult
 
 _INDENT: Final = "    "
@@ -39,5 +40,4 @@ class AnswerHooks:
         width = self._config.get_terminal_writer().fullwidth - len(_INDENT)
         line = case_line(CaseResult.from_data(json.loads(text)), width)
         if line is not None:
-            # Pytest breaks the line before the next test.
-            reporter.write(f"\n{_INDENT}{line}", flush=True)
+            write_below(reporter, f"{_INDENT}{line}")

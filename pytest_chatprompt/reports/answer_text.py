@@ -13,7 +13,7 @@ from typing import Any, Final
 from pytest_chatprompt.reports.markdown_text import cut
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.wording import dollars
+from pytest_chatprompt.wording import dollars, visible_line
 
 _LEAST_EXCERPT: Final = 24
 _OUTCOMES: Final = {"passed": "passed", "failed": "failed", "error": "is unknown"}
@@ -36,7 +36,7 @@ def answer_line(response: ResponseResult, width: int) -> str:
         shown = repr(cut(text, max(room - len(calls), _LEAST_EXCERPT) - 2)) + calls
     else:
         shown = calls or "no text"
-    return f"{cut(printable(shown), room)}{facts}"
+    return f"{cut(visible_line(shown), room)}{facts}"
 
 
 def case_line(result: CaseResult, width: int) -> str | None:
@@ -58,18 +58,15 @@ def case_line(result: CaseResult, width: int) -> str | None:
     room = width - len(head)
     if told.response is not None:
         return head + answer_line(told.response, room)
-    return head + cut(printable(told.problem.partition("\n")[0]), max(room, _LEAST_EXCERPT))
+    return head + cut(visible_line(told.problem.partition("\n")[0]), max(room, _LEAST_EXCERPT))
 
 
 def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) -> str:
-    """The whole answer, what it took, and what its checks said, as the section of a report.
-
-    Characters that would change what a terminal shows are escaped.
-    """
+    """The whole answer, what it took, and what its checks said, as the section of a report."""
     calls = [f"[{call}]" for call in called_tools(response)]
     facts = ", ".join(answer_facts(response))
     parts = [response.text, *calls, f"({facts})" if facts else "", *map(check_line, checks)]
-    return "\n".join(printable(line) for part in parts if part for line in part.split("\n"))
+    return "\n".join(part for part in parts if part)
 
 
 def case_section(result: CaseResult) -> str:
@@ -87,13 +84,6 @@ def case_section(result: CaseResult) -> str:
         text = answer_section(attempt.response, attempt.checks) if attempt.response else attempt.problem
         parts.append(f"answer {attempt.number} of {result.repeats.planned}: {attempt.outcome}\n{text}")
     return "\n\n".join([*parts, *map(check_line, result.checks)])
-
-
-def printable(line: str) -> str:
-    """A line with escapes for characters that would change what a terminal shows."""
-    if line.isprintable():
-        return line
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
 
 
 def check_line(check: CheckResult) -> str:

@@ -7,21 +7,18 @@ registers a `ShownRequests` where `--chatprompt-show` is given.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pytest
 
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.snapshots.serializer import dump
 
 # What a snapshot holds beside what is sent.
 _OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments", "judge"})
-
-# Control characters would change what the terminal shows; a tab does no harm.
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class ShownRequests:
@@ -40,12 +37,12 @@ class ShownRequests:
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what the tests sent."""
-        terminalreporter.write_sep("=", "what is sent")
+        write_title(terminalreporter, "=", "what is sent")
         for result in self._results.values():
             name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"
-            terminalreporter.write_sep("_", name)
+            write_title(terminalreporter, "_", name)
             for line in shown_lines(result):
-                terminalreporter.write_line(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", line))
+                write_line(terminalreporter, line)
 
 
 def shown_lines(result: CaseResult) -> Iterator[str]:

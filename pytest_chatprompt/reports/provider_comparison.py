@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.reports.terminal import write_line, write_title
+
 
 class ProviderComparison:
     """Collects what came of each case, and shows the providers side by side when the run ends."""
@@ -40,6 +42,6 @@ class ProviderComparison:
             results.add(report)
         totals = provider_totals(results.all())
         if len(totals) > 1:
-            terminalreporter.write_sep("-", "providers side by side")
+            write_title(terminalreporter, "-", "providers side by side")
             for line in table_lines(table_rows(totals)):
-                terminalreporter.write_line(line)
+                write_line(terminalreporter, line)

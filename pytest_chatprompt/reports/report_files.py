@@ -16,6 +16,7 @@ import pytest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.collected_results import CollectedResults
 from pytest_chatprompt.reports.report_formats import FORMATS
+from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.reports.uncollected import uncollected_result
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.run_results import RunResults
@@ -84,10 +85,10 @@ class RunReports:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say where the reports are."""
         for error in self._errors:
-            terminalreporter.write_line(error, red=True)
+            write_line(terminalreporter, error, red=True)
         if not self._errors:
             for path in self._paths:
-                terminalreporter.write_sep("-", f"wrote the report {self._shown(path)}")
+                write_title(terminalreporter, "-", f"wrote the report {self._shown(path)}")
 
     def _shown(self, path: Path) -> str:
         return shown_path(path, self._config.rootpath)

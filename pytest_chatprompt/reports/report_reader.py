@@ -6,12 +6,12 @@ command line calls it.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, parse_json
 from pytest_chatprompt.results.run_results import VERSION, RunResults
 
 _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"
@@ -31,12 +31,12 @@ def read_report(path: Path) -> RunResults:
         ReportError: it cannot be read, is not a report, or has another version.
     """
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = parse_json(path.read_text(encoding="utf-8"), max_depth=MAX_FILE_DEPTH)
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: not valid UTF-8; {_HINT}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ReportError(f"{path}: not valid JSON ({error}); {_HINT}") from error
     if not isinstance(data, dict) or "results" not in data or "version" not in data:
         raise ReportError(f"{path}: not a report; {_HINT}")

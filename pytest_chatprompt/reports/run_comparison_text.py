@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_chatprompt.reports.answer_text import called_tools, check_line, printable
+from pytest_chatprompt.reports.answer_text import called_tools, check_line
 from pytest_chatprompt.reports.comparison_table import table_rows
 from pytest_chatprompt.reports.provider_totals import run_total
 from pytest_chatprompt.reports.text_table import table_lines
 from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
 from pytest_chatprompt.results.run_comparison import CaseComparison, Kind, RunComparison, rate_of
-from pytest_chatprompt.wording import count
+from pytest_chatprompt.wording import count, visible_line
 
 _TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
 _LONGEST_ANSWER: Final = 240
@@ -37,7 +37,7 @@ def comparison_lines(comparison: RunComparison, names: tuple[str, str]) -> Itera
     for kind, title in _TITLES.items():
         yield from _section(title, [list(_case_lines(case)) for case in comparison.of_kind(kind)])
     for title, results in (("New", comparison.new), ("Gone", comparison.gone)):
-        yield from _section(title, [[f"{printable(result.node_id)}: {result.outcome}"] for result in results])
+        yield from _section(title, [[f"{result.node_id}: {result.outcome}"] for result in results])
     yield from _totals(comparison, names)
 
 
@@ -62,12 +62,12 @@ def _case_lines(case: CaseComparison) -> Iterator[str]:
         facts.append("what is sent changed")
     elif case.is_answer_changed and case.is_request_changed is False:
         facts.append("what is sent is the same")
-    yield f"{printable(after.node_id)}: {'; '.join(facts)}"
+    yield f"{after.node_id}: {'; '.join(facts)}"
     for check in (*case.failing, *case.passing):
         place = f"{check.place}: " if check.place else ""
-        yield printable(f"{place}{check_line(check)}")
+        yield f"{place}{check_line(check)}"
     if after.error is not None and not case.failing:
-        yield printable(after.error.message)
+        yield after.error.message
     if case.is_answer_changed:
         yield from (f"{sign} {text}" for sign, text in zip("-+", _answers(before, after), strict=True))
 
@@ -84,7 +84,7 @@ def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
 
 def _answer(result: CaseResult) -> str:
     response = result.response or ResponseResult(text="")
-    return printable("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
+    return visible_line("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -21,17 +21,12 @@ from pytest_chatprompt.reports.cost_lines import cost_line
 from pytest_chatprompt.reports.report_files import run_results
 from pytest_chatprompt.reports.review_lines import Review
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.styled_lines import Style, StyledLine
+from pytest_chatprompt.reports.styled_lines import StyledLine
+from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
 from pytest_chatprompt.results.case_result import CaseResult
 from pytest_chatprompt.results.summary_line import summary_line
+from pytest_chatprompt.wording import visible_line
 
-_MARKUP: Final[dict[Style, dict[str, bool]]] = {
-    "": {},
-    "removed": {"red": True},
-    "added": {"green": True},
-    "moved": {"cyan": True},
-    "place": {"bold": True},
-}
 _VERBOSE: Final = 1
 _ACCEPTING: Final = "To accept it: "
 _EXPLANATION: Final = "E         "
@@ -95,7 +90,7 @@ class _Failures:
                 crash = getattr(report.longrepr, "reprcrash", None)
                 if crash is not None and crash.message == summary_line(result.difference.changes):
                     # The case fails for nothing but its snapshot.
-                    crash.message = self.review.short_line(result)
+                    crash.message = visible_line(self.review.short_line(result))
         try:
             return (yield)
         finally:
@@ -160,10 +155,10 @@ class _ShownCase:
     def toterminal(self, writer: Any) -> None:
         """Write it, as pytest's own representations do."""
         for line in self._lines():
-            write_line(writer, line)
+            write_styled(writer, line)
         for name, content, separator in self.sections:
-            writer.sep(separator, name)
-            writer.line(content)
+            write_title(writer, separator, name)
+            write_text(writer, content)
 
 
 @dataclass(eq=False)
@@ -178,7 +173,7 @@ class _Changes:
         """Write the distinct changes."""
         if getattr(terminalreporter, "no_summary", False):
             return
-        terminalreporter.write_sep("=", self.review.title())
+        write_title(terminalreporter, "=", self.review.title())
         writer = self.config.get_terminal_writer()
         run = run_results(self.config, self.review.results)
         session: Any = self.config.pluginmanager.get_plugin("session")
@@ -186,7 +181,7 @@ class _Changes:
         # What a run that ended early did not come to is not to be accepted.
         accepts_all = (accept if ended_early else accept_all)(run, run.results)
         for line in self.review.end_lines(accepts_all, partial(accept, run)):
-            write_line(writer, line)
+            write_styled(writer, line)
 
 
 @dataclass(eq=False)
@@ -199,11 +194,4 @@ class _Cost:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the line about the cost."""
         if not getattr(terminalreporter, "no_summary", False):
-            terminalreporter.write_line(f"This change: {self.line}")
-
-
-def write_line(writer: Any, line: StyledLine) -> None:
-    """Write a line of pieces, each with its colour."""
-    for text, style in line:
-        writer.write(text, **_MARKUP[style])
-    writer.write("\n")
+            write_line(terminalreporter, f"This change: {self.line}")

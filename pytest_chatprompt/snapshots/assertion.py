@@ -16,6 +16,7 @@ from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
 from pytest_chatprompt.snapshots.asserted_data import is_sent
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
+from pytest_chatprompt.wording import visible_line
 
 if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
@@ -218,6 +219,9 @@ class EvalSnapshot(SnapshotAssertion):
 
     def describe_failure(self, *, diff_mode: DiffMode = DiffMode.DETAILED) -> list[str]:
         """All that there is to say of a failed comparison, a line each."""
+        return [visible_line(line) for line in self._failure_lines(diff_mode)]
+
+    def _failure_lines(self, diff_mode: DiffMode) -> list[str]:
         result = self.last_result
         revision = self.context.revision
         name = None if revision is None else revision.name
@@ -234,7 +238,9 @@ class EvalSnapshot(SnapshotAssertion):
         comparison = self.failed_comparison()
         changes = "" if comparison is None else diff_text(comparison.difference)
         shown = changes.splitlines() if diff_mode == DiffMode.DETAILED else []
-        return [path, *shown, *(["", f"To accept it: {command}"] if command else [])]
+        problem = "" if comparison is None or not self._has_compared_data else comparison.problem
+        head = [f"The snapshot {problem}."] if problem else []
+        return [*head, path, *shown, *(["", f"To accept it: {command}"] if command else [])]
 
     def __repr__(self) -> str:
         """Short: pytest shows it beside the diff, which has the data."""

@@ -21,6 +21,9 @@ from pytest_chatprompt.snapshots.stored_data import read_data, written_anew
 _CONTEXT_LINES: Final = 1
 # A shorter diff is not worth comparing a second time with all blocks escaped.
 _SHORT_DIFF_LINES: Final = 6
+# Of a text that cannot be read as data, perhaps because it is too large.
+_LONGEST_UNREAD_TEXT: Final = 100_000
+_LONGEST_UNREAD_LINE: Final = 1_000
 _NO_LINE_BREAK: Final = "(no line break at the end)"
 
 
@@ -54,8 +57,9 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
     difference = _compare_data(stored, sent) if _is_readable(stored) else None
     if difference is not None and (difference.hunks or stored == sent):
         return difference
-    # The stored text cannot be read, or not as the data that it shows: the changed lines of the text say why.
-    before, after = _Side(_split_lines(stored), ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
+    # The stored text cannot be read, or not as the data that it shows: the changed lines of its beginning say why.
+    lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
+    before, after = _Side(lines, ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
     return _difference(before, after, _opcodes(before.text, after.text), ())
 
 
@@ -95,7 +99,7 @@ def _is_readable(stored: str) -> bool:
     """Whether a stored text has the data of a snapshot."""
     try:
         return isinstance(read_data(stored), Mapping) and bool(written_anew(stored))
-    except (SnapshotFileError, TypeError, RecursionError):
+    except (SnapshotFileError, TypeError):
         return False
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.stored_data import written_anew
+from pytest_chatprompt.snapshots.stored_data import read_data, written_anew
 
 if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.difference import Difference
@@ -37,6 +37,15 @@ class Comparison:
         self.has_data = has_data
 
     @cached_property
+    def problem(self) -> str:
+        """Why the data of the snapshot cannot be read, such as `cannot be read: line 1, ...`; `""` if it can."""
+        try:
+            read_data(self.stored or "")
+        except SnapshotFileError as error:
+            return f"{error}; put the file back, as with git checkout, or accept what is sent"
+        return ""
+
+    @cached_property
     def difference(self) -> Difference:
         """What changed; empty where there is no snapshot."""
         # An update only hashes the texts.
@@ -54,7 +63,7 @@ def data_sha256(text: str) -> str:
     Args:
         text: of its file; one that cannot be read is hashed as it is.
     """
-    with suppress(SnapshotFileError, TypeError, AttributeError, RecursionError):
+    with suppress(SnapshotFileError, TypeError, AttributeError):
         text = written_anew(text)
     return written_sha256(text)
 

@@ -13,10 +13,9 @@ from typing import Final
 
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
+from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 
-# A snapshot holds every file that its case attaches, each of at most 20 MiB.
-MAX_BYTES: Final = 1024**3
 _TEMPORARY_NAME: Final = re.compile(r"\.(\d+)-.*\.yaml")
 
 

@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-# `::` separates the parts of a node id; control characters would break its line.
-_NOT_IN_NODE_ID: Final = re.compile(r"%|:(?=:)|(?<=:):|[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# `::` separates the parts of a node id, CI takes `##[` for a command, and control characters would change the line.
+_NOT_IN_NODE_ID: Final = re.compile(
+    r"%|:(?=:)|(?<=:):|#(?=#(?:[vV][sS][oO])?\[)"
+    r"|[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 # Characters that some file systems refuse, and brackets, which enclose the provider; a leading dot would hide the file.
 _NOT_IN_FILE_NAME: Final = re.compile(r'[%<>:"/\\|?*\[\]\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^\.')
 # Common file systems allow 255 bytes; this leaves room for a suffix and for the prefix of a temporary file.

@@ -1,7 +1,8 @@
 """Recordings: the files that keep what a test got from real APIs, beside its snapshot.
 
 `RecordedExchange`s come in; a readable YAML file for each test comes out, without headers and keys. Loading goes the
-other way, and reads the format of earlier versions too.
+other way. An entry is whole or refused: its last line says how long the reply took, so a file that was cut off anywhere
+has all of an entry, or an entry without that line, or a last line without its line break.
 """
 
 from __future__ import annotations
@@ -12,32 +13,28 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.capture.recording.recorded_exchange import (
-    RecordedExchange,
-    RecordedRequest,
-    RecordedResponse,
-    request_sha256,
-)
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedRequest, request_sha256
 from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.providers.reply_text import replace_surrogates
-from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
-from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX
 from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.stored_data import read_data
 from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1
-_HASH_PREFIX: Final = "sha256:"
 _RECORD: Final = "pytest --chatprompt-live --chatprompt-record"
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+def _check_whole(exchange: RecordedExchange) -> RecordedExchange:
+    if "latency_seconds" not in exchange.model_fields_set:
+        raise PydanticCustomError("whole", "it is cut off: its last key, latency_seconds, is missing")
+    return exchange
 
 
 def _check_hash(exchange: RecordedExchange) -> RecordedExchange:
@@ -60,28 +57,7 @@ class _RecordingFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
-    exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_hash)], ...]
-
-
-class _OldRecording(BaseModel):
-    """The file of earlier versions: one answer, and the hash of all that was sent for it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    provider: str
-    request: str
-    finish_reason: str | None
-    usage: TokenUsage
-    text: str
-    tool_calls: tuple[ToolCall, ...] = ()
-
-    def exchanges(self) -> tuple[RecordedExchange, ...]:
-        """The answer in the format of today."""
-        request = RecordedRequest(sha256=self.request.removeprefix(_HASH_PREFIX))
-        response = RecordedResponse(
-            text=self.text, finish_reason=self.finish_reason, usage=self.usage, tool_calls=self.tool_calls
-        )
-        return (RecordedExchange(request=request, response=response),)
+    exchanges: tuple[Annotated[RecordedExchange, AfterValidator(_check_whole), AfterValidator(_check_hash)], ...]
 
 
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
@@ -91,16 +67,29 @@ def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: 
         path: the recording's file; its folder is created if necessary.
         exchanges: in the order of the requests.
         redactor: removes secrets.
+
+    Raises:
+        ReplayError: what is recorded could not be read again, such as more than a file may hold; nothing is written.
     """
     # All at once: what one reply names as a secret, the next request may hold.
-    data = redactor.redact_data({"version": _VERSION, "exchanges": [_file_data(exchange) for exchange in exchanges]})
+    text = dump(
+        redactor.redact_data({"version": _VERSION, "exchanges": [_file_data(exchange) for exchange in exchanges]})
+    )
+    try:
+        if len(text.encode()) > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES // 1024**2} MiB")
+        _read(text)
+    except (SnapshotFileError, ValueError) as error:
+        raise ReplayError(
+            f"what was sent and replied is not recorded ({_reason(error)}), since {path.name} could not be read again; "
+            "record smaller replies, or fewer of them in a test"
+        ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, dump(data))
-    _old_path(path).unlink(missing_ok=True)
+    atomic_write(path, text)
 
 
 def _file_data(exchange: RecordedExchange) -> dict[str, Any]:
-    data = exchange.model_dump(exclude_unset=True)
+    data = {**exchange.model_dump(exclude_unset=True), "latency_seconds": exchange.latency_seconds}
     request = data["request"]
     try:
         json.dumps(request, ensure_ascii=False).encode()
@@ -121,35 +110,36 @@ def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[Reco
     Raises:
         ReplayError: the file is unreadable, or a request in it was edited.
     """
-    for file, model in ((path, _RecordingFile), (_old_path(path), _OldRecording)):
-        try:
-            text = read_snapshot(file)
-            if text is None:
-                continue
-            content = model.model_validate(yaml.load(text, _Loader))  # noqa: S506 - a safe loader
-        except (SnapshotFileError, RecursionError, ValueError, yaml.YAMLError) as error:
-            raise ReplayError(
-                f"cannot read the recording {shown_path(file, root)} ({_reason(error)}); record it again: {command}"
-            ) from None
-        return content.exchanges() if isinstance(content, _OldRecording) else content.exchanges
-    return ()
+    try:
+        text = read_snapshot(path)
+        return () if text is None else _read(text)
+    except (SnapshotFileError, ValueError) as error:
+        raise ReplayError(
+            f"cannot read the recording {shown_path(path, root)} ({_reason(error)}); put the file back, as with git "
+            f"checkout, or record it again: {command}"
+        ) from None
+
+
+def _read(text: str) -> tuple[RecordedExchange, ...]:
+    """The exchanges that the text of a recording holds.
+
+    Raises:
+        SnapshotFileError, ValueError: it is not a recording, or not a whole one.
+    """
+    data = read_data(text)
+    if text and not text.endswith("\n"):
+        raise ValueError("it is cut off: its last line has no line break")
+    return _RecordingFile.model_validate(data).exchanges
 
 
 def _reason(error: Exception) -> str:
-    match error:
-        case RecursionError():
-            return "it is nested too deeply"
-        case ValidationError():
-            first = error.errors()[0]
-            if first["loc"] == ("version",) and isinstance(first["input"], int):
-                return f"it has version {first['input']}, which this version of pytest-chatprompt does not know"
-            place = ".".join(map(str, first["loc"]))
-            return f"{place}: {first['msg']}" if place else "it is not a mapping"
-    return str(error).partition("\n")[0]
-
-
-def _old_path(path: Path) -> Path:
-    return path.with_name(path.name.removesuffix(RECORDING_SUFFIX) + OLD_RECORDING_SUFFIX)
+    if not isinstance(error, ValidationError):
+        return str(error).removeprefix("cannot be read: ")
+    first = error.errors()[0]
+    if first["loc"] == ("version",) and isinstance(first["input"], int):
+        return f"it has version {first['input']}, which this version of pytest-chatprompt does not know"
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else "it is not a mapping"
 
 
 def nearest_request(missing: RecordedRequest, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:

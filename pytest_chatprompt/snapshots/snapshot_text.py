@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_chatprompt.evalfile.text_file import TextFileError, holds_bytes
-from pytest_chatprompt.snapshots.files import MAX_BYTES
+from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 
 
 class SharedLines(str):

@@ -10,43 +10,20 @@ on which of its values holds, and the file shows both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import yaml
-
+from pytest_chatprompt.evalfile.yaml_parser import load_yaml
+from pytest_chatprompt.evalfile.yaml_tree import YamlError
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
 
-_FastLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-
-class _StrictConstructor:
-    """What makes a loader refuse a repeated key; later bases construct everything else."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        if len(set(keys)) < len(keys):
-            raise yaml.constructor.ConstructorError(None, None, "a key is repeated", node.start_mark)
-        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)  # type: ignore[misc]
-        return mapping
-
-
-class _FastStrictLoader(_StrictConstructor, _FastLoader):  # type: ignore[misc]
-    pass
-
-
-class _PythonStrictLoader(_StrictConstructor, yaml.SafeLoader):
-    pass
-
-
-# A comparison that fails asks several times for what it stored and what it sent.
-@lru_cache(maxsize=2)
 def read_data(text: str) -> Any:
-    """Read the data that the text of a snapshot shows.
+    """Read the data that the text of a snapshot or a recording shows.
 
     Args:
         text: of the whole file.
@@ -56,16 +33,23 @@ def read_data(text: str) -> Any:
         text.
 
     Raises:
-        SnapshotFileError: it is not valid YAML, repeats a key, or is nested too deeply.
+        SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
     """
+    data, problem = _read(text)
+    if problem:
+        raise SnapshotFileError(problem)
+    return data
+
+
+# A comparison that fails asks several times for what it stored and what it sent.
+@lru_cache(maxsize=2)
+def _read(text: str) -> tuple[Any, str]:
+    """The data of a text, or why it cannot be read."""
     try:
-        try:
-            return yaml.load(text, _FastStrictLoader)  # noqa: S506 - a safe loader
-        except (yaml.YAMLError, UnicodeEncodeError):
-            # The fast one refuses half characters, which a snapshot may hold escaped.
-            return yaml.load(text, _PythonStrictLoader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SnapshotFileError("is not valid YAML") from error
+        return load_yaml(text), ""
+    except YamlError as error:
+        line, column = error.problem.position
+        return None, f"cannot be read: line {line}, column {column}: {error}"
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +61,7 @@ def written_anew(text: str) -> str:
 
     Raises:
         SnapshotFileError: see `read_data`.
-        TypeError, AttributeError, RecursionError: a snapshot cannot hold its data.
+        TypeError, AttributeError: a snapshot cannot hold its data.
     """
     return dump(read_data(text))
 
@@ -93,7 +77,7 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return True
     try:
         return _is_same(read_data(stored), read_data(sent))
-    except (SnapshotFileError, RecursionError):
+    except SnapshotFileError:
         return False
 
 

@@ -9,14 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256, request_sha256
 from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
+from pytest_chatprompt.snapshots.stored_data import read_data
 
 # What a recorded answer of an agent belongs to, as in `snapshot_data.payload_data`.
 _AGENT_KEYS: Final = ("argv", "prompt", "files", "requests")
-_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def stored_data(path: Path) -> Mapping[str, Any]:
@@ -26,8 +24,8 @@ def stored_data(path: Path) -> Mapping[str, Any]:
         path: the snapshot's file.
     """
     try:
-        data = yaml.load(read_snapshot(path) or "", _Loader)  # noqa: S506 - a safe loader
-    except (SnapshotFileError, yaml.YAMLError, RecursionError, ValueError):
+        data = read_data(read_snapshot(path) or "")
+    except SnapshotFileError:
         return {}
     return data if isinstance(data, Mapping) else {}
 

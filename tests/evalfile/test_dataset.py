@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
+from functools import partial
 
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile import dataset_json
 from pytest_chatprompt.evalfile.dataset import DatasetNameError, load_dataset
+from pytest_chatprompt.evalfile.dataset_json import read_json
+from pytest_chatprompt.evalfile.json_data import check_bounds, parse_json
 from pytest_chatprompt.evalfile.rows import Row
 from tests.conftest import Project
 
@@ -80,7 +85,7 @@ def test_each_format_gives_its_rows(project: Project, name: str, content: str, r
         pytest.param(b'{"y": 0, "x": 1, "x": 2}', "2:1 the key 'x' appears twice"),
         pytest.param(b'{"x": "\xc3\xa4\xff"}', "2:9 this line is not valid UTF-8 (byte 0xFF)"),
         pytest.param(b'{"x": "\\ud800"}', "2:1 the value of 'x' has half of a character: a surrogate without its other half"),
-        pytest.param(b"[" * 100_000, "2:1 nested too deep"),
+        pytest.param(b"[" * 100_000, "2:1 nested more than 100 levels deep"),
         pytest.param(b"9" * 5_000, "2:1 a number is too long; put it in quotes"),
     ],
 )  # fmt: skip
@@ -222,7 +227,7 @@ def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
             id="a mapping below a blank line",
         ),
         pytest.param(
-            "d.json", '{"a": ' + "[" * 100_000, "d.json:1:1: this file is not valid JSON: nested too deep",
+            "d.json", '{"a": ' + "[" * 100_000, "d.json:1:1: this file is not valid JSON: nested more than 100 levels deep",
             id="a mapping that is too deep",
         ),
         pytest.param("d.json", "", "d.json:1:1: this file is not valid JSON: expecting value", id="an empty JSON"),
@@ -231,7 +236,7 @@ def test_the_first_row_of_yaml_may_be_the_broken_one(project: Project) -> None:
             id="a number that is too long",
         ),
         pytest.param(
-            "d.json", "[\n" + "[" * 100_000, "d.json:2:1: this file is not valid JSON: nested too deep", id="too deep"
+            "d.json", "[\n" + "[" * 100_000, "d.json:2:1: this file is not valid JSON: nested more than 100 levels deep", id="too deep"
         ),
         pytest.param(
             "d.json", '[{"a": 1},\n]',
@@ -305,3 +310,12 @@ def test_f1_a_dataset_is_looked_for_like_an_attached_file(project: Project) -> N
     assert row.place == "data/d.csv:2:1"
     with pytest.raises(DatasetNameError, match=r"^file e\.csv not found; tried evals/e\.csv, e\.csv$"):
         load_dataset("e.csv", project.root / "evals", project.root)
+
+
+def test_a_row_of_json_has_the_limits_of_yaml(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_json, "check_bounds", partial(check_bounds, max_values=10))
+    project.write("evals/d.json", json.dumps([{"a": list(range(9))}, {"a": list(range(11))}]))
+    first, second = read_json(project.root / "evals" / "d.json", project.root)
+    assert (first.problem, second.problem) == ("", "more than 10 values")
+    with pytest.raises(ValueError, match="more than 10 values"):
+        parse_json("[" + "1," * 10 + "1]", max_values=10)

@@ -122,9 +122,7 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
         (
             "tools.json",
             "[" * 100_000,
-            [
-                "evals/tools.json:1:1: not valid JSON: maximum recursion depth exceeded while decoding a JSON array from a unicode string"
-            ],
+            ["evals/tools.json:1:1: not valid JSON: nested more than 100 levels deep"],
         ),
         (
             "tools.json",
@@ -144,7 +142,15 @@ def test_a_file_that_cannot_be_read_is_an_error_in_the_eval_file(
         (
             "tools.json",
             '[{"type": "custom", "x": ' + "[" * 200 + "]" * 200 + "}]",
-            ["evals/tools.json:1:124: nested more than 100 levels deep"],
+            ["evals/tools.json:1:1: not valid JSON: nested more than 100 levels deep"],
+        ),
+        (
+            "tools.json",
+            f'[{{"{"k" * 2000}": 1, "type": "function"}}]',
+            [
+                "evals/tools.json:1:2005: not valid YAML: the mapping that opens on line 1 needs ',' or '}' here; "
+                "put quotes around text that contains one of , [ ] { }"
+            ],
         ),
         ("tools.json", "null", ["evals/tools.json:1:1: 'tools' must be a list of tools, but is null (null)"]),
         ("tools.json", '"other.json"', ["evals/tools.json:1:1: 'tools' must be a list of tools, but is 'other.json'"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.evalfile.scalar_position import position_in_scalar
-from pytest_chatprompt.evalfile.yaml_source import YamlSource
+from pytest_chatprompt.evalfile.yaml_file import YamlSource
 
 
 @pytest.mark.parametrize(

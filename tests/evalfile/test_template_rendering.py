@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.evalfile import template_rendering
 from pytest_chatprompt.evalfile.case_template import CaseTemplate, written_cases
 from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
@@ -244,6 +245,16 @@ def test_a_broken_dataset_is_an_error_of_each_case_that_uses_it(project: Project
     ]
     first = load_eval_file(project.root / "a.eval.yaml", project.root)[0]
     assert (first.tags, first.row_id) == (("x",), None)
+
+
+def test_what_templates_make_of_a_case_is_limited_in_bytes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_rendering, "MAX_CASE_BYTES", 100)
+    message = "\n  - {role: user, content: '{{ x }}'}"
+    text = f"evalcases:\n- id: a\n  vars: {{x: {'é' * 20}}}\n  input_messages:"
+    assert problems(project, text + message * 2) == []
+    (problem,) = problems(project, text + message * 50)
+    assert problem.startswith("a.eval.yaml:7:")
+    assert "case 'a': with this the case holds more than 100 MiB of text and media" in problem
 
 
 def test_jinja_is_imported_only_by_a_text_with_a_template(project: Project) -> None:

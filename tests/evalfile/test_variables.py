@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.evalfile.json_data import MAX_DEPTH
 from pytest_chatprompt.evalfile.variables import VariableProblem, describe_data, find_problem
-from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH
 
 
 def test_every_value_of_json_is_a_value() -> None:

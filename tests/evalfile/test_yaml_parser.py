@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.evalfile.yaml_parser import MAX_DEPTH, parse_yaml
-from pytest_chatprompt.evalfile.yaml_problem import YamlError
-from pytest_chatprompt.evalfile.yaml_tree import Position
+from pytest_chatprompt.evalfile import yaml_parser
+from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH
+from pytest_chatprompt.evalfile.yaml_parser import load_yaml, parse_yaml
+from pytest_chatprompt.evalfile.yaml_tree import Position, YamlError
 
 
 def refusal(text: str) -> tuple[int, int, str]:
@@ -155,9 +156,74 @@ def test_an_alias_inside_its_own_anchor_is_refused() -> None:
     assert refusal("a: &x [*x]\n") == (1, 8, "the alias *x is inside the value that it refers to")
 
 
-def test_depth_is_limited() -> None:
-    assert parse_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)[1] == []
-    assert refusal("[" * 100_000) == (1, 101, "nested more than 100 levels deep")
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_depth_is_limited(opening: str) -> None:
+    assert refusal(opening * 100_000) == (1, 200 * len(opening) + 1, "nested more than 200 levels deep")
+
+
+def test_what_an_alias_stands_for_counts_as_deep_as_it_is() -> None:
+    half = "[" * 100 + "]" * 100
+    assert parse_yaml(f"a: &a {half[1:-1]}\nb: {'[' * 100}*a{']' * 100}")[1] == []
+    assert refusal(f"a: &a {half}\nb: {'[' * 100}*a{']' * 100}")[2] == "nested more than 200 levels deep"
+    chain = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 1000))])
+    assert refusal(chain) == (200, 14, "nested more than 200 levels deep")
+
+
+def test_a_file_at_the_limit_of_depth_is_read() -> None:
+    root, problems = parse_yaml("[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH)
+    assert problems == []
+    assert str(root.data()) == "[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH
+
+
+def test_values_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_parser, "MAX_VALUES", 10)
+    assert parse_yaml("- a\n" * 9)[1] == []
+    assert refusal("- a\n" * 10) == (10, 3, "more than 10 values up to here")
+    assert refusal("- []\n" * 10) == (10, 3, "more than 10 values up to here")
+    assert refusal("a: &a [1, 2, 3]\nb: *a\nc: x") == (2, 4, "more than 10 values up to here")
+
+
+def test_the_bytes_that_aliases_repeat_are_limited() -> None:
+    text = f"a: &a {'ä' * 500_000}\nb:\n"
+    assert parse_yaml(text + "- *a\n" * 267)[1] == []
+    assert refusal(text + "- *a\n" * 2_000) == (270, 3, "the aliases up to here expand to more than 256 MiB")
+    inside = f"a: &a {{b: [{'x' * 1_000_000}]}}\nb:\n"
+    assert refusal(inside + "- *a\n" * 2_000)[0] == 270
+
+
+@pytest.mark.parametrize("number", ["9" * 4301, "0x" + "F" * 4000, "1" + ":59" * 100_000])
+def test_a_number_of_too_many_digits_is_a_problem(number: str) -> None:
+    ((*place, text),) = problems_of(f"a: {number}\n")
+    assert place == [1, 4]
+    reason = "is not a valid YAML value: a number of more than 4300 digits; put it in quotes"
+    assert text == f"{number[:60]}... {reason}"
+    assert parse_yaml(f"a: {'9' * 4300}\n")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "half"),
+    [
+        ('a: "x \\ud83d y"', "d83d"),
+        ('a: "\\\\\\ud83d"', "d83d"),
+        ('a: "\\ud83d\\ude00 \\\\\n  a line\n\n  \\t \\uDE00 \\t y"', "de00"),
+        ('a: "\\ud83d\\ud83d\\ude00"', "d83d"),
+    ],
+)
+def test_half_a_character_is_a_problem(text: str, half: str) -> None:
+    reason = f"\\u{half} is not a whole character; write the character itself"
+    assert problems_of(text) == [(1, 4, reason)]
+
+
+def test_plain_data_is_read_if_there_is_no_problem_at_all() -> None:
+    assert load_yaml("") is None
+    assert load_yaml('a: [1, "\\ud800 \\ud83d\\ude00"]\n') == {"a": [1, "\ud800 😀"]}
+    for text in ("a: 1\na: 2\n", "1: a\n", "a: !!binary eA==\n", "a: [", "a: 1\n---\n"):
+        with pytest.raises(YamlError):
+            load_yaml(text)
+
+
+def test_a_key_in_quotes_merges_nothing() -> None:
+    assert load_yaml('"<<": {a: 1}\n') == {"<<": {"a": 1}}
 
 
 def test_an_alias_bomb_is_refused_and_never_expanded() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from pytest_chatprompt.items.change_costs import change_cost
 from pytest_chatprompt.results.change_cost import ChangeCost
-from pytest_chatprompt.snapshots.stored_data import read_data
 from tests.items.conftest import HELLO, Run
 
 
@@ -86,7 +86,7 @@ def test_the_cost_is_of_what_both_show(stored: Any, sent: Any, expected: ChangeC
 
 
 def test_a_snapshot_with_keys_that_are_no_texts_has_a_cost() -> None:
-    stored = read_data("endpoint: POST /own\nrequest: {1: a, prompt: b, 2020-01-01: c}\n")
+    stored = {"endpoint": "POST /own", "request": {1: "a", "prompt": "b", date(2020, 1, 1): "c"}}
     assert change_cost(stored, {"endpoint": "POST /own", "request": {"prompt": "bb"}}) == ChangeCost(
         characters=-1, prefix_break="request.[1]"
     )

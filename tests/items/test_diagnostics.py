@@ -116,7 +116,7 @@ CALL = "{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '%
             {"a.eval.yaml": HELLO.replace("content: hello", r'content: "\uD83D"')},
             [],
             "errors",
-            "a.eval.yaml:*: not valid YAML: *",
+            r"a.eval.yaml:*: \ud83d is not a whole character; write the character itself",
             id="half of a surrogate pair",
         ),
         # Providers and fixtures.

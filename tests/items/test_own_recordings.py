@@ -517,7 +517,7 @@ def test_what_a_live_run_says_of_replies_and_differences(own: Run, server: Serve
     result = own(*RECORD, "--junitxml=report.xml")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["Not recorded, because no complete reply came: 1 request, in test_it.py::test_unanswered."]
+        ["Not recorded, because no complete reply of at most 64 MiB came: 1 request, in test_it.py::test_unanswered."]
     )
     assert "is_complete" not in recording(own, "test_openai_stops_at_the_last_event")[0]["reply"]
     # A long difference is shown once and whole, in reports too.

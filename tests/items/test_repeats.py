@@ -508,7 +508,7 @@ def test_an_unreadable_recording_is_an_error(repeated: MakeRun, server: Server) 
     for options in ((REPLAY,), (LIVE, REPLAY)):
         result = run(*options)
         result.assert_outcomes(errors=2)
-        result.stdout.fnmatch_lines(["*cannot read the recording *c0*; record it again: *"])
+        result.stdout.fnmatch_lines(["*cannot read the recording *c0*; put the file back, *, or record it again: *"])
     assert server.requests == []
 
 

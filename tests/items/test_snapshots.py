@@ -561,3 +561,33 @@ def eval_provider(request, eval_provider):
         for parameter in ("cold", "hot")
     ]
     run().assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        ("[" * 50_000, "line 1, column 201: nested more than 200 levels deep"),
+        (
+            "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 7))]),
+            "line 6, column *: the aliases up to here expand to more than 100,000 values",
+        ),
+        ("a: &a " + "x" * 1_000_000 + "\nb: [" + "*a, " * 2_000 + "]\n", "line 2, column *: the aliases * 256 MiB"),
+        ("a: [1, 2", "line 2, column 1: not valid YAML: *"),
+    ],
+    ids=["nested", "six levels of aliases", "gigabytes", "cut off"],
+)
+def test_a_snapshot_that_cannot_be_read_fails_its_test_and_says_what_to_do(run: Run, stored: str, reason: str) -> None:
+    run.write(
+        {"a.eval.yaml": HELLO, "test_own.py": "def test_it(eval_snapshot):\n    assert eval_snapshot == {'a': 1}\n"}
+    )
+    run.pytester.runpytest_subprocess("--snapshot-update").assert_outcomes(passed=2)
+    paths = sorted(run.path.rglob("__snapshots__/**/*.yaml"))
+    assert len(paths) == 2
+    for path in paths:
+        path.write_text(stored)
+    result = run.pytester.runpytest_subprocess("--chatprompt-report=r.json", "--chatprompt-report=r.html")
+    result.assert_outcomes(failed=2)
+    remedy = "put the file back, as with git checkout, or accept what is sent"
+    lines = [f"*The snapshot cannot be read: {reason}; {remedy}."]
+    result.stdout.fnmatch_lines([*lines, "*__snapshots__/a.eval/*.yaml", "To accept it: *"])
+    result.stdout.fnmatch_lines([*lines, "*__snapshots__/test_own/test_it.yaml"])

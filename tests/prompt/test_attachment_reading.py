@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
+from pytest_chatprompt.prompt import attachment_reading
 from pytest_chatprompt.prompt.attachment_reading import Attachment, read_attachments
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.media import Media
@@ -298,3 +299,54 @@ def test_a9_a_problem_in_a_text_names_the_row_too(project: Project) -> None:
     )
     with pytest.raises(EvalFileError, match=r"persona\.md, line 1, column 4: .* \(row at "):
         read_attachments(case, FileReader(project.root))
+
+
+LARGE = 20 * 1024 * 1024
+
+
+def size_problem(project: Project, messages: str, patterns: str = "[]") -> list[str]:
+    case = project.case(f"guideline_patterns: {patterns}\ninput_messages:\n{messages}")
+    try:
+        read_attachments(case, FileReader(project.root))
+    except EvalFileError as error:
+        return [str(diagnostic) for diagnostic in error.diagnostics]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("{type: file, value: x}", b"x" * LARGE),
+        ("{type: text, file: x}", b"x" * LARGE),
+        ("{type: file, value: x}", "é".encode() * (LARGE // 2)),
+        ("{type: image, value: x}", PNG + bytes(15 * 1024 * 1024 - len(PNG))),
+    ],
+    ids=["a file", "a text from a file", "text beyond ASCII", "an image, which grows in base64"],
+)
+def test_a_case_may_hold_a_hundred_mebibytes_however_often_it_names_a_file(
+    project: Project, part: str, content: bytes
+) -> None:
+    (project.root / "x").write_bytes(content)
+    message = f"  - {{role: user, content: [{part}]}}\n"
+    assert size_problem(project, message * 5) == []
+    (problem,) = size_problem(project, message * 100)
+    # The sixth message.
+    assert problem.startswith("evals/a.eval.yaml:11:")
+    assert "with this the case holds more than 100 MiB of text and media; use smaller files, or fewer" in problem
+
+
+def test_texts_that_stand_in_the_eval_file_count_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachment_reading, "MAX_CASE_BYTES", 10)
+    assert size_problem(project, "  - {role: user, content: aaaaaaaaaa}\n") == []
+    assert len(size_problem(project, "  - {role: user, content: aaaaaaaaaaa}\n")) == 1
+    text = "  - {role: user, content: [{type: text, value: aaaaa}]}\n"
+    assert size_problem(project, text * 2) == []
+    assert len(size_problem(project, text * 3)) == 1
+    url = f"  - {{role: user, content: [{{type: image, value: '{data_url(PNG)}'}}]}}\n"
+    assert len(size_problem(project, url)) == 1
+
+
+def test_a_guideline_is_sent_once_and_counts_once(project: Project) -> None:
+    project.write("rules.md", "x" * LARGE)
+    message = "  - {role: user, content: [{type: file, value: rules.md}, {type: text, value: x}]}\n"
+    assert size_problem(project, message * 20, patterns='["*.md"]') == []

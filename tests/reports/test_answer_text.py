@@ -66,7 +66,7 @@ def test_a_section_has_all_of_the_answer_what_it_took_and_what_the_checks_said()
     assert answer_section(response, checks).splitlines() == [
         "One",
         "",
-        r"\ttwo\x00",
+        "\ttwo\x00",
         '[calls find({"a": 1})]',
         "(0.41 s, 10 input and 3 output tokens)",
         "failed: contains 'x': the answer does not contain it",

@@ -82,7 +82,7 @@ def test_a_case_without_failing_checks_has_its_error_and_one_of_another_provider
     lines = told([answered("x")], [after])
     assert lines[3:] == [
         "  a.eval.yaml::x[openai]: passed → error; sent to no provider, formerly to openai",
-        r"    429: no\x1b quota",
+        "    429: no\x1b quota",
     ]
     back = told([after], [answered("x")])
     assert back[3:] == ["  a.eval.yaml::x[openai]: error → passed; sent to openai, formerly to no provider"]

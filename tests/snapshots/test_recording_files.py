@@ -1,10 +1,11 @@
-"""The files of recordings: what they hold, what is read again, the earlier format, and the nearest request."""
+"""The files of recordings: what they hold, what is read again, what is refused, and the nearest request."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.evalfile import yaml_parser
 from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots import recording_files
@@ -35,7 +37,7 @@ from pytest_chatprompt.snapshots.serializer import dump
 SECRET = "k3y-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
 REDACTOR = Redactor({"OPENAI_API_KEY": SECRET})
-AGAIN = "record it again: pytest --chatprompt-live --chatprompt-record"
+AGAIN = "put the file back, as with git checkout, or record it again: pytest --chatprompt-live --chatprompt-record"
 
 
 def exchange(body: Any, /, **reply: Any) -> RecordedExchange:
@@ -49,7 +51,8 @@ def yaml_text(text: str) -> str:
 
 
 def of_hash(sha256: str) -> RecordedExchange:
-    return RecordedExchange(request=RecordedRequest(sha256=sha256), reply=RecordedReply(status=200, text=""))
+    request, reply = RecordedRequest(sha256=sha256), RecordedReply(status=200, text="")
+    return RecordedExchange(request=request, reply=reply, latency_seconds=None)
 
 
 @pytest.fixture
@@ -307,100 +310,142 @@ def test_without_a_file_nothing_is_recorded(path: Path) -> None:
     assert load_recording(path, path.parent) == ()
 
 
-OLD = """\
-provider: openai
-request: sha256:0123
-finish_reason: stop
-usage: {input_tokens: 10, output_tokens: 3}
-text: a real answer
-tool_calls:
-- {id: call_1, function: {name: look_up, arguments: '{}'}}
-"""
-
-
-def test_the_format_of_earlier_versions_is_read_until_a_new_recording_replaces_it(path: Path) -> None:
-    old = path.with_name("test_it[a].answer.yaml")
-    old.parent.mkdir()
-    old.write_text(OLD)
-    ((request, reply, response),) = [
-        (each.request, each.reply, each.response) for each in load_recording(path, path.parent)
-    ]
-    assert (request, reply) == (RecordedRequest(sha256="0123"), None)
-    assert response == RecordedResponse(
-        text="a real answer",
-        finish_reason="stop",
-        usage=TokenUsage(input_tokens=10, output_tokens=3),
-        tool_calls=(ToolCall.model_validate({"id": "call_1", "function": {"name": "look_up", "arguments": "{}"}}),),
-    )
-    save_recording(path, [exchange("a")], REDACTOR)
-    assert not old.exists()
-    assert load_recording(path, path.parent) == (exchange("a"),)
+REQUEST = "request: {endpoint: POST /a, sha256: a, body: 1}"
+REPLY = "reply: {status: 200, text: x}"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "reason"),
+    ("text", "reason"),
     [
-        (
-            "recording",
+        pytest.param(
             "version: 2\nexchanges: []\n",
             "it has version 2, which this version of pytest-chatprompt does not know",
+            id="version 2",
         ),
-        (
-            "recording",
-            "version: 1\nexchanges: [{request: {sha256: a}}]\n",
+        pytest.param(
+            "version: 1\nexchanges: [{request: {sha256: a}, latency_seconds: 1}]\n",
             "exchanges.0: it must have either a reply or a response",
+            id="no reply",
         ),
-        (
-            "recording",
-            "version: 1\nexchanges: [{request: {sha256: a}, reply: {status: 200}}]\n",
+        pytest.param(
+            "version: 1\nexchanges: [{request: {sha256: a}, reply: {status: 200}, latency_seconds: 1}]\n",
             "exchanges.0.reply: it must have one of body, events, text, base64",
+            id="no content",
         ),
-        (
-            "recording",
-            "version: 1\nexchanges: [{request: {endpoint: POST /a, sha256: a, body: 1}, reply: {status: 200, text: x}}]\n",
+        pytest.param(
+            f"version: 1\nexchanges: [{{{REQUEST}, {REPLY}, latency_seconds: 1}}]\n",
             "exchanges.0: the request does not fit its sha256; it was edited",
+            id="an edited request",
         ),
-        ("recording", "exchanges: []\n", "version: Field required"),
-        ("recording", "version: 1\nexchanges: [{request: {}}]\n", "exchanges.0.request.sha256: Field required"),
-        ("recording", "version: 1\nexchanges: []\nmore: 1\n", "more: Extra inputs are not permitted"),
-        ("recording", "", "it is not a mapping"),
-        ("recording", "[1]", "it is not a mapping"),
-        ("recording", "a: [", "while parsing a flow node"),
-        ("recording", "a: 2026-99-99", "month must be in 1..12"),
-        ("answer", "provider: a\n", "request: Field required"),
-    ],
-    ids=[
-        "version 2",
-        "no reply",
-        "no body",
-        "an edited request",
-        "no version",
-        "no hash",
-        "more",
-        "empty",
-        "a list",
-        "no YAML",
-        "no date",
-        "old",
+        pytest.param(
+            "version: 1\nexchanges: [{request: {sha256: a}, reply: {status: 200, body: null}}]\n",
+            "exchanges.0: it is cut off: its last key, latency_seconds, is missing",
+            id="an entry without its end",
+        ),
+        pytest.param(
+            "version: 1\nexchanges: []",
+            "it is cut off: its last line has no line break",
+            id="a line without its end",
+        ),
+        pytest.param("exchanges: []\n", "version: Field required", id="no version"),
+        pytest.param(
+            "version: 1\nexchanges: [{request: {}}]\n", "exchanges.0.request.sha256: Field required", id="no hash"
+        ),
+        pytest.param("version: 1\nexchanges: []\nmore: 1\n", "more: Extra inputs are not permitted", id="more"),
+        pytest.param("", "it is not a mapping", id="empty"),
+        pytest.param("[1]\n", "it is not a mapping", id="a list"),
+        pytest.param(
+            "version: 1\nversion: 1\n",
+            "line 2, column 1: the key 'version' appears twice, first on line 1",
+            id="a repeated key",
+        ),
+        pytest.param("a: [", "line 2, column 1: not valid YAML: a value is missing here", id="no YAML"),
+        pytest.param("[" * 50_000, "line 1, column 201: nested more than 200 levels deep", id="nested too deep"),
     ],
 )
-def test_an_unreadable_recording_is_an_error(path: Path, name: str, text: str, reason: str) -> None:
+def test_an_unreadable_recording_is_an_error(path: Path, text: str, reason: str) -> None:
     path.parent.mkdir()
-    path.with_name(f"test_it[a].{name}.yaml").write_text(text)
+    path.write_text(text)
     with pytest.raises(ReplayError) as caught:
         load_recording(path, path.parent.parent)
-    assert str(caught.value) == f"cannot read the recording snapshots/test_it[a].{name}.yaml ({reason}); {AGAIN}"
+    assert str(caught.value) == f"cannot read the recording snapshots/test_it[a].recording.yaml ({reason}); {AGAIN}"
 
 
-def test_a_recording_that_python_cannot_load_for_its_depth_is_an_error(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_could_not_be_read_again_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_recording(path, [exchange("a")], REDACTOR)
+    before = path.read_bytes()
+    large = exchange("a", body=["x"] * 100)
+    message = r"is not recorded \({}\), since test_it\[a\].recording.yaml could not be read again"
+    with monkeypatch.context() as patch:
+        patch.setattr(yaml_parser, "MAX_VALUES", 100)
+        with pytest.raises(ReplayError, match=message.format("line [0-9]+, column [0-9]+: more than 100 values.*")):
+            save_recording(path, [large], REDACTOR)
+    with monkeypatch.context() as patch:
+        patch.setattr(recording_files, "MAX_BYTES", 100)
+        with pytest.raises(ReplayError, match=message.format("it is larger than 0 MiB")):
+            save_recording(path, [large], REDACTOR)
+    assert path.read_bytes() == before
+
+
+def reply(content_type: str, body: bytes, status: int = 200, *, is_complete: bool = True) -> RecordedExchange:
+    recorded = RecordedReply.of(status, content_type, body, is_complete=is_complete)
+    request = exchange({"model": "m", "messages": [{"role": "user", "content": "a\nb"}]}).request
+    return RecordedExchange(request=request, reply=recorded, latency_seconds=0.123)
+
+
+EVENTS = b'event: delta\ndata: {"choices": [{"delta": {"content": "two\\nlines\\n"}}]}\n\ndata: [DONE]\n\n'
+AWS_EVENTS = event_message("messageStart", {"role": "assistant"}) + event_message("messageStop", {"stopReason": "end"})
+KINDS = {
+    "JSON": reply("application/json", b'{"choices": [{"message": {"content": "one\\ntwo\\n"}}], "usage": {"n": 12}}'),
+    "JSON that is null": reply("application/json", b"null"),
+    "embeddings": reply("application/json", json.dumps({"data": [{"embedding": [0.25, -1.5e-7, 3]}]}).encode()),
+    "a stream": reply("text/event-stream", EVENTS),
+    "a stream that was not read on": reply("text/event-stream", EVENTS, is_complete=False),
+    "a stream of AWS": reply("application/vnd.amazon.eventstream", AWS_EVENTS),
+    "binary data": reply("audio/mpeg", b"\xff\xfb" * 60),
+    "text": reply("text/plain", "é two\nlines\n".encode()),
+    "an error": reply("application/json", b'{"error": {"message": "try again", "code": null}}', 429),
+    "the answer of an agent": RecordedExchange(
+        request=RecordedRequest(sha256="ab" * 32),
+        response=RecordedResponse(
+            text="so\nbe it",
+            finish_reason="stop",
+            usage=TokenUsage(input_tokens=10, output_tokens=3),
+            tool_calls=(ToolCall.model_validate({"id": "1", "function": {"name": "f", "arguments": "{}"}}),),
+        ),
+    ),
+    "an answer of several": exchange("x", text="a").model_copy(update={"repeat": 2}),
+}
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_recording_that_is_cut_off_anywhere_has_whole_entries_or_is_refused(
+    path: Path, kind: str, line_break: str
 ) -> None:
-    # The loader in C goes deeper.
-    monkeypatch.setattr(recording_files, "_Loader", yaml.SafeLoader)
-    path.parent.mkdir()
-    path.write_text("[" * 600 + "]" * 600)
-    with pytest.raises(ReplayError, match="it is nested too deeply"):
-        load_recording(path, path.parent)
+    exchanges = (KINDS[kind], exchange("between", text="b"), KINDS[kind])
+    save_recording(path, exchanges, Redactor({}))
+    whole = path.read_bytes().replace(b"\n", line_break.encode())
+    path.write_bytes(whole)
+    saved = load_recording(path, path.parent)
+    assert [(each.request, each.reply, each.response) for each in saved] == [
+        (each.request, each.reply, each.response) for each in exchanges
+    ]
+    counts = Counter[int]()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        try:
+            loaded = load_recording(path, path.parent)
+        except ReplayError as error:
+            refusal = str(error)
+        else:
+            assert loaded == saved[: len(loaded)]
+            counts[len(loaded)] += 1
+            continue
+        assert path.name in refusal
+        assert AGAIN in refusal
+    # Cut right behind an entry.
+    assert counts == {1: 1, 2: 1}
 
 
 def test_a_folder_in_place_of_a_recording_is_an_error(path: Path) -> None:

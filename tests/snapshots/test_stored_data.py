@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from pytest_chatprompt.evalfile.yaml_parser import load_yaml
+from pytest_chatprompt.snapshots import stored_data
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.serializer import dump, lay_out
 from pytest_chatprompt.snapshots.stored_data import file_shows, read_data, shows_the_same, written_anew
@@ -98,10 +99,20 @@ def test_half_a_character_is_read_as_it_was_sent() -> None:
     assert read_data(sent) == {"a": "x\ud800", "b": 1}
 
 
-@pytest.mark.parametrize("text", ["{broken", "a: 1\na: 2\n", "a: 2026-99-99", "\ud800: 1"])
-def test_a_text_that_cannot_be_read_is_an_error(text: str) -> None:
-    with pytest.raises(SnapshotFileError, match="is not valid YAML"):
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{broken: [", "line 2, column 1: not valid YAML: a value is missing here"),
+        ("a: 1\na: 2\n", "line 2, column 1: the key 'a' appears twice, first on line 1"),
+        ("a: 2026-99-99", "line 1, column 4: 2026-99-99 is not a valid YAML value"),
+        ("\ud800: 1", "line 1, column 1: not valid YAML: the character U+D800 is not allowed"),
+        ("[" * 50_000, "line 1, column 201: nested more than 200 levels deep"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_an_error(text: str, reason: str) -> None:
+    with pytest.raises(SnapshotFileError) as caught:
         read_data(text)
+    assert str(caught.value).startswith(f"cannot be read: {reason}")
 
 
 @pytest.mark.parametrize(
@@ -123,13 +134,12 @@ def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_sho
 
 def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    load = yaml.load
 
-    def note(text: str, loader: Any) -> Any:
+    def note(text: str) -> Any:
         parsed.append(text)
-        return load(text, loader)
+        return load_yaml(text)
 
-    monkeypatch.setattr(yaml, "load", note)
+    monkeypatch.setattr(stored_data, "load_yaml", note)
     for number in (1, 2):
         stored, sent = f"case: {number}\na: 1\n", f"case: {number}\na: 2\n"
         assert not shows_the_same(stored, sent)

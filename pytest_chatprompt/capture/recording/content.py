@@ -13,8 +13,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_chatprompt.capture.apis.reply_stream import json_bytes
-from pytest_chatprompt.capture.recording.event_formats import event_format, parse_json
+from pytest_chatprompt.capture.recording.event_formats import event_format, parse_exact_json
 
+# Of a reply of which each part is a line of the recording. A larger one, such as long vectors, is kept as one text.
+_MAX_PARTS: Final = 300_000
+# About one of them in each part: of JSON, of lines and events, and of the messages of AWS.
+_PART_MARKS: Final = (b",", b"[", b"{", b"\n", b"\0\0\0")
 CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 
 
@@ -28,18 +32,17 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
     Returns:
         One of the keys `body`, `events`, `text` and `base64`.
     """
+    if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
+        return _text_or_base64(body)
     try:
         if body and (stream := event_format(content_type)) is not None:
             return {"events": _check_text(stream.read(body))}
         if body and _is_json(content_type):
-            return {"body": _check_text(parse_json(body.decode()))}
+            return {"body": _check_text(parse_exact_json(body.decode()))}
     except (ValueError, RecursionError):
         # It is not what the API says that it is.
         pass
-    try:
-        return {"text": body.decode()}
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode("ascii")}
+    return _text_or_base64(body)
 
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
@@ -68,6 +71,13 @@ def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     if "base64" in content:
         return [base64.b64decode(content["base64"], validate=True)]
     return [str(content.get("text", "")).encode(errors="surrogatepass")]
+
+
+def _text_or_base64(body: bytes) -> dict[str, Any]:
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode("ascii")}
 
 
 def _check_text(data: Any) -> Any:

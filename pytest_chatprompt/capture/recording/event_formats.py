@@ -7,20 +7,18 @@ a chunk for each event. Pure; `content` calls it. To add a format: two functions
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.capture.apis.aws_event_stream import read_messages, write_message
 from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+from pytest_chatprompt.evalfile.json_data import parse_json
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _EVENT_END: Final = "\n\n"
-# Deeper data is kept as text: reading, redacting and writing data recurses.
-_MAX_DEPTH: Final = 100
 
 
 class EventFormat(NamedTuple):
@@ -40,28 +38,13 @@ def event_format(content_type: str) -> EventFormat | None:
     return _FORMATS.get(content_type.partition(";")[0].strip().lower())
 
 
-def parse_json(text: str) -> Any:
+def parse_exact_json(text: str) -> Any:
     """Parse JSON that stays the same when it is written again.
 
     Raises:
         ValueError: it is not JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
     """
-    data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-    level = [data]
-    for _ in range(_MAX_DEPTH):
-        level = [child for item in level for child in _children(item) if isinstance(child, dict | list)]
-        if not level:
-            return data
-    raise ValueError("it is nested too deeply")
-
-
-def _children(data: Any) -> Iterable[Any]:
-    match data:
-        case dict():
-            return data.values()
-        case list():
-            return data
-    return ()
+    return parse_json(text, parse_constant=_refuse, parse_float=_finite)
 
 
 def _finite(text: str) -> float:
@@ -92,7 +75,7 @@ def _read_fields(block: str) -> dict[str, Any]:
     if event.get("data", "").startswith(("{", "[")):
         # Text that only looks like it, such as OpenAI's `[DONE]`, stays text.
         with suppress(ValueError):
-            event["data"] = parse_json(event["data"])
+            event["data"] = parse_exact_json(event["data"])
     return event
 
 
@@ -109,7 +92,7 @@ def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
 
 def _read_json_lines(body: bytes) -> list[Any]:
     # Not by `splitlines`: JSON may hold other separators of lines as they are.
-    return [parse_json(line) for line in body.decode().split("\n") if line.strip()]
+    return [parse_exact_json(line) for line in body.decode().split("\n") if line.strip()]
 
 
 def _write_json_line(event: Any) -> bytes:
@@ -125,10 +108,10 @@ def _read_aws_events(body: bytes) -> list[Any]:
 
 def _read_payload(payload: bytes) -> Any:
     """The JSON data of an event; Bedrock's `InvokeModelWithResponseStream` has that of the model in base64 within."""
-    data = parse_json(payload.decode())
+    data = parse_exact_json(payload.decode())
     if isinstance(data, dict) and isinstance(data.get("bytes"), str):
         with suppress(ValueError):
-            inner = parse_json(base64.b64decode(data["bytes"], validate=True).decode())
+            inner = parse_exact_json(base64.b64decode(data["bytes"], validate=True).decode())
             # Other data would not be told from text when it is written.
             data["bytes"] = inner if isinstance(inner, dict) else data["bytes"]
     return data

@@ -20,6 +20,7 @@ from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_conte
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.providers.http.reply_body import MAX_REPLY_BYTES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 _LATENCY_DIGITS: Final = 3
@@ -115,6 +116,8 @@ class RecordedReply(_Data):
             chunks = write_content(self.content, self.content_type)
         except ValueError as error:
             raise ReplayError(f"the recorded reply cannot be read: {error}") from None
+        if sum(map(len, chunks)) > MAX_REPLY_BYTES:
+            raise ReplayError(f"the recorded reply is larger than {MAX_REPLY_BYTES // 1024**2} MiB, as no reply may be")
         fields = {"content-type": self.content_type} if self.content_type else {}
         is_stream = "events" in self.model_fields_set or not self.is_complete
         return httpx.Response(

@@ -16,6 +16,7 @@ import httpx
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.errors import BudgetError
+from pytest_chatprompt.providers.http.reply_body import MAX_REPLY_BYTES
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.response import ProviderResponse
 
@@ -179,13 +180,15 @@ class _AsyncRecordingStream(httpx.AsyncByteStream):
 
 
 class _Collected:
-    """The part of a body that was read so far."""
+    """The part of a body that was read so far; nothing of one that is longer than a reply may be."""
 
     def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
         self._status = response.status_code
         self._content_type = response.headers.get("content-type", "")
         self._pending = pending
         self._chunks: list[bytes] = []
+        self._size = 0
+        # It broke off, or is too long.
         self._is_broken = False
 
     @contextmanager
@@ -195,12 +198,17 @@ class _Collected:
             yield
         except Exception:
             self._is_broken = True
-            self._pending.fail(sum(map(len, self._chunks)) or 1)
+            self._pending.fail(self._size or 1)
             raise
 
     def add(self, chunk: bytes) -> None:
         """Take the next part."""
-        self._chunks.append(chunk)
+        self._size += len(chunk)
+        if self._size > MAX_REPLY_BYTES:
+            self._is_broken = True
+            self._chunks.clear()
+        else:
+            self._chunks.append(chunk)
 
     def finish(self, *, is_complete: bool) -> None:
         """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
@@ -210,5 +218,5 @@ class _Collected:
             is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
             self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)
         elif self._pending.exchange is None:
-            # The client read nothing of it.
-            self._pending.fail(1)
+            # The client read nothing of it, or too much.
+            self._pending.fail(self._size or 1)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.capture.apis.aws_event_stream import event_message, read_messages, write_message
-from pytest_chatprompt.capture.recording.event_formats import EventFormat, event_format, parse_json
+from pytest_chatprompt.capture.recording.event_formats import EventFormat, event_format, parse_exact_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -190,9 +190,9 @@ def test_what_is_no_message_with_text_headers_is_an_error(stream: bytes, text: s
 )
 def test_what_json_cannot_write_again_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        parse_json(text)
+        parse_exact_json(text)
 
 
 def test_json_of_a_hundred_levels_is_read() -> None:
     text = "[" * 99 + '{"a": 1.5}' + "]" * 99
-    assert parse_json(text) == json.loads(text)
+    assert parse_exact_json(text) == json.loads(text)

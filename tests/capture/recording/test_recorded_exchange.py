@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
 import pytest
 
+from pytest_chatprompt.capture.apis.aws_event_stream import write_message
+from pytest_chatprompt.capture.recording import recorded_exchange
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
@@ -188,3 +191,29 @@ def test_a_latency_has_three_digits() -> None:
 def test_the_tokens_of_each_api_are_read(content: dict[str, Any], expected: tuple[int | None, int | None]) -> None:
     usage = read_usage(content)
     assert (usage.input_tokens, usage.output_tokens) == expected
+
+
+@pytest.mark.parametrize("content", [{"text": "x" * 101}, {"events": [{"data": "x"}] * 12}, {"body": ["x" * 10] * 9}])
+def test_a_recorded_reply_that_is_longer_than_replies_may_be_is_refused(
+    monkeypatch: pytest.MonkeyPatch, content: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(recorded_exchange, "MAX_REPLY_BYTES", 100)
+    reply = RecordedReply(status=200, content_type="text/event-stream", **content)
+    with pytest.raises(ReplayError, match="the recorded reply is larger than 0 MiB, as no reply may be"):
+        reply.to_response(httpx.Request("POST", "https://api.example"))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", json.dumps([0.5] * 300_001).encode()),
+        ("text/event-stream", b"data: x\n\n" * 200_000),
+        ("application/x-ndjson", b"1\n" * 300_001),
+        ("application/vnd.amazon.eventstream", write_message({}, b"1") * 300_001),
+    ],
+    ids=["JSON", "events", "lines", "messages of AWS"],
+)
+def test_a_reply_of_very_many_parts_is_kept_and_replayed_as_one(content_type: str, body: bytes) -> None:
+    reply = RecordedReply.of(200, content_type, body)
+    assert list(reply.content) in (["text"], ["base64"])
+    assert reply.to_response(httpx.Request("POST", "https://api.example")).read() == body

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
+from pytest_chatprompt.capture.recording import replaying
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.capture.recording.replaying import (
@@ -174,6 +177,37 @@ def test_a_reply_that_breaks_off_is_not_recorded(read: Read, response: httpx.Res
 
 
 @both
+def test_of_a_reply_that_is_longer_than_replies_may_be_nothing_is_kept(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaying, "MAX_REPLY_BYTES", 100)
+    recording = OpenRecording(sends=True)
+    endless = network((b"x" * 50,) * 1000)
+    _, chunks = read(recording, endless)
+    # The client goes on reading.
+    assert b"".join(chunks) == b"x" * 50_000
+    assert (recording.exchanges(), recording.sent_count, recording.unanswered_count) == ((), 1, 1)
+    fitting = OpenRecording(sends=True)
+    read(fitting, network((b"x" * 50,) * 2, {"content-type": "text/plain"}))
+    assert only_reply(fitting).text == "x" * 100
+
+
+def test_what_is_read_of_an_endless_stream_takes_no_memory() -> None:
+    recording = OpenRecording(sends=True)
+    mebibyte = 1024 * 1024
+    stream = ReplyStream(lambda: (bytes(mebibyte) for _ in range(200)))
+    endless = httpx.Response(200, headers=SSE, stream=stream, request=REQUEST)
+    response = replay_or_send(recording, REQUEST, lambda _: endless)
+    tracemalloc.start()
+    for _ in response.iter_raw():
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert recording.exchanges() == ()
+    assert peak < 80 * mebibyte
+
+
+@both
 def test_a_request_that_gets_no_reply_is_not_recorded(read: Read) -> None:
     recording = OpenRecording(sends=False)
     with pytest.raises(ReplayError, match="nothing is recorded for POST /v1/chat"):
@@ -205,8 +239,8 @@ def test_of_a_built_in_provider_only_the_last_try_is_recorded(status: int, *, is
 def test_a_built_in_provider_gets_the_recorded_reply() -> None:
     recording = OpenRecording(sends=True)
     replay_or_post(recording, REQUEST, lambda: httpx.Response(200, json={"a": 1}))
-    replaying = OpenRecording(recording.exchanges(), sends=False)
-    assert replay_or_post(replaying, REQUEST, lambda: httpx.Response(500)).json() == {"a": 1}
+    again = OpenRecording(recording.exchanges(), sends=False)
+    assert replay_or_post(again, REQUEST, lambda: httpx.Response(500)).json() == {"a": 1}
 
 
 def test_a_replayed_response_has_the_latency_of_its_recording() -> None:
@@ -217,11 +251,11 @@ def test_a_replayed_response_has_the_latency_of_its_recording() -> None:
         exchange.model_copy(update={"latency_seconds": latency})
         for exchange, latency in zip(recorded.exchanges(), (1.5, None), strict=True)
     )
-    replaying = OpenRecording([first, second], sends=True)
+    again = OpenRecording([first, second], sends=True)
     now = ProviderResponse(text="", latency_seconds=9)
-    assert with_recorded_latency(now, replaying) is now
+    assert with_recorded_latency(now, again) is now
     for _ in range(2):
-        replay_or_post(replaying, REQUEST, lambda: httpx.Response(200, json={}))
-    assert with_recorded_latency(now, replaying).latency_seconds == 1.5
-    replay_or_post(replaying, REQUEST, lambda: httpx.Response(200, json={}))
-    assert with_recorded_latency(now, replaying) is now
+        replay_or_post(again, REQUEST, lambda: httpx.Response(200, json={}))
+    assert with_recorded_latency(now, again).latency_seconds == 1.5
+    replay_or_post(again, REQUEST, lambda: httpx.Response(200, json={}))
+    assert with_recorded_latency(now, again) is now

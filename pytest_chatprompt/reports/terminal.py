@@ -1,0 +1,77 @@
+"""The terminal, as this plugin writes to it: the one place where lines of this package reach it and the log of CI.
+
+A line may hold what others wrote: names and paths, an API's error, the stderr of an agent. It is made visible here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_chatprompt.wording import visible, visible_line
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.reports.styled_lines import Style, StyledLine
+
+_MARKUP: Final[dict[Style, dict[str, bool]]] = {
+    "": {},
+    "removed": {"red": True},
+    "added": {"green": True},
+    "moved": {"cyan": True},
+    "place": {"bold": True},
+}
+
+
+def write_line(reporter: Any, line: str, **markup: bool) -> None:
+    """Write a line.
+
+    Args:
+        reporter: pytest's terminal reporter.
+        line: without its line break.
+        markup: pytest's names of colours and styles.
+    """
+    reporter.write_line(visible_line(line), **markup)
+
+
+def write_below(reporter: Any, line: str) -> None:
+    """Write a line below the one that pytest is writing; pytest breaks it before the next test.
+
+    Args:
+        reporter: pytest's terminal reporter.
+        line: without its line break.
+    """
+    reporter.write(f"\n{visible_line(line)}", flush=True)
+
+
+def write_title(reporter: Any, separator: str, title: str) -> None:
+    """Write a title between lines of a character.
+
+    Args:
+        reporter: pytest's terminal reporter, or its writer.
+        separator: the character.
+        title: one line.
+    """
+    write = reporter.write_sep if hasattr(reporter, "write_sep") else reporter.sep
+    write(separator, visible_line(title))
+
+
+def write_styled(writer: Any, line: StyledLine) -> None:
+    """Write a line of pieces, each with its colour.
+
+    Args:
+        writer: pytest's terminal writer.
+        line: its pieces.
+    """
+    for number, (text, style) in enumerate(line):
+        # Only the first piece begins the line.
+        writer.write(visible_line(text) if number == 0 else visible_line(f" {text}")[1:], **_MARKUP[style])
+    writer.write("\n")
+
+
+def write_text(writer: Any, text: str) -> None:
+    """Write a text of several lines.
+
+    Args:
+        writer: pytest's terminal writer.
+        text: without its last line break.
+    """
+    writer.line(visible(text))
