@@ -89,6 +89,12 @@ class OwnCodeCapture:
         """The capture of a test; `None` if the test did not ask for one."""
         return item.stash.get(_capture_key, None)
 
+    @staticmethod
+    def forget(item: pytest.Item) -> None:
+        """Let go of the capture of a test that is over: pytest keeps its items, and what is in their stash, to the end."""
+        if _capture_key in item.stash:
+            del item.stash[_capture_key]
+
     def start(self) -> None:
         """Take the requests of all clients, and keep this process offline unless the run is live."""
         from pytest_chatprompt.capture.offline import offline  # noqa: PLC0415

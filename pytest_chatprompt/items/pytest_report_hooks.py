@@ -26,7 +26,7 @@ from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage,
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import failed_comparison, has_assertions
+from pytest_chatprompt.items.own_comparison import failed_comparison, forget_assertions, has_assertions
 from pytest_chatprompt.options import all_results_key, options_key
 
 # Where the code of pytest, pluggy and this package lives. Pytest's own code is not in the package `pytest`.
@@ -66,6 +66,9 @@ class ReportHooks:
             _add_comparison(item, report)
             if capture is not None or has_assertions(item):
                 self._add_result(item, report)
+            if call.when == "teardown":
+                OwnCodeCapture.forget(item)
+                forget_assertions(item)
             return report
         swallowed = self.network.take_swallowed(call)
         if swallowed:

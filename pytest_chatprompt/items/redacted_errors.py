@@ -1,8 +1,8 @@
 """Redacted errors: exceptions, and what pytest shows of them, without secrets.
 
 An exception or a report's representation of one comes in; afterwards its texts hold no secret. Objects of a test that
-an exception refers to stay as they are: other tests may use them. `redaction_hooks`, `fixture_redaction` and
-`case_results` call these functions.
+an exception refers to stay as they are: other tests may use them. `redaction_hooks` and `case_results` call
+these functions.
 """
 
 from __future__ import annotations

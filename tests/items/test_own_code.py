@@ -843,3 +843,78 @@ def test_it(models):
     result.stdout.fnmatch_lines(
         ["*ERROR at setup of test_it*", "nothing answers GET https://elsewhere.example/ offline; *"]
     )
+
+
+@pytest.mark.parametrize("arguments", [[], ["--chatprompt-report=report.json"]], ids=["plain", "with a report"])
+def test_what_a_test_has_captured_is_let_go_when_the_test_is_over(own: Run, arguments: list[str]) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import asyncio, gc, unittest, weakref
+import app, httpx, pytest
+
+seen = []
+
+@pytest.fixture(autouse=True)
+def noted(eval_api):
+    seen.append(weakref.ref(eval_api))
+    yield
+    # A body can be found by its type.
+    seen.extend(weakref.ref(call.request) for call in eval_api.calls)
+
+def test_default():
+    app.ask()
+
+def test_reply_and_route(eval_api):
+    eval_api.reply("x")
+    eval_api.get("https://x.example/").respond(json={})
+    app.ask()
+    httpx.get("https://x.example/")
+
+def test_compares(eval_api, eval_snapshot):
+    app.ask()
+    assert eval_api.sent == eval_snapshot
+
+@pytest.mark.parametrize("n", range(3))
+def test_fails(eval_api, n):
+    app.ask()
+    sent = eval_api.sent
+    assert sent == ()
+
+def test_raises(eval_api):
+    raise ValueError(eval_api)
+
+@pytest.mark.xfail
+def test_xfails(eval_api):
+    assert eval_api.sent
+
+def test_skips(eval_api):
+    app.ask()
+    pytest.skip("x")
+
+def test_async():
+    async def send():
+        async with httpx.AsyncClient() as client:
+            await client.post(app.URL, json={"messages": []})
+    asyncio.run(send())
+
+def test_another_process(eval_api):
+    app.ask(url=eval_api.url + "/openai/v1/chat/completions")
+
+class TestUnit(unittest.TestCase):
+    def test_it(self):
+        app.ask()
+
+def test_at_last(eval_api):
+    gc.collect()
+    assert [each() for each in seen if each() is not None] == [eval_api]
+    assert not [each for each in gc.get_objects() if type(each).__name__ == "SentRequest"]
+    assert len(seen) > 20
+""",
+        }
+    )
+    own("--snapshot-update", "-k", "compares")
+    # pytester keeps the errors of a run in its own process.
+    result = own.pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
+    result.stdout.no_fnmatch_line("*test_at_last*")
