@@ -76,6 +76,9 @@ class ReportHooks:
         report = yield from self._report(item, call)
         if report.failed:
             _add_checks(item, report)
+            hint = "" if self.config.stash[options_key].live else _missing_variable(call)
+            if hint:
+                _add_section(report, "eval_api", hint)
         if report.longrepr is not None:
             _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
@@ -135,6 +138,9 @@ def _report_own_code(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """The report of an ordinary test with `eval_api`, with what was wrong with its requests."""
     problem = capture.take_problem(call)
+    if not capture.api.is_live:
+        # AWS's SDK asks a server for credentials that it lacks: the credentials are what is missing.
+        problem = _missing_variable(call) or problem
     if problem and (call.excinfo is None or call.excinfo.errisinstance(ENDED_EARLY)):
         call.excinfo = text_failure(problem)
     report = yield
@@ -152,6 +158,15 @@ def _report_own_code(
     if call.when == "call":
         capture.has_passed = report.passed
     return report
+
+
+def _missing_variable(call: pytest.CallInfo[None]) -> str:
+    """What to do if a phase of a test failed for want of an environment variable; `""` if it did not."""
+    if call.excinfo is None:
+        return ""
+    from pytest_chatprompt.capture.offline import describe_missing_variable  # noqa: PLC0415
+
+    return describe_missing_variable(call.excinfo.value)
 
 
 def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:
