@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_chatprompt.capture.audit_events import WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
+from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.capture.subinterpreters import audit_creation
 from pytest_chatprompt.capture.trace_functions import retry_installations
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
@@ -147,9 +148,11 @@ def guard_network(
     attempts = ConnectionAttempts(owner, allows_programs, frozenset(allowed_hosts))
     threads_before = set(threading.enumerate()) if owner else set()
     _guards.active.append(attempts)
+    CHANNELS.start()
     try:
         yield attempts
     finally:
+        CHANNELS.stop()
         _guards.active.remove(attempts)
         if owner and threading.active_count() > 1:
             for thread in set(threading.enumerate()) - threads_before:
