@@ -218,7 +218,8 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "chatprompt_placeholders",
-        "environment variables that eval_api sets where they are not set, or none (default: the API keys of installed SDKs)",
+        "environment variables that eval_api sets where they are not set, or none "
+        "(default: the API keys of installed SDKs)",
         type="args",
         default=None,
     )

@@ -757,6 +757,7 @@ def test_every_setting_of_a_provider_is_documented() -> None:
 
 def test_where_each_provider_finds_its_base_url_is_documented() -> None:
     documented: dict[str, list[str]] = {}
+    name = ""
     for row in table("docs/providers.md", after="Each class adds its own:"):
         name = quoted(row[0])[0] if row[0] else name
         if quoted(row[1]) in (["base_url"], ["endpoint"]):

@@ -53,7 +53,7 @@ class EvalAPI(respx.MockRouter):
             prepare what they would send.
     """
 
-    def __init__(  # noqa: PLR0913 - what a test may have
+    def __init__(
         self,
         redactor: Redactor | None = None,
         *,

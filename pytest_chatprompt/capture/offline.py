@@ -1,9 +1,9 @@
 """Offline: no real keys, no proxies, and no way to the network.
 
 `provider_capture` enters `offline()` around one send by code that is not this package's, such as a provider of your own
-that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards. An app may
-look at any variable to decide what it does, so as few as possible change: credentials that are set get another value,
-and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
+that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards. An app
+may look at any variable to decide what it does, so as few as possible change: credentials that are set get another
+value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 @contextmanager
-def offline(  # noqa: PLR0913 - what a test, or one send, may say
+def offline(
     owner: str = "",
     *,
     allows_programs: bool = False,
@@ -96,7 +96,9 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
             if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
         ]
     replaced = given & _CREDENTIALS.union(credentials)
-    return {name: _VALUES.get(name, _PLACEHOLDER) for name in (*(name for name in names if name not in given), *replaced)}
+    return {
+        name: _VALUES.get(name, _PLACEHOLDER) for name in (*(name for name in names if name not in given), *replaced)
+    }
 
 
 @cache
@@ -141,11 +143,8 @@ def _missing_variables(error: BaseException) -> tuple[str, ...]:
     text = str(error)
     if isinstance(error, AssertionError):
         return ()
-    if isinstance(error, KeyError):
-        # Of a mapping, which may be any; only names of credentials are worth a line.
-        named = [str(error.args[0])] if error.args else []
-    else:
-        named = _VARIABLE.findall(text)
+    # The key of any mapping; only names of credentials are worth a line.
+    named = [str(each) for each in error.args] if isinstance(error, KeyError) else _VARIABLE.findall(text)
     for name in named:
         is_known = name in _CREDENTIALS or name in _VALUES or name == "OPENAI_API_VERSION"
         if (is_known or (is_secret_name(name) and _VARIABLE.fullmatch(name))) and not os.environ.get(name):

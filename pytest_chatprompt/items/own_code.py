@@ -99,7 +99,7 @@ class OwnCodeCapture:
 
     @staticmethod
     def forget(item: pytest.Item) -> None:
-        """Let go of the capture of a test that is over: pytest keeps its items, and what is in their stash, to the end."""
+        """Let go of the capture of a test that is over: pytest keeps the stash of its items to the end."""
         capture = OwnCodeCapture.of(item)
         if capture is not None:
             del item.stash[_capture_key]

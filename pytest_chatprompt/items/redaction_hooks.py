@@ -1,8 +1,8 @@
 """Redaction hooks: remove secrets from everything that pytest reports, before other plugins see it.
 
 A `RedactionHooks` is registered as a plugin together with the run's `EvalSession`, and works for all tests of the run,
-those in Python files too. It redacts errors, reports with the output that they hold, warnings and the terminal. Streams,
-loggers, finalizers and tracers are left alone. `docs/security.md` says what is covered.
+those in Python files too. It redacts errors, reports with the output that they hold, warnings and the terminal.
+Streams, loggers, finalizers and tracers are left alone. `docs/security.md` says what is covered.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RedactionHooks:
         self._reports = RedactedReports(self.redactor)
 
     def install(self) -> None:
-        """Redact all that pytest writes to the terminal, such as names of tests, the live log, the reason of an early end."""
+        """Redact all that pytest writes to the terminal, such as names of tests and the live log."""
         if self.config.pluginmanager.hasplugin("terminalreporter"):
             writer: Any = self.config.get_terminal_writer()
             write = writer.write

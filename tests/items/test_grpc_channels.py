@@ -205,7 +205,9 @@ def test_channels_are_refused_with_the_name_of_the_host(run: Run) -> None:
     result.stdout.no_fnmatch_line("*DID NOT RAISE*")
     result.stdout.no_fnmatch_line("*AssertionError*")
     result.stdout.fnmatch_lines(
-        ["a connection to api.example.invalid:443 was blocked*called at test_it.py:*: eval_api answers HTTP requests only; *"]
+        [
+            "a connection to api.example.invalid:443 was blocked*called at test_it.py:*: eval_api answers HTTP requests only; *"
+        ]
     )
 
 
@@ -222,10 +224,17 @@ def test_an_eval_item_and_its_fixtures_make_no_channel_either(run: Run) -> None:
     )
     result = run.pytester.runpytest_subprocess("-p", "no:cacheprovider", "--snapshot-update")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines_random(["*api.example.invalid:443*offline run*", "*api.fixture.invalid:443*offline run*"])
+    result.stdout.fnmatch_lines_random(
+        ["*api.example.invalid:443*offline run*", "*api.fixture.invalid:443*offline run*"]
+    )
     assert run.snapshots() == []
 
 
 def test_other_runs_import_no_grpc(run: Run) -> None:
-    run.write({"a.eval.yaml": HELLO, "conftest.py": "import sys\ndef pytest_sessionfinish():\n    assert 'grpc' not in sys.modules\n"})
+    run.write(
+        {
+            "a.eval.yaml": HELLO,
+            "conftest.py": "import sys\ndef pytest_sessionfinish():\n    assert 'grpc' not in sys.modules\n",
+        }
+    )
     assert run.pytester.runpytest_subprocess("-p", "no:cacheprovider", "--snapshot-update").ret == 0

@@ -446,7 +446,10 @@ CONVERSE = dict(modelId="m", messages=[{"role": "user", "content": [{"text": "x"
     [
         ({}, "https://api.openai.com/v1/chat/completions"),
         ({"OPENAI_API_KEY": KEY}, "https://api.openai.com/v1/chat/completions"),
-        ({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://gateway.example/v1"}, "https://gateway.example/v1/chat/completions"),
+        (
+            {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://gateway.example/v1"},
+            "https://gateway.example/v1/chat/completions",
+        ),
         (
             {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_ENDPOINT": "https://me.example"},
             "https://me.example/openai/deployments/m/chat/completions?api-version=1",
@@ -479,9 +482,7 @@ def test_afterwards():
     own().assert_outcomes(passed=2)
 
 
-def test_clients_with_their_own_arguments_work_as_without_the_plugin(
-    own: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clients_with_their_own_arguments_work_as_without_the_plugin(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     own.write({"aws": "[profile mine]\nregion = eu-central-1\n"})
     monkeypatch.setenv("AWS_CONFIG_FILE", str(own.path / "aws"))
     own.write(

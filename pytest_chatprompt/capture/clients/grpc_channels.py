@@ -19,13 +19,15 @@ from pytest_chatprompt.capture.clients.patching import Patch, Patching
 _LOCAL: Final = ("unix:", "unix-abstract:", "vsock:")
 _SCHEME: Final = re.compile(r"(?:dns|ipv4|ipv6|xds|passthrough|google-c2p(?:-experimental)?|https?):(?://[^/]*/)?/*")
 _PORT: Final = re.compile(r":(\d+)$")
-_CALLABLES: Final = tuple(f"{name}MultiCallable" for name in ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream"))
+_CALLABLES: Final = tuple(
+    f"{name}MultiCallable" for name in ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream")
+)
 _SYNC_CALLABLES: Final = (*(f"_{name}" for name in _CALLABLES), "_SingleThreadedUnaryStreamMultiCallable")
 _SYNC_CALLS: Final = ("__call__", "with_call", "future")
 
 
 def _audit(target: str) -> None:
-    """Raise the audit event of a connection to each address of a target: `dns:///api.example:443`, `localhost:50051`."""
+    """Raise the audit event of a connection to each address of a target, such as `dns:///api.example:443`."""
     if target.startswith(_LOCAL):
         return
     for address in _SCHEME.sub("", target, count=1).split(","):
@@ -35,17 +37,17 @@ def _audit(target: str) -> None:
 
 
 def _made(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __init__(self: Any, target: str, *arguments: Any, **options: Any) -> None:
+    def make(self: Any, target: str, *arguments: Any, **options: Any) -> None:
         _audit(target)
         original(self, target, *arguments, **options)
 
-    return __init__
+    return make
 
 
 def _called(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *arguments: Any, **options: Any) -> Any:
         # The attribute of a sync callable, since grpc 1.57; an async one has it at its channel.
-        target: bytes = getattr(self, "_target", None) or getattr(self._channel, "target", b"(unknown)")
+        target: Any = getattr(self, "_target", None) or getattr(self._channel, "target", b"(unknown)")
         _audit(target.decode())
         return original(self, *arguments, **options)
 

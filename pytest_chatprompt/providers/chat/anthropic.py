@@ -49,8 +49,8 @@ class AnthropicProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: without the version; `None` reads it from the environment variable `ANTHROPIC_BASE_URL` in a live run, and
-            without that it is `https://api.anthropic.com`.
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `ANTHROPIC_BASE_URL`, and without that it is `https://api.anthropic.com`.
         api_version: a date, sent in the header `anthropic-version`.
         settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
 

@@ -58,8 +58,8 @@ class GeminiProvider(ChatProvider):
 
     Args:
         model: the model's name, or its whole resource name (`tunedModels/...`).
-        base_url: without the version; `None` reads it from the environment variable `GOOGLE_GEMINI_BASE_URL` in a live run, and
-            without that it is `https://generativelanguage.googleapis.com`.
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `GOOGLE_GEMINI_BASE_URL`, and without that it is `https://generativelanguage.googleapis.com`.
         api_version: the API's version, `v1` or `v1beta`.
         settings: see `ChatSettings`.
 

@@ -38,8 +38,8 @@ class OpenAIProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: including the version; `None` reads it from the environment variable `OPENAI_BASE_URL` in a live run, and
-            without that it is `https://api.openai.com/v1`.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
         settings: see `ChatSettings`.
 

@@ -43,8 +43,8 @@ class OpenAIResponsesProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: including the version; `None` reads it from the environment variable `OPENAI_BASE_URL` in a live run, and
-            without that it is `https://api.openai.com/v1`.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
 
     Raises:

@@ -91,6 +91,4 @@ def check_base_url(where: str, base_url: str) -> None:
     except httpx.InvalidURL as error:
         raise ValueError(f"{where}: {base_url!r} is not a valid URL: {error}") from error
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError(
-            f"{where}: {base_url!r} is not an http or https URL with a host and without a query"
-        )
+        raise ValueError(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")

@@ -30,8 +30,9 @@ class VendorAPI(ABC):
         price_vendor: the vendor's id in the price list of `genai-prices`, which counts where the list does not know the
             base URL; `""` for none.
         key_variable: the environment variable of its key; `""` for an API that needs none.
-        base_url_variable: the environment variable in which a live run finds the base URL where `base_url` is not given;
-            `""` for none. A subclass with a key variable of its own does not inherit it: its key is for another server.
+        base_url_variable: the environment variable in which a live run finds the base URL that is not given as an
+            argument; `""` for none. A subclass with a key variable of its own does not inherit it: its key is for
+            another server.
         default_base_url: the base URL if nothing sets one, and offline.
         key_is_optional: whether requests go out without a key where none is set.
         offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in

@@ -90,7 +90,10 @@ def error_of(send: Callable[[str], object], url: str) -> tuple[type, str]:
     return type(caught.value), str(cause or caught.value).partition(" at 0x")[0].partition("(host=")[0]
 
 
-@pytest.mark.parametrize("url", ["htps://api.openai.com/v1/chat/completions", "api.openai.com/v1/chat/completions", "gopher://api.openai.com/v1"])
+@pytest.mark.parametrize(
+    "url",
+    ["htps://api.openai.com/v1/chat/completions", "api.openai.com/v1/chat/completions", "gopher://api.openai.com/v1"],
+)
 @pytest.mark.parametrize("client", SENDS)
 def test_a_client_refuses_a_scheme_as_it_does_without_eval_api(client: str, url: str) -> None:
     if client in ("urllib3", "a pool of urllib3") and "://" not in url:

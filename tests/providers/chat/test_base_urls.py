@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,7 +128,9 @@ def test_an_argument_beats_it_an_empty_one_counts_as_not_set_and_offline_it_is_n
         assert make().base_url == default
 
 
-@pytest.mark.parametrize("value", ["gateway.example", "ftp://gateway.example", "https://", "https://g.example?a=b", "http://g:x"])
+@pytest.mark.parametrize(
+    "value", ["gateway.example", "ftp://gateway.example", "https://", "https://g.example?a=b", "http://g:x"]
+)
 @pytest.mark.parametrize(("name", "variable"), EACH_VARIABLE)
 def test_a_value_that_is_no_url_is_an_error_that_names_the_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, variable: str, value: str
@@ -180,13 +183,13 @@ def test_bedrock_is_where_botocore_finds_it(
 
 def test_a_profile_whose_url_is_none_is_an_error(no_profile: Path) -> None:
     no_profile.write_text("[default]\nendpoint_url = profile.example\n")
-    with pytest.raises(MissingSettingError, match="endpoint_url of the AWS profile: 'profile.example' is not"):
+    with pytest.raises(MissingSettingError, match=r"endpoint_url of the AWS profile: 'profile\.example' is not"):
         SDKS["bedrock"][0]().prepare(HI)
 
 
 def test_without_botocore_the_profile_is_not_read(monkeypatch: pytest.MonkeyPatch, no_profile: Path) -> None:
     no_profile.write_text("[default]\nendpoint_url = https://profile.example\n")
-    monkeypatch.setitem(__import__("sys").modules, "botocore.configprovider", None)
+    monkeypatch.setitem(sys.modules, "botocore.configprovider", None)
     assert SDKS["bedrock"][0]().base_url == "https://bedrock-runtime.eu-west-1.amazonaws.com"
 
 
