@@ -22,6 +22,7 @@ from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_ne
 from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
+from pytest_chatprompt.errors import ChatPromptError
 
 # What clients read when they are made (https://www.python-httpx.org/environment_variables/).
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
@@ -141,7 +142,8 @@ def describe_missing_variable(error: BaseException) -> str:
 
 def _missing_variables(error: BaseException) -> tuple[str, ...]:
     text = str(error)
-    if isinstance(error, AssertionError):
+    if isinstance(error, AssertionError | ChatPromptError):
+        # What they name is not what somebody lacks; an error of this package may follow one that is.
         return ()
     # The key of any mapping; only names of credentials are worth a line.
     named = [str(each) for each in error.args] if isinstance(error, KeyError) else _VARIABLE.findall(text)

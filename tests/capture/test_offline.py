@@ -19,7 +19,7 @@ import openai
 import pytest
 
 from pytest_chatprompt.capture.offline import _is_installed, describe_missing_variable, offline
-from pytest_chatprompt.errors import BlockedConnectionError
+from pytest_chatprompt.errors import BlockedConnectionError, SnapshotError
 
 
 @pytest.fixture
@@ -460,7 +460,8 @@ def test_an_error_for_want_of_a_credential_names_its_variable(
         KeyError("DATABASE_PATH"),
         KeyError("key"),
         ValueError("MAX_TOKENS is too large"),
-        AssertionError("the prompt names OPENAI_API_KEY"),
+        AssertionError("the prompt names GROQ_API_KEY"),
+        SnapshotError("the snapshot would hold the value of the environment variable ACME_API_KEY"),
         ValueError("OPENAI_API_KEY is set, so this is something else"),
     ],
     ids=repr,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 from types import ModuleType
 from typing import Any, Final
 
@@ -55,13 +56,18 @@ def _called(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _patches(module: ModuleType) -> tuple[Patch, ...]:
-    calls = [Patch(getattr(module, owner), name, _called) for owner in _SYNC_CALLABLES for name in _SYNC_CALLS]
-    return (Patch(module.Channel, "__init__", _made), *calls)
+    return _patches_of(module, _SYNC_CALLABLES, _SYNC_CALLS)
 
 
 def _async_patches(module: ModuleType) -> tuple[Patch, ...]:
-    calls = [Patch(getattr(module, owner), "__call__", _called) for owner in _CALLABLES]
-    return (Patch(module.Channel, "__init__", _made), *calls)
+    return _patches_of(module, _CALLABLES, ("__call__",))
+
+
+def _patches_of(module: ModuleType, callables: Iterable[str], calls: Iterable[str]) -> tuple[Patch, ...]:
+    # These classes are not public: another version of grpc may lack one, and still has to be imported.
+    owners = [owner for name in callables if (owner := getattr(module, name, None)) is not None]
+    patches = [Patch(owner, name, _called) for owner, name in product(owners, calls)]
+    return (Patch(module.Channel, "__init__", _made), *patches)
 
 
 CHANNELS: Final = Patching({"grpc._channel": _patches, "grpc.aio._channel": _async_patches})
