@@ -52,6 +52,19 @@ def parse_allowed_host(host: str) -> str:
     return host.lower()
 
 
+def parse_placeholders(names: list[str] | None) -> tuple[str, ...] | None:
+    """The names of environment variables, which are none for the word `none`; `None` if the ini value is not there."""
+    if names is None:
+        return None
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise pytest.UsageError(
+                f"chatprompt_placeholders: {name!r} is not the name of an environment variable; "
+                "list names, such as GROQ_API_KEY, without values; or write none"
+            )
+    return () if names == ["none"] else tuple(names)
+
+
 def resolve_concurrency(config: pytest.Config) -> int:
     """How many requests may be in flight at once, at least 1."""
     option = config.getoption("chatprompt_concurrency")

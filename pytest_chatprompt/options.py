@@ -19,6 +19,7 @@ from pytest_chatprompt.option_values import (
     REPORT_SUFFIXES,
     parse_allowed_host,
     parse_allowed_secret,
+    parse_placeholders,
     resolve_budget_usd,
     resolve_concurrency,
     resolve_repeat,
@@ -66,6 +67,7 @@ class Options:
         system_prompt: the project's default system prompt; `None` if not set.
         allowed_secrets: patterns of texts that are not secrets.
         allowed_hosts: hosts that tests of own code may reach, by name or address.
+        placeholders: environment variables that are set offline where they are not; `None` for the default.
     """
 
     provider: str | None
@@ -88,6 +90,7 @@ class Options:
     system_prompt: str | None
     allowed_secrets: tuple[re.Pattern[str], ...]
     allowed_hosts: tuple[str, ...]
+    placeholders: tuple[str, ...] | None
 
 
 options_key: Final = pytest.StashKey[Options]()
@@ -230,6 +233,13 @@ def add_options(parser: pytest.Parser) -> None:
         type="linelist",
         default=[],
     )
+    parser.addini(
+        "chatprompt_placeholders",
+        "environment variables that eval_api sets where they are not set, or none "
+        "(default: the API keys of installed SDKs)",
+        type="args",
+        default=None,
+    )
 
 
 def resolve_options(config: pytest.Config) -> Options:
@@ -281,6 +291,7 @@ def resolve_options(config: pytest.Config) -> Options:
         system_prompt=config.getini("chatprompt_system_prompt"),
         allowed_secrets=tuple(map(parse_allowed_secret, config.getini("chatprompt_allowed_secrets"))),
         allowed_hosts=tuple(map(parse_allowed_host, config.getini("chatprompt_allowed_hosts"))),
+        placeholders=parse_placeholders(config.getini("chatprompt_placeholders")),
     )
 
 

@@ -39,6 +39,7 @@ from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
+from pytest_chatprompt.providers.chat import bedrock
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
@@ -754,6 +755,26 @@ def test_every_setting_of_a_provider_is_documented() -> None:
         own = set(inspect.signature(provider.__init__).parameters) - {"self", "settings"}
         for name in (*own, *shared.__annotations__):
             assert re.search(rf"^\|[^|]*\|? ?`{name}` \|", PAGES[page], re.MULTILINE), f"{provider.__name__}: {name}"
+
+
+def test_where_each_provider_finds_its_base_url_is_documented() -> None:
+    documented: dict[str, list[str]] = {}
+    name = ""
+    for row in table("docs/providers.md", after="Each class adds its own:"):
+        name = quoted(row[0])[0] if row[0] else name
+        if quoted(row[1]) in (["base_url"], ["endpoint"]):
+            documented[name] = quoted(row[3])
+    # The row of `OpenAIResponsesProvider` says that its settings are as those of OpenAI.
+    documented["OpenAIResponsesProvider"] = documented["OpenAIProvider"]
+    more = {
+        "AzureProvider": ["AZURE_OPENAI_ENDPOINT"],
+        "BedrockProvider": [*bedrock._URL_VARIABLES, bedrock._IGNORES_URLS],
+        "OllamaProvider": ["OLLAMA_BASE_URL", "OLLAMA_HOST", "/v1", "http://localhost:11434/v1"],
+    }
+    assert documented == {
+        each.__name__: more.get(each.__name__, [each.base_url_variable, each.default_base_url])
+        for each in chat_providers()
+    }
 
 
 def test_the_table_of_what_a_subclass_overrides_is_the_base_class() -> None:

@@ -12,6 +12,7 @@ import ipaddress
 import os
 import re
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -61,6 +62,47 @@ def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
         The attempt; `None` if the event has no network address, such as a connection to a Unix socket.
     """
     return WATCHED_EVENTS[event](*arguments)
+
+
+class _AuditedSocket(socket.socket):
+    """A UDP socket that is connected: each send raises an audit event, as Python raises none for `send`."""
+
+    __slots__ = ()
+
+    def send(self, *arguments: Any) -> int:
+        self._audit()
+        return super().send(*arguments)
+
+    def sendall(self, *arguments: Any) -> None:
+        self._audit()
+        super().sendall(*arguments)
+
+    def sendmsg(self, *arguments: Any) -> int:
+        self._audit()
+        return super().sendmsg(*arguments)
+
+    def _audit(self) -> None:
+        try:
+            peer = self.getpeername()
+        except OSError:
+            # It is not connected any more: to send is an error, which says so.
+            return
+        sys.audit("socket.sendto", self, peer)
+
+
+def _connect(connected: Any, address: Any) -> Attempt | None:
+    attempt = _connection(connected, address)
+    if (
+        attempt is not None
+        and not attempt.is_loopback
+        and type(connected) in (socket.socket, _AuditedSocket)
+        and connected.type == socket.SOCK_DGRAM
+        and is_address(attempt.host)
+    ):
+        # Nothing is sent: programs learn the own address in this way. Only what is sent afterwards is a way out.
+        connected.__class__ = _AuditedSocket
+        return None
+    return attempt
 
 
 def _connection(_: Any, address: Any) -> Attempt | None:
@@ -151,7 +193,7 @@ FORK: Final = "os.fork"
 # A fork is no attempt: the child is this very program, guard included. That of `forkpty` is there to become another
 # program.
 WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
-    "socket.connect": _connection,
+    "socket.connect": _connect,
     "socket.sendto": _connection,
     "socket.sendmsg": _connection,
     "socket.getaddrinfo": _lookup,

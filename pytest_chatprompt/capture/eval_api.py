@@ -38,6 +38,7 @@ class EvalAPI(respx.MockRouter):
     Args:
         redactor: learns the credentials in the requests.
         allowed_hosts: names of hosts that requests may reach.
+        placeholders: the environment variables that are set offline, see `offline`.
         is_live: whether requests go on to the real APIs. Routes answer none of these then; queued replies do.
         goes_live: whether those of child processes do later, within `children.forward`.
 
@@ -57,6 +58,7 @@ class EvalAPI(respx.MockRouter):
         redactor: Redactor | None = None,
         *,
         allowed_hosts: Collection[str] = (),
+        placeholders: Collection[str] | None = None,
         is_live: bool = False,
         goes_live: bool = False,
     ) -> None:
@@ -64,6 +66,7 @@ class EvalAPI(respx.MockRouter):
         super().__init__(assert_all_called=False, using=None)
         self.redactor = redactor or Redactor({})
         self.allowed_hosts = frozenset(allowed_hosts)
+        self.placeholders = placeholders
         self.is_live = is_live
         self.unanswered: list[str] = []
         self.recording: OpenRecording | None = None

@@ -29,6 +29,7 @@ from weakref import ref
 
 from pytest_chatprompt.capture.audit_events import FORK, WATCHED_EVENTS, Attempt, is_address, read_audit_event
 from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
+from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
 from pytest_chatprompt.capture.subinterpreters import audit_creation
 from pytest_chatprompt.capture.trace_functions import retry_installations
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
@@ -352,9 +353,11 @@ def guard_network(
         retry_installations()
     attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
+    CHANNELS.start()
     try:
         yield attempts
     finally:
+        CHANNELS.stop()
         _guards.active.remove(attempts)
 
 

@@ -1,56 +1,155 @@
-"""Offline: placeholders in place of keys, no proxies, and no way to the network.
+"""Offline: no real keys, no proxies, and no way to the network.
 
 `provider_capture` enters `offline()` around one send by code that is not this package's, such as a provider of your own
-that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards.
+that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards. An app
+may look at any variable to decide what it does, so as few as possible change: credentials that are set get another
+value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from typing import Final
 
 from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
+from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
-from pytest_chatprompt.providers.registry import chat_providers
+from pytest_chatprompt.errors import ChatPromptError
 
 # What clients read when they are made (https://www.python-httpx.org/environment_variables/).
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "ssl_cert_file", "ssl_cert_dir")
 _REMOVED_VARIABLES: Final = (*PROXIES, *NO_PROXY, *_CERTIFICATES)
+# The values that variables get in place of those that they have, or that they lack.
+_PLACEHOLDER: Final = "offline"
+_VALUES: Final[Mapping[str, str]] = {
+    variable: value
+    for api in REDIRECTED_APIS
+    for variable, value in {
+        **{name: (api.find_base_url({}) or "https://azure-openai.invalid") + path for name, path in api.urls.items()},
+        **api.offline,
+    }.items()
+}
+# The variables of `REDIRECTED_APIS` that hold credentials.
+_CREDENTIALS: Final = frozenset(
+    name for api in REDIRECTED_APIS for name in (*api.keys, *api.offline) if name not in api.regions
+)
+# The keys without which SDKs cannot be used, by the packages that read them, with the beginnings of the names of all
+# variables by which an app, or the SDK itself, tells whom it asks and how.
+_PLAIN_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "OPENAI_API_KEY": ("openai", ("OPENAI_", "AZURE_OPENAI_", "AZURE_API_")),
+    "ANTHROPIC_API_KEY": ("anthropic", ("ANTHROPIC_",)),
+    "GEMINI_API_KEY": ("google.genai", ("GEMINI_", "GOOGLE_")),
+    "MISTRAL_API_KEY": ("mistralai", ("MISTRAL_",)),
+    "CO_API_KEY": ("cohere", ("CO_", "COHERE_")),
+}
+# What SDKs say that miss a credential and do not name its variable.
+_UNNAMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "Expected either api_key or admin_api_key to be set": ("OPENAI_API_KEY",),  # openai 3.54 `lib/_client_auth.py`
+    "api_key, auth_token, or credentials to be set": ("ANTHROPIC_API_KEY",),  # anthropic 2.12 `_client.py`
+    "No API key was provided. Please pass a valid API key": ("GEMINI_API_KEY",),  # google-genai 3.4 `_api_client.py`
+    # botocore 1.44 `exceptions.py`; of the two variables of the region it reads one (`configprovider.py`).
+    "Unable to locate credentials": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    "You must specify a region": ("AWS_DEFAULT_REGION",),
+}
+_VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 @contextmanager
 def offline(
-    placeholders: Mapping[str, str] | None = None,
     *,
     allows_programs: bool = False,
     allowed_hosts: Collection[str] = (),
+    placeholders: Collection[str] | None = None,
+    credentials: Collection[str] = (),
 ) -> Iterator[ConnectionAttempts]:
     """Keep this process offline; yields what its sockets try to reach.
 
     Args:
-        placeholders: environment variables to set, beside those that the built-in providers and the vendors' SDKs need.
         allows_programs: see `guard_network`.
         allowed_hosts: see `guard_network`.
+        placeholders: the variables that are set where they are not; `None` for the plain API keys of the SDKs that are
+            installed, each where no variable of its vendor is set.
+        credentials: further variables that hold credentials.
     """
-    variables = _placeholder_variables() | dict(placeholders or {})
+    variables = _placeholder_variables(placeholders, credentials)
     guard = guard_network(allows_programs=allows_programs, allowed_hosts=allowed_hosts)
     with _environment(variables), guard as attempts:
         yield attempts
 
 
+def _placeholder_variables(names: Collection[str] | None, credentials: Collection[str]) -> dict[str, str]:
+    """The variables to set. CI sets the variable of a secret that it does not have to an empty text: it is not set."""
+    given = {name for name, value in os.environ.items() if value}
+    if names is None:
+        names = [
+            key
+            for key, (package, prefixes) in _PLAIN_KEYS.items()
+            if not any(name.startswith(prefixes) for name in given) and _is_installed(package)
+        ]
+    replaced = given & _CREDENTIALS.union(credentials)
+    return {
+        name: _VALUES.get(name, _PLACEHOLDER) for name in (*(name for name in names if name not in given), *replaced)
+    }
+
+
 @cache
-def _placeholder_variables() -> dict[str, str]:
-    """Placeholders for the variables without which SDKs send nothing, such as keys."""
-    variables: dict[str, str] = {}
-    for api in REDIRECTED_APIS:
-        variables |= {api.keys[0]: "offline", **api.offline}
-    for provider in chat_providers():
-        variables |= provider.placeholders()
-    return variables
+def _is_installed(package: str) -> bool:
+    """Whether a package can be imported; nothing is."""
+    parent, _, child = package.rpartition(".")
+    if sys.modules.get(package) is not None:
+        return True
+    try:
+        spec = find_spec(parent or child)
+    except (ImportError, ValueError):
+        # A module that somebody has put into `sys.modules` by hand has no spec.
+        return False
+    if spec is None or not parent:
+        return spec is not None
+    return PathFinder.find_spec(package, spec.submodule_search_locations) is not None
+
+
+def describe_missing_variable(error: BaseException) -> str:
+    """What to do about an error for want of a credential, a region or an endpoint; `""` for any other error.
+
+    Args:
+        error: its causes and contexts are looked at too.
+    """
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        names = _missing_variables(each)
+        if names:
+            them = "it" if len(names) == 1 else "them"
+            return (
+                f"the environment has no {' and no '.join(names)}: set {them} in the test or in conftest.py, as in "
+                f"monkeypatch.setenv({names[0]!r}, {_VALUES.get(names[0], _PLACEHOLDER)!r}), or list {them} in the ini "
+                f"value chatprompt_placeholders, which sets {them} while eval_api acts"
+            )
+        each = each.__cause__ or each.__context__
+    return ""
+
+
+def _missing_variables(error: BaseException) -> tuple[str, ...]:
+    text = str(error)
+    if isinstance(error, AssertionError | ChatPromptError):
+        # What they name is not what somebody lacks; an error of this package may follow one that is.
+        return ()
+    # The key of any mapping; only names of credentials are worth a line.
+    named = [str(each) for each in error.args] if isinstance(error, KeyError) else _VARIABLE.findall(text)
+    for name in named:
+        is_known = name in _CREDENTIALS or name in _VALUES or name == "OPENAI_API_VERSION"
+        if (is_known or (is_secret_name(name) and _VARIABLE.fullmatch(name))) and not os.environ.get(name):
+            return (name,)
+    return next((names for phrase, names in _UNNAMED.items() if phrase in text), ())
 
 
 @contextmanager

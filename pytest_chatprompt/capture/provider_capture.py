@@ -62,11 +62,12 @@ def capture_offline(
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
     if is_built_in(provider) and not api.routes and api.recording is None:
         return _capture_built_in(provider, request, api)
-    placeholders = provider.placeholders() if isinstance(provider, ChatProvider) else {}
+    credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     not_replayed = len(api.replay_errors)
     context = SendContext(is_offline=True, is_priced=api.recording is not None)
-    with api.intercept(), offline(placeholders) as attempts, use_context(context):
+    environment = offline(placeholders=api.placeholders, credentials=credentials)
+    with api.intercept(), environment as attempts, use_context(context):
         try:
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)

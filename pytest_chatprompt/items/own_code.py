@@ -7,6 +7,7 @@ code may have swallowed the error.
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
@@ -72,7 +73,12 @@ class OwnCodeCapture:
         from pytest_chatprompt.capture.recording.open_recording import OpenRecording  # noqa: PLC0415
 
         options = item.config.stash[options_key]
-        self.api = EvalAPI(redactor, allowed_hosts=options.allowed_hosts, is_live=options.live)
+        self.api = EvalAPI(
+            redactor,
+            allowed_hosts=options.allowed_hosts,
+            placeholders=options.placeholders,
+            is_live=options.live,
+        )
         budget = self._budget = _budget(item.config) if options.live else None
         self.api.recording = None if place is None else place.open()
         self._place = place if self.api.recording is not None else None
@@ -88,11 +94,21 @@ class OwnCodeCapture:
         self._attempts = ConnectionAttempts()
         self._owner = running_owner() or Owner(item.nodeid, tell)
         self._reported_errors = 0
+        # The variables of this process before the test, and those that it has during the test.
+        self._environment: tuple[dict[str, str], dict[str, str]] = ({}, {})
 
     @staticmethod
     def of(item: pytest.Item) -> OwnCodeCapture | None:
         """The capture of a test; `None` if the test did not ask for one."""
         return item.stash.get(_capture_key, None)
+
+    @staticmethod
+    def forget(item: pytest.Item) -> None:
+        """Let go of the capture of a test that is over: pytest keeps the stash of its items to the end."""
+        capture = OwnCodeCapture.of(item)
+        if capture is not None:
+            del item.stash[_capture_key]
+            capture._restore_environment()
 
     def start(self) -> None:
         """Take the requests of all clients, and keep this process offline unless the run is live."""
@@ -106,8 +122,16 @@ class OwnCodeCapture:
                 self._owner = stack.enter_context(run_as(self._owner.name, self._owner.tell))
             stack.enter_context(use_context(current_context()._replace(budget=self._budget)))
             if not self.api.is_live:
-                guarded = offline(allows_programs=True, allowed_hosts=self.api.allowed_hosts)
+                # Real keys give way to placeholders.
+                self.api.redactor.learn_environment()
+                guarded = offline(
+                    allows_programs=True,
+                    allowed_hosts=self.api.allowed_hosts,
+                    placeholders=self.api.placeholders,
+                )
+                before = dict(os.environ)
                 self._attempts = self._owner.guard = stack.enter_context(guarded)
+                self._environment = before, dict(os.environ)
             stack.enter_context(self.api.intercept())
             stack.callback(self.api.close)
             self._stack = stack.pop_all()
@@ -131,6 +155,16 @@ class OwnCodeCapture:
                 ),
                 stacklevel=1,
             )
+
+    def _restore_environment(self) -> None:
+        """Undo what a `monkeypatch` has put back that was made before the capture: the variables during the test."""
+        before, during = self._environment
+        for name in {name for name, _ in before.items() ^ during.items()}:
+            if os.environ.get(name) == during.get(name):
+                if name in before:
+                    os.environ[name] = before[name]
+                else:
+                    os.environ.pop(name, None)
 
     def _save(self, place: RecordingPlace, recording: OpenRecording) -> None:
         from pytest_chatprompt.items.usage import add_replayed  # noqa: PLC0415

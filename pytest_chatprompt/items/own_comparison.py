@@ -35,6 +35,12 @@ def keep_assertion(item: pytest.Item, assertion: EvalSnapshot, *, is_first: bool
     item.stash[_assertions_key].append(assertion)
 
 
+def forget_assertions(item: pytest.Item) -> None:
+    """Let go of the assertions of a test that is over, which hold what it compared."""
+    if _assertions_key in item.stash:
+        del item.stash[_assertions_key]
+
+
 def has_assertions(item: pytest.Item) -> bool:
     """Whether a test has asked for `eval_snapshot`."""
     return _assertions_key in item.stash

@@ -26,7 +26,12 @@ from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage,
 from pytest_chatprompt.items.item import EvalItem, add_uses, failed_checks_key, has_graded_checks
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import failed_comparison, failure_text, has_assertions
+from pytest_chatprompt.items.own_comparison import (
+    failed_comparison,
+    failure_text,
+    forget_assertions,
+    has_assertions,
+)
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.wording import shown_path, visible, visible_line
 
@@ -68,6 +73,9 @@ class ReportHooks:
             if capture is not None or has_assertions(item):
                 self._add_result(item, report)
                 add_uses(item, report)
+            if call.when == "teardown":
+                OwnCodeCapture.forget(item)
+                forget_assertions(item)
             return report
         swallowed = self.network.take_swallowed(call)
         if swallowed:
@@ -75,6 +83,9 @@ class ReportHooks:
         report = yield from self._report(item, call)
         if report.failed:
             _add_checks(item, report)
+            hint = "" if self.config.stash[options_key].live else _missing_variable(call)
+            if hint:
+                _add_section(report, "eval_api", hint)
         if report.longrepr is not None:
             _place_at_test(item, report)
         if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
@@ -149,6 +160,9 @@ def _report_own_code(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """The report of an ordinary test with `eval_api`, with what was wrong with its requests."""
     problem = capture.take_problem(call)
+    if not capture.api.is_live:
+        # AWS's SDK asks a server for credentials that it lacks: the credentials are what is missing.
+        problem = _missing_variable(call) or problem
     if problem and (call.excinfo is None or call.excinfo.errisinstance(ENDED_EARLY)):
         call.excinfo = text_failure(problem)
     report = yield
@@ -166,6 +180,15 @@ def _report_own_code(
     if call.when == "call":
         capture.has_passed = report.passed
     return report
+
+
+def _missing_variable(call: pytest.CallInfo[None]) -> str:
+    """What to do if a phase of a test failed for want of an environment variable; `""` if it did not."""
+    if call.excinfo is None:
+        return ""
+    from pytest_chatprompt.capture.offline import describe_missing_variable  # noqa: PLC0415
+
+    return describe_missing_variable(call.excinfo.value)
 
 
 def _place_at_test(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -1,32 +1,26 @@
 """Redaction hooks: remove secrets from everything that pytest reports, before other plugins see it.
 
 A `RedactionHooks` is registered as a plugin together with the run's `EvalSession`, and works for all tests of the run,
-those in Python files too. It redacts errors, reports, warnings and the output of pytest's log handlers, and registers
-the plugins that redact what only some runs show. `docs/security.md` says what is covered.
+those in Python files too. It redacts errors, reports with the output that they hold, warnings and the terminal.
+Streams, loggers, finalizers and tracers are left alone. `docs/security.md` says what is covered.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from _pytest.skipping import xfailed_key
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.output_redaction import OutputRedaction, passes_output
 from pytest_chatprompt.items.redacted_errors import redact_error, redact_representation, redact_value
-from pytest_chatprompt.items.redacted_output import redact_handler, redact_terminal
 from pytest_chatprompt.items.redacted_reports import RedactedReports, redact_contents
 from pytest_chatprompt.items.report_redactor import ReportRedactor, TextRedactor
 from pytest_chatprompt.items.stand_in_error import without_secrets
 from pytest_chatprompt.options import options_key
-
-# Handlers of pytest's logging plugin whose output people read; `caplog` has one of its own, which a test compares.
-_LOG_HANDLERS: Final = ("report_handler", "log_cli_handler", "log_file_handler")
 
 
 @dataclass(eq=False)
@@ -46,18 +40,15 @@ class RedactionHooks:
         self._reports = RedactedReports(self.redactor)
 
     def install(self) -> None:
-        """Redact what pytest's log handlers and its terminal write, and output that is not captured."""
-        plugins = self.config.pluginmanager
-        logging_plugin: Any = plugins.get_plugin("logging-plugin")
-        for name in _LOG_HANDLERS:
-            handler = getattr(logging_plugin, name, None)
-            if isinstance(handler, logging.Handler):
-                redact_handler(handler, self.redactor)
-        reporter: Any = plugins.get_plugin("terminalreporter")
-        if reporter is not None:
-            redact_terminal(reporter, self.redactor)
-        if passes_output(self.config):
-            plugins.register(OutputRedaction(self.redactor), "chatprompt-output-redaction")
+        """Redact all that pytest writes to the terminal, such as names of tests and the live log."""
+        if self.config.pluginmanager.hasplugin("terminalreporter"):
+            writer: Any = self.config.get_terminal_writer()
+            write = writer.write
+
+            def redacted_write(text: str, **options: Any) -> None:
+                write(self.redactor.redact(text), **options)
+
+            writer.write = redacted_write
 
     # The innermost wrapper: it sees the error before pytest, and the report before any other plugin.
     @pytest.hookimpl(wrapper=True, trylast=True)

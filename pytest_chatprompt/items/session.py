@@ -113,7 +113,8 @@ class EvalSession:
         from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
 
         if self._api is None or self._api.routes or self._api.was_used:
-            self._api = EvalAPI(self.redactor, goes_live=self.config.stash[options_key].live)
+            options = self.config.stash[options_key]
+            self._api = EvalAPI(self.redactor, placeholders=options.placeholders, goes_live=options.live)
         if self._api.is_read or len(self._api.log):
             self._api.reset()
             self._api.clear_sent()

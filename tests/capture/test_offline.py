@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
+import anthropic
+import boto3
+import google.genai
+import openai
 import pytest
 
-from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.errors import BlockedConnectionError
+from pytest_chatprompt.capture.offline import _is_installed, describe_missing_variable, offline
+from pytest_chatprompt.errors import BlockedConnectionError, SnapshotError
 
 
 @pytest.fixture
@@ -67,6 +76,114 @@ def test_an_attempt_to_reach_the_network_is_an_error(attempt: Callable[[], objec
         attempt()
     assert str(caught.value).startswith(f"no connection to {address}: this is an offline run, called at ")
     assert attempts.blocked == [address]
+
+
+OUTSIDE = ("192.0.2.1", 53)
+each_outside = pytest.mark.parametrize(
+    ("family", "address"),
+    [(socket.AF_INET, OUTSIDE), (socket.AF_INET6, ("::ffff:192.0.2.1", 53))],
+    ids=["IPv4", "IPv6"],
+)
+
+
+@each_outside
+@pytest.mark.parametrize("method", ["connect", "connect_ex"])
+def test_a_udp_socket_that_is_connected_to_learn_the_own_address_sends_nothing(
+    family: int, address: tuple[str, int], method: str
+) -> None:
+    def own_address() -> str:
+        with socket.socket(family, socket.SOCK_DGRAM) as client:
+            getattr(client, method)(address)
+            return str(client.getsockname()[0])
+
+    expected = own_address()
+    with offline() as attempts:
+        assert own_address() == expected
+    assert (attempts.blocked, attempts.loopback) == ([], [])
+
+
+async def send_by_event_loop(client: socket.socket) -> None:
+    client.setblocking(False)
+    await asyncio.get_running_loop().sock_sendall(client, b"x")
+
+
+@each_outside
+@pytest.mark.parametrize(
+    "send",
+    [
+        pytest.param(lambda client: client.send(b"x"), id="send"),
+        pytest.param(lambda client: client.sendall(b"x", 0), id="sendall"),
+        pytest.param(lambda client: client.sendmsg([b"x"]), id="sendmsg"),
+        pytest.param(lambda client: client.sendto(b"x", client.getpeername()), id="sendto"),
+        pytest.param(lambda client: client.dup().send(b"x"), id="a duplicate"),
+        pytest.param(lambda client: client.makefile("wb", buffering=0).write(b"x"), id="a file"),
+        pytest.param(lambda client: asyncio.run(send_by_event_loop(client)), id="an event loop"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_is_sent_on_it_is_blocked(
+    family: int, address: tuple[str, int], send: Callable[[socket.socket], object]
+) -> None:
+    with offline() as attempts, socket.socket(family, socket.SOCK_DGRAM) as client:
+        client.connect(address)
+        with pytest.raises(BlockedConnectionError, match=r"192\.0\.2\.1:53"):
+            send(client)
+    assert [target.removeprefix("::ffff:") for target in attempts.blocked] == ["192.0.2.1:53"]
+
+
+def test_an_asyncio_datagram_endpoint_sends_nothing_either() -> None:
+    errors: list[Exception] = []
+
+    class Protocol(asyncio.DatagramProtocol):
+        def error_received(self, exc: Exception) -> None:
+            errors.append(exc)
+
+    async def resolve() -> None:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(Protocol, remote_addr=OUTSIDE)
+        transport.sendto(b"x")
+        transport.close()
+
+    with offline() as attempts:
+        asyncio.run(resolve())
+    assert [type(error) for error in errors] == [BlockedConnectionError]
+    assert attempts.blocked == ["192.0.2.1:53"]
+
+
+def test_such_a_socket_may_send_to_this_machine_and_after_the_guard() -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
+    ):
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(5)
+        with offline() as attempts:
+            client.connect(OUTSIDE)
+            client.connect(server.getsockname())
+            for send in (client.send, client.sendall, lambda data: client.sendmsg([data])):
+                send(b"x")
+                assert server.recv(5) == b"x"
+        assert attempts.blocked == []
+        client.send(b"later")
+        assert server.recv(5) == b"later"
+        # Now it has no peer.
+        client.close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            client.send(b"x")
+
+
+@pytest.mark.parametrize("address", [("api.example", 53), ("192.0.2.1", 53)], ids=["a name", "a class of its own"])
+def test_other_udp_sockets_are_blocked_when_they_connect(address: tuple[str, int]) -> None:
+    class Other(socket.socket):
+        """Nobody knows how this sends."""
+
+    kind = socket.socket if address[0] == "api.example" else Other
+    with offline() as attempts, kind(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        arguments = (client, address)
+        with pytest.raises(BlockedConnectionError):
+            # A real connection would look the name up first.
+            sys.audit("socket.connect", *arguments)
+    assert attempts.blocked == [f"{address[0]}:53"]
 
 
 def test_connections_to_loopback_are_allowed_and_noted(listener: socket.socket) -> None:
@@ -153,10 +270,204 @@ def test_a_replaced_socket_class_is_left_alone(monkeypatch: pytest.MonkeyPatch) 
     assert attempts.blocked == []
 
 
-def test_the_environment_has_placeholders_and_no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "mine")
-    monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example")
-    with offline():
-        assert os.environ["ANTHROPIC_API_KEY"] == "offline"
-        assert os.environ["AZURE_OPENAI_ENDPOINT"] == "https://azure-openai.invalid"
-        assert "ALL_PROXY" not in os.environ
+def changes(**arguments: Any) -> dict[str, str | None]:
+    """The variables that are different offline."""
+    before = dict(os.environ)
+    with offline(**arguments):
+        during = dict(os.environ)
+    assert dict(os.environ) == before
+    return {name: during.get(name) for name in before.keys() | during.keys() if before.get(name) != during.get(name)}
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment without the file of certificates that these tests have."""
+    monkeypatch.delenv("SSL_CERT_FILE")
+    return monkeypatch
+
+
+PLAIN_KEYS = {"OPENAI_API_KEY": "offline", "ANTHROPIC_API_KEY": "offline", "GEMINI_API_KEY": "offline"}
+
+
+@pytest.mark.usefixtures("bare")
+def test_of_variables_that_are_not_set_only_the_plain_keys_of_installed_sdks_are() -> None:
+    assert changes() == PLAIN_KEYS
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        ("OPENAI_ORG_ID", "OPENAI_API_KEY"),
+        ("AZURE_OPENAI_ENDPOINT", "OPENAI_API_KEY"),
+        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+        ("ANTHROPIC_PROFILE", "ANTHROPIC_API_KEY"),
+        ("GOOGLE_GENAI_USE_VERTEXAI", "GEMINI_API_KEY"),
+    ],
+)
+def test_a_plain_key_is_not_set_where_any_variable_of_its_vendor_is(
+    bare: pytest.MonkeyPatch, name: str, left_out: str
+) -> None:
+    bare.setenv(name, "mine")
+    assert changes() == {key: value for key, value in PLAIN_KEYS.items() if key != left_out}
+
+
+def test_an_empty_variable_is_not_set(bare: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AWS_ACCESS_KEY_ID", "ANTHROPIC_AUTH_TOKEN"):
+        bare.setenv(name, "")
+    assert changes() == PLAIN_KEYS
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", "offline"),
+        ("OPENAI_ADMIN_KEY", "offline"),
+        ("AZURE_OPENAI_API_KEY", "offline"),
+        ("AZURE_OPENAI_AD_TOKEN", "offline"),
+        ("ANTHROPIC_AUTH_TOKEN", "offline"),
+        ("GOOGLE_API_KEY", "offline"),
+        ("COHERE_API_KEY", "offline"),
+        ("GROQ_API_KEY", "offline"),
+        ("OPENROUTER_API_KEY", "offline"),
+        ("AWS_BEARER_TOKEN_BEDROCK", "offline"),
+        ("AWS_ACCESS_KEY_ID", "placeholder"),
+        ("AWS_SECRET_ACCESS_KEY", "placeholder"),
+        ("AWS_SESSION_TOKEN", "placeholder"),
+        ("ACME_KEY", "offline"),
+    ],
+)
+def test_a_credential_that_is_set_gets_another_value(bare: pytest.MonkeyPatch, name: str, value: str) -> None:
+    bare.setenv(name, "mine")
+    assert changes(placeholders=(), credentials=["ACME_KEY"]) == {name: value}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AZURE_OPENAI_ENDPOINT", "OPENAI_BASE_URL", "OLLAMA_HOST"],
+)
+def test_regions_endpoints_and_profiles_stay(bare: pytest.MonkeyPatch, name: str) -> None:
+    bare.setenv(name, "mine")
+    assert changes(placeholders=()) == {}
+
+
+def test_the_variables_that_a_project_lists_are_set_in_place_of_the_plain_keys(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("AWS_REGION", "eu-west-1")
+    listed = ["ACME", "AWS_REGION", "AWS_DEFAULT_REGION", "AZURE_OPENAI_ENDPOINT", "GROQ_BASE_URL"]
+    assert changes(placeholders=listed) == {
+        "ACME": "offline",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AZURE_OPENAI_ENDPOINT": "https://azure-openai.invalid",
+        "GROQ_BASE_URL": "https://api.groq.com",
+    }
+
+
+def test_there_are_no_proxies(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("ALL_PROXY", "socks5://proxy.example")
+    assert changes(placeholders=()) == {"ALL_PROXY": None}
+
+
+@pytest.mark.usefixtures("bare")
+def test_whether_an_sdk_is_installed_is_known_without_importing_it() -> None:
+    code = """
+import os, sys
+from pytest_chatprompt.capture.offline import offline
+sys.modules["mistralai"] = type(sys)("mistralai")     # one without a spec
+sys.modules["cohere"] = None                          # one that cannot be imported
+sys.path.insert(0, sys.argv[1])
+with offline():
+    keys = [name for name in os.environ if name.endswith("_API_KEY")]
+print(keys, [name for name in ("openai", "anthropic", "google.genai") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code, "."], capture_output=True, text=True, check=True)
+    assert run.stdout == "['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'MISTRAL_API_KEY'] []\n"
+
+
+@pytest.mark.parametrize("package", ["nowhere", "nowhere.at_all", "google.nothing", "pytest.nothing"])
+def test_a_package_that_is_missing_is_not_installed(package: str) -> None:
+    assert not _is_installed(package)
+
+
+def test_a_module_without_a_spec_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bare_parent", ModuleType("bare_parent"))
+    assert not _is_installed("bare_parent.child")
+
+
+BEDROCK_MESSAGES = [{"role": "user", "content": [{"text": "x"}]}]
+
+
+@pytest.mark.parametrize(
+    ("use", "text"),
+    [
+        pytest.param(openai.OpenAI, "OPENAI_API_KEY", id="openai"),
+        pytest.param(
+            lambda: openai.AzureOpenAI(azure_endpoint="https://a.example", api_version="1"),
+            "AZURE_OPENAI_API_KEY",
+            id="Azure",
+        ),
+        pytest.param(
+            lambda: openai.AzureOpenAI(api_key="x", api_version="1"), "AZURE_OPENAI_ENDPOINT", id="Azure's endpoint"
+        ),
+        pytest.param(
+            lambda: openai.AzureOpenAI(api_key="x", azure_endpoint="https://a.example"),
+            "OPENAI_API_VERSION",
+            id="Azure's version",
+        ),
+        pytest.param(lambda: len(openai.models.list().data), "OPENAI_API_KEY", id="openai's module"),
+        pytest.param(lambda: len(anthropic.Anthropic().models.list().data), "ANTHROPIC_API_KEY", id="anthropic"),
+        pytest.param(anthropic.AnthropicBedrock, "AWS_REGION", id="anthropic on Bedrock"),
+        pytest.param(google.genai.Client, "GEMINI_API_KEY", id="google-genai"),
+        pytest.param(
+            lambda: boto3.session.Session().client("bedrock-runtime"), "AWS_DEFAULT_REGION", id="AWS's region"
+        ),
+        pytest.param(
+            lambda: (
+                boto3.session.Session()
+                .client("bedrock-runtime", region_name="eu-west-1")
+                .converse(modelId="m", messages=BEDROCK_MESSAGES)
+            ),
+            "AWS_ACCESS_KEY_ID and no AWS_SECRET_ACCESS_KEY",
+            id="AWS's credentials",
+        ),
+        pytest.param(lambda: os.environ["ACME_API_KEY"], "ACME_API_KEY", id="os.environ"),
+    ],
+)
+def test_an_error_for_want_of_a_credential_names_its_variable(
+    bare: pytest.MonkeyPatch, use: Callable[[], object], text: str
+) -> None:
+    bare.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    bare.setenv("HOME", "/nowhere")
+    bare.setattr(openai, "api_type", None)
+    bare.setattr(openai, "_client", None)
+    with pytest.raises(Exception) as caught, offline(placeholders=()):  # noqa: PT011 - each SDK has its own
+        use()
+    wrapped = RuntimeError("the app says something else")
+    wrapped.__context__ = caught.value
+    for error in (caught.value, wrapped):
+        shown = describe_missing_variable(error)
+        assert shown.startswith(f"the environment has no {text}: set ")
+        assert shown.partition("chatprompt_placeholders, which sets ")[2] in {
+            "it while eval_api acts",
+            "them while eval_api acts",
+        }
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError(),
+        KeyError("name"),
+        KeyError("DATABASE_PATH"),
+        KeyError("key"),
+        ValueError("MAX_TOKENS is too large"),
+        AssertionError("the prompt names GROQ_API_KEY"),
+        SnapshotError("the snapshot would hold the value of the environment variable ACME_API_KEY"),
+        ValueError("OPENAI_API_KEY is set, so this is something else"),
+    ],
+    ids=repr,
+)
+def test_other_errors_name_no_variable(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "mine")
+    error.__context__ = RuntimeError("x")
+    error.__context__.__context__ = error
+    assert describe_missing_variable(error) == ""

@@ -391,3 +391,21 @@ def pytest_sessionfinish():
     result = run.pytester.runpytest_subprocess("-s", *options, "--chatprompt-repeat", repeat)
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["> 3 answers, 0 kept"])
+
+
+def test_a_gateway_in_the_variable_of_the_vendor_gets_what_is_sent_and_the_snapshot_does_not_change(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply_with(REPLY)
+    run.write({"a.eval.yaml": HELLO})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/team/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-gateway")
+    run.update()
+    assert server.requests == []
+    snapshots = {name: (run.path / name).read_text() for name in run.snapshots()}
+    run("--chatprompt-live").assert_outcomes(passed=1)
+    assert [path for path, _, _ in server.requests] == ["/team/v1/chat/completions"]
+    assert server.requests[0][1]["authorization"] == "Bearer sk-of-the-gateway"
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    run().assert_outcomes(passed=1)
+    assert {name: (run.path / name).read_text() for name in run.snapshots()} == snapshots

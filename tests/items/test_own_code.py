@@ -431,23 +431,256 @@ def test_it(eval_api):
     own().assert_outcomes(passed=1)
 
 
-def test_keys_are_placeholders_meanwhile_and_as_before_afterwards(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
-    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+KEY = "sk-live-0123456789abcdef"
+SDKS = """
+import os
+import anthropic, boto3, openai, pytest
+
+CHAT = dict(model="m", messages=[{"role": "user", "content": "x"}])
+CONVERSE = dict(modelId="m", messages=[{"role": "user", "content": [{"text": "x"}]}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "url"),
+    [
+        ({}, "https://api.openai.com/v1/chat/completions"),
+        ({"OPENAI_API_KEY": KEY}, "https://api.openai.com/v1/chat/completions"),
+        (
+            {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://gateway.example/v1"},
+            "https://gateway.example/v1/chat/completions",
+        ),
+        (
+            {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_ENDPOINT": "https://me.example"},
+            "https://me.example/openai/deployments/m/chat/completions?api-version=1",
+        ),
+    ],
+    ids=["nothing set", "a key", "a gateway", "Azure"],
+)
+def test_an_app_that_looks_at_the_environment_takes_the_branch_that_it_takes_in_production(
+    own: Run, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], url: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     own.write(
         {
-            "test_it.py": """
-import os
-
-def test_meanwhile(eval_api):
-    assert (os.environ["OPENAI_API_KEY"], os.environ["MISTRAL_API_KEY"]) == ("offline", "offline")
+            "test_it.py": SDKS
+            + f"""
+def test_it(eval_api):
+    is_azure = os.getenv("AZURE_OPENAI_API_KEY")
+    client = openai.AzureOpenAI(api_version="1") if is_azure else openai.OpenAI()
+    client.chat.completions.create(**CHAT)
+    assert eval_api.sent[0].url == {url!r}
+    assert {KEY!r} not in str(eval_api.calls[0].request.headers)
 
 def test_afterwards():
-    assert (os.environ["OPENAI_API_KEY"], os.environ.get("MISTRAL_API_KEY")) == ("sk-real", None)
+    names = [name for name in os.environ if name.startswith(("OPENAI", "AZURE", "ANTHROPIC", "GEMINI"))]
+    assert {{name: os.environ[name] for name in names}} == {environment!r}
 """
         }
     )
     own().assert_outcomes(passed=2)
+
+
+def test_clients_with_their_own_arguments_work_as_without_the_plugin(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.write({"aws": "[profile mine]\nregion = eu-central-1\n"})
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(own.path / "aws"))
+    own.write(
+        {
+            "test_it.py": SDKS
+            + """
+KEYS = dict(aws_access_key_id="a", aws_secret_access_key="b")
+
+def test_the_client_of_the_module(eval_api, monkeypatch):
+    monkeypatch.setattr(openai, "api_type", None)
+    monkeypatch.setattr(openai, "_client", None)
+    monkeypatch.setattr(openai, "api_key", "x")
+    openai.chat.completions.create(**CHAT)
+    assert (openai.api_type, eval_api.sent[0].url) == ("openai", "https://api.openai.com/v1/chat/completions")
+
+def test_anthropic_on_bedrock(eval_api):
+    eval_api.post(host="bedrock-runtime.eu-west-1.amazonaws.com").respond(json={})
+    client = anthropic.AnthropicBedrock(aws_access_key="a", aws_secret_key="b", aws_region="eu-west-1")
+    client.messages.create(max_tokens=5, **CHAT)
+
+def test_boto3_signs(eval_api):
+    session = boto3.Session(region_name="eu-west-1", **KEYS)
+    session.client("bedrock-runtime").converse(**CONVERSE)
+    assert eval_api.calls[0].request.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=a/")
+
+def test_the_region_is_that_of_the_profile(eval_api):
+    boto3.Session(profile_name="mine", **KEYS).client("bedrock-runtime").converse(**CONVERSE)
+    assert eval_api.sent[0].url.startswith("https://bedrock-runtime.eu-central-1.amazonaws.com/")
+
+@pytest.mark.skipif("OPENAI_API_KEY" not in os.environ, reason="no key")
+def test_skipped_by_a_mark(eval_api):
+    assert False
+
+@pytest.mark.parametrize("name", ["GROQ_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AZURE_OPENAI_API_KEY", "MISTRAL_API_KEY"])
+def test_skips_itself(eval_api, name):
+    if name not in os.environ:
+        pytest.skip("no key")
+    assert False
+"""
+        }
+    )
+    own().assert_outcomes(passed=4, skipped=6)
+
+
+@pytest.mark.parametrize(
+    ("ini", "names"),
+    [
+        ("", ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"]),
+        ("chatprompt_placeholders = none", []),
+        ("chatprompt_placeholders =", []),
+        ("chatprompt_placeholders = GROQ_API_KEY AWS_REGION", ["AWS_REGION", "GROQ_API_KEY"]),
+        ("chatprompt_placeholders =\n  GROQ_API_KEY\n  AWS_REGION", ["AWS_REGION", "GROQ_API_KEY"]),
+    ],
+    ids=["default", "none", "empty", "one line", "lines"],
+)
+def test_a_project_says_which_variables_are_set(own: Run, ini: str, names: list[str]) -> None:
+    own.write(
+        {
+            "pytest.ini": f"[pytest]\npythonpath = .\n{ini}\n",
+            "variables.py": """
+import os
+
+before = dict(os.environ)
+
+def new():
+    return sorted(name for name in os.environ if name not in before and "PYTEST" not in name)
+""",
+            "conftest.py": """
+import pathlib, pytest, variables
+
+def send(request):
+    pathlib.Path("seen").write_text(str(variables.new()))
+    return "x"
+
+@pytest.fixture
+def mine_provider():
+    return send
+""",
+            "test_it.py": f"""
+import variables
+
+def test_it(eval_api):
+    assert variables.new() == {names!r}
+""",
+            "a.eval.yaml": "provider: mine\nevalcases:\n  - {id: a, input_messages: [{role: user, content: x}]}\n",
+        }
+    )
+    own("--snapshot-update").assert_outcomes(passed=2)
+    assert (own.path / "seen").read_text() == str(names)
+
+
+def test_a_name_that_is_none_is_a_usage_error(own: Run) -> None:
+    own.write({"pytest.ini": "[pytest]\nchatprompt_placeholders = GROQ_API_KEY=x\n"})
+    result = own()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: chatprompt_placeholders: 'GROQ_API_KEY=x' is not the name of an environment variable; "
+            "list names, such as GROQ_API_KEY, without values; or write none"
+        ]
+    )
+
+
+def test_a_test_that_fails_for_want_of_a_credential_says_which(own: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(own.path))
+    own.write(
+        {
+            "test_it.py": SDKS
+            + """
+def test_azure(eval_api):
+    openai.AzureOpenAI(azure_endpoint="https://me.example", api_version="1")
+
+def test_aws(eval_api):
+    boto3.Session(region_name="eu-west-1").client("bedrock-runtime").converse(**CONVERSE)
+
+def test_passes(eval_api):
+    with pytest.raises(KeyError):
+        os.environ["GROQ_API_KEY"]
+
+def test_without_eval_api():
+    os.environ["GROQ_API_KEY"]
+""",
+            "conftest.py": """
+import os, pytest
+
+@pytest.fixture
+def mine_provider():
+    return lambda request: os.environ["ACME_API_KEY"]
+""",
+            "a.eval.yaml": "provider: mine\nevalcases:\n  - {id: a, input_messages: [{role: user, content: x}]}\n",
+        }
+    )
+    result = own()
+    result.assert_outcomes(passed=1, failed=4)
+    rest = "in the test or in conftest.py, as in monkeypatch.setenv("
+    lines = [line for line in result.outlines if line.startswith("the environment has no ")]
+    assert [line.partition(rest)[0] for line in lines] == [
+        "the environment has no ACME_API_KEY: set it ",
+        "the environment has no AZURE_OPENAI_API_KEY: set it ",
+        "the environment has no AWS_ACCESS_KEY_ID and no AWS_SECRET_ACCESS_KEY: set them ",
+    ]
+    result.stdout.no_fnmatch_line("*169.254.169.254*")
+
+
+@pytest.mark.parametrize("real", [KEY, None], ids=["set", "not set"])
+def test_a_monkeypatch_that_ends_later_leaves_no_placeholder_behind(
+    own: Run, monkeypatch: pytest.MonkeyPatch, real: str | None
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    if real is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", real)
+    own.write(
+        {
+            "test_it.py": f"""
+import os
+
+def test_it(monkeypatch, eval_api):
+    monkeypatch.setenv("OPENAI_API_KEY", "of the test")
+    monkeypatch.setenv("HTTPS_PROXY", "http://other.example")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    os.environ["GEMINI_API_KEY"] = "the test keeps it"
+
+def test_afterwards():
+    assert os.environ.get("OPENAI_API_KEY") == {real!r}
+    assert os.environ.get("HTTPS_PROXY") == "http://proxy.example"
+    assert "ANTHROPIC_API_KEY" not in os.environ
+"""
+        }
+    )
+    own().assert_outcomes(passed=2)
+
+
+def test_a_key_that_a_fixture_has_set_is_a_secret_although_the_test_has_a_placeholder(own: Run) -> None:
+    own.write(
+        {
+            "test_it.py": f"""
+import os
+import app, pytest
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", "{KEY}")
+    return "{KEY}"
+
+def test_first(eval_api):
+    pass
+
+def test_it(key, eval_api, eval_snapshot):
+    assert os.environ["GROQ_API_KEY"] == "offline"
+    app.ask(f"my key is {{key}}")
+    assert eval_api.sent == eval_snapshot
+"""
+        }
+    )
+    result = own("--snapshot-update")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*the value of the environment variable GROQ_API_KEY, under *"])
+    assert KEY not in result.stdout.str()
 
 
 def test_a_refusal_is_shown_where_the_error_of_the_client_says_nothing(own: Run) -> None:
@@ -743,3 +976,78 @@ def test_it(models):
     result.stdout.fnmatch_lines(
         ["*ERROR at setup of test_it*", "nothing answers GET https://elsewhere.example/ offline; *"]
     )
+
+
+@pytest.mark.parametrize("arguments", [[], ["--chatprompt-report=report.json"]], ids=["plain", "with a report"])
+def test_what_a_test_has_captured_is_let_go_when_the_test_is_over(own: Run, arguments: list[str]) -> None:
+    own.write(
+        {
+            "test_it.py": """
+import asyncio, gc, unittest, weakref
+import app, httpx, pytest
+
+seen = []
+
+@pytest.fixture(autouse=True)
+def noted(eval_api):
+    seen.append(weakref.ref(eval_api))
+    yield
+    # A body can be found by its type.
+    seen.extend(weakref.ref(call.request) for call in eval_api.calls)
+
+def test_default():
+    app.ask()
+
+def test_reply_and_route(eval_api):
+    eval_api.reply("x")
+    eval_api.get("https://x.example/").respond(json={})
+    app.ask()
+    httpx.get("https://x.example/")
+
+def test_compares(eval_api, eval_snapshot):
+    app.ask()
+    assert eval_api.sent == eval_snapshot
+
+@pytest.mark.parametrize("n", range(3))
+def test_fails(eval_api, n):
+    app.ask()
+    sent = eval_api.sent
+    assert sent == ()
+
+def test_raises(eval_api):
+    raise ValueError(eval_api)
+
+@pytest.mark.xfail
+def test_xfails(eval_api):
+    assert eval_api.sent
+
+def test_skips(eval_api):
+    app.ask()
+    pytest.skip("x")
+
+def test_async():
+    async def send():
+        async with httpx.AsyncClient() as client:
+            await client.post(app.URL, json={"messages": []})
+    asyncio.run(send())
+
+def test_another_process(eval_api):
+    app.ask(url=eval_api.url + "/openai/v1/chat/completions")
+
+class TestUnit(unittest.TestCase):
+    def test_it(self):
+        app.ask()
+
+def test_at_last(eval_api):
+    gc.collect()
+    assert [each() for each in seen if each() is not None] == [eval_api]
+    assert not [each for each in gc.get_objects() if type(each).__name__ == "SentRequest"]
+    assert len(seen) > 20
+""",
+        }
+    )
+    own("--snapshot-update", "-k", "compares")
+    # pytester keeps the errors of a run in its own process.
+    result = own.pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    result.assert_outcomes(passed=7, failed=4, xfailed=1, skipped=1)
+    result.stdout.no_fnmatch_line("*test_at_last*")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,9 +183,6 @@ def everything_written(run: Run, result: pytest.RunResult) -> str:
         pytest.param(["--full-trace"], id="full trace"),
         pytest.param(["--junitxml=out.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1"], id="JUnit"),
         pytest.param(["--log-cli-level=INFO"], id="live log"),
-        pytest.param(["--log-file=out.log", "--log-file-level=INFO"], id="log file"),
-        pytest.param(["-s"], id="no capture"),
-        pytest.param(["--capture=tee-sys"], id="tee"),
         pytest.param(["-n", "2", "-rA"], id="workers"),
     ],
 )
@@ -228,14 +223,36 @@ def test_without_an_eval_file_nothing_is_redacted(leaking: Run) -> None:
     assert KEY in leaking("test_b.py").stdout.str()
 
 
-def test_afterwards_logging_and_output_are_as_before(leaking: Run) -> None:
-    handlers, factory, streams = logging.root.handlers[:], logging.getLogRecordFactory(), (sys.stdout, sys.stderr)
-    leaking("-s")
-    assert (logging.root.handlers, logging.getLogRecordFactory(), (sys.stdout, sys.stderr)) == (
-        handlers,
-        factory,
-        streams,
+def test_streams_loggers_finalizers_and_tracers_are_left_alone(leaking: Run) -> None:
+    leaking.write(
+        {
+            "test_a_first.py": """
+import logging, sys
+
+def state(config):
+    logging_plugin = config.pluginmanager.get_plugin("logging-plugin")
+    names = "report_handler", "log_cli_handler", "log_file_handler", "caplog_handler"
+    handlers = [getattr(logging_plugin, name) for name in names]
+    return [
+        *((handler, handler.formatter, vars(handler).keys()) for handler in handlers),
+        *((stream.write, sorted(vars(stream))) for stream in (sys.stdout, sys.stderr)),
+        (logging.Logger.handle, logging.Handler.handle, logging.getLogRecordFactory()),
+        (logging.root.handlers, logging.root.filters, config.trace.root._writer),
+    ]
+
+def test_before(pytestconfig):
+    pytestconfig.before = state(pytestconfig)
+
+def test_it(eval_api):
+    pass
+
+def test_after(pytestconfig):
+    assert state(pytestconfig) == pytestconfig.before
+"""
+        }
     )
+    for arguments in ([], ["-s"], ["--log-cli-level=INFO", "--log-file=out.log", "--debug=debug.log"]):
+        leaking(*arguments, "test_a_first.py").assert_outcomes(passed=3)
 
 
 def test_plugins_that_look_at_errors_and_reports_see_no_secret(leaking: Run) -> None:
@@ -380,11 +397,6 @@ def test_the_terminal_shows_no_secret_in_the_name_of_a_test(leaking: Run) -> Non
     result = leaking("-vv")
     result.stdout.fnmatch_lines(["test_b.py::test_it[[][[]secret[]][]] FAILED*"])
     assert KEY not in result.stdout.str()
-
-
-def test_what_a_file_prints_at_import_shows_no_secret(leaking: Run) -> None:
-    leaking.write({"test_b.py": f"print('at import {KEY}')\n"})
-    assert "at import [secret]" in leaking("-s", "a.eval.yaml", "test_b.py").outlines
 
 
 def test_runs_without_logging_and_terminal_are_redacted(leaking: Run) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -17,6 +17,9 @@ from pytest_chatprompt.capture.clients.interceptor import current_interceptor
 from pytest_chatprompt.capture.clients.patching import Patch
 from pytest_chatprompt.capture.clients.raw_reply import RawReply
 from pytest_chatprompt.capture.clients.request import build_request, join_url
+
+# httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
+_SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
@@ -29,7 +32,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
     def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_request(self: Any, request: Any) -> Any:
             interceptor = current_interceptor()
-            if interceptor is None or _is_local(self):
+            if interceptor is None or _is_local(self) or _is_refused(request):
                 return original(self, request)
             body = _Body(b"".join(request.stream))
             request.stream = body
@@ -44,7 +47,7 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
     def wrap_async(original: Callable[..., Any]) -> Callable[..., Any]:
         async def handle_async_request(self: Any, request: Any) -> Any:
             interceptor = current_interceptor()
-            if interceptor is None or _is_local(self):
+            if interceptor is None or _is_local(self) or _is_refused(request):
                 return await original(self, request)
             body = _Body(b"".join([chunk async for chunk in request.stream]))
             request.stream = body
@@ -65,6 +68,11 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
 def _is_local(pool: Any) -> bool:
     """Whether a pool connects to a Unix socket, so that the hosts of URLs mean nothing."""
     return getattr(pool, "_uds", None) is not None
+
+
+def _is_refused(request: Any) -> bool:
+    """Whether a pool refuses a request for the scheme of its URL, or for want of one, before it sends anything."""
+    return request.url.scheme not in _SCHEMES
 
 
 def _read_request(module: ModuleType, request: Any, content: bytes) -> httpx.Request:

@@ -53,6 +53,9 @@ def patches(module: ModuleType) -> tuple[Patch, ...]:
             if interceptor is None or is_mock(self.ConnectionCls):
                 return original(self, method, url, body, headers, *arguments, **options)
             options.update(zip(_OPTIONS, arguments, strict=False))
+            if options.get("assert_same_host", True) and not self.is_same_host(url):
+                # Of another scheme or host than the pool's; urllib3 refuses it before it sends anything.
+                return original(self, method, url, body, headers, **options)
             body, content = _read_body(body)
             call = _Call(module, self, method, url, body, headers, options)
             try:

@@ -41,7 +41,7 @@ def chat_variant(
         variant.api_version = None if is_azure and api_version == "v1" else api_version
     if endpoint is not None:
         url = f"https://{endpoint}.openai.azure.com" if is_azure and "://" not in endpoint else endpoint
-        check_base_url(provider, url)
+        check_base_url(type(provider).__name__, url)
         variant._base_url = url
     if api_key is not None:
         variant._api_key = api_key

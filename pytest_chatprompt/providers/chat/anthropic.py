@@ -34,7 +34,6 @@ from pytest_chatprompt.providers.preflight.rules import ANTHROPIC_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
-DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 # The API demands a value. This one is large enough for an answer and small enough for a test.
 DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
 # The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
@@ -50,7 +49,8 @@ class AnthropicProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: without the version, as in the vendor's SDK.
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `ANTHROPIC_BASE_URL`, and without that it is `https://api.anthropic.com`.
         api_version: a date, sent in the header `anthropic-version`.
         settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
 
@@ -62,6 +62,9 @@ class AnthropicProvider(ChatProvider):
     vendor = "Anthropic"
     price_vendor = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
+    # anthropic 2.12 `_client.py`
+    base_url_variable = "ANTHROPIC_BASE_URL"
+    default_base_url = "https://api.anthropic.com"
     offline_api = "anthropic"
     setting_fields: Mapping[str, SettingField] = {
         "max_output_tokens": SettingField(("max_tokens",)),
@@ -79,7 +82,7 @@ class AnthropicProvider(ChatProvider):
         self,
         *,
         model: str = DEFAULT_MODEL,
-        base_url: str = DEFAULT_BASE_URL,
+        base_url: str | None = None,
         api_version: str = DEFAULT_API_VERSION,
         **settings: Unpack[ChatSettings],
     ) -> None:

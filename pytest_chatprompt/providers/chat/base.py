@@ -71,7 +71,7 @@ class ChatProvider(VendorAPI):
     def __init__(self, *, base_url: str | None, **settings: Unpack[ChatProviderArguments]) -> None:
         check_settings(self, settings, ChatProviderArguments, LATER_SETTINGS - self.setting_fields.keys())
         if base_url is not None:
-            check_base_url(self, base_url)
+            check_base_url(type(self).__name__, base_url)
         self.model = settings.get("model", "")
         self.api_version = settings.get("api_version")
         self.temperature = settings.get("temperature")
@@ -93,8 +93,12 @@ class ChatProvider(VendorAPI):
 
     @property
     def base_url(self) -> str:
-        """The base URL without a slash at its end."""
-        return str(self._base_url).rstrip("/")
+        """The base URL without a slash at its end.
+
+        Raises:
+            MissingSettingError: the environment variable holds no URL.
+        """
+        return (self._base_url or self._url_in(self.base_url_variable) or self.default_base_url).rstrip("/")
 
     @property
     def redacted_base_url(self) -> str:
@@ -296,6 +300,20 @@ class ChatProvider(VendorAPI):
         """The value of an environment variable; `None` if it is not set. Offline it is the placeholder."""
         # CI sets the variable of a secret that it does not have to an empty text: that counts as not set.
         return self.placeholders()[name] if current_context().is_offline else os.environ.get(name) or None
+
+    def _url_in(self, *names: str) -> str:
+        """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
+        # CI sets a variable that it does not have to an empty text: that counts as not set.
+        name = next((name for name in names if not current_context().is_offline and os.environ.get(name)), None)
+        return "" if name is None else self._checked_url(name, os.environ[name])
+
+    @staticmethod
+    def _checked_url(where: str, url: str) -> str:
+        try:
+            check_base_url(where, url)
+        except ValueError as error:
+            raise MissingSettingError(str(error)) from None
+        return url
 
     def _key(self) -> str:
         if self._api_key is None and not self.key_variable:

@@ -45,6 +45,7 @@ _OFFLINE_REGION: Final = "us-east-1"
 _REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 _URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
+_IGNORES_URLS: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 # What errors of signed requests name in place of the key.
 _CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
 _BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
@@ -62,8 +63,9 @@ class BedrockProvider(ChatProvider):
         model: the id or the ARN of a model or of an inference profile.
         region: the region of AWS; `None` reads it from the environment variables `AWS_REGION` and `AWS_DEFAULT_REGION`,
             then from the profile.
-        base_url: without the path; `None` reads it from the environment variable `AWS_ENDPOINT_URL_BEDROCK_RUNTIME`,
-            and without that it is the region's.
+        base_url: without the path; `None` reads it in a live run from the environment variables
+            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`, then from the profile, unless
+            `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` says not to; without these it is the region's.
         settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
             signed with the credentials that the tools of AWS use.
 
@@ -125,11 +127,18 @@ class BedrockProvider(ChatProvider):
         """The base URL without a slash at its end.
 
         Raises:
-            MissingSettingError: see `region`.
+            MissingSettingError: see `region`; an environment variable or the profile holds no URL.
         """
-        variable = None if current_context().is_offline else _first_variable(_URL_VARIABLES)
-        base_url = self._base_url or variable or f"https://bedrock-runtime.{self.region}.amazonaws.com"
+        base_url = self._base_url or self._configured_url() or f"https://bedrock-runtime.{self.region}.amazonaws.com"
         return base_url.rstrip("/")
+
+    def _configured_url(self) -> str:
+        # As `ConfiguredEndpointProvider` of botocore 1.44 (`configprovider.py`).
+        if current_context().is_offline or os.environ.get(_IGNORES_URLS, "").lower() == "true":
+            return ""
+        url = self._url_in(*_URL_VARIABLES)
+        profile = "" if url else self._signer.profile_endpoint()
+        return self._checked_url("endpoint_url of the AWS profile", profile) if profile else url
 
     def endpoint_path(self) -> str:
         """The path of the model, which only the path names."""

@@ -6,13 +6,11 @@ of a few lines, such as `ollama` and `openrouter`; users may write more of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import ClassVar, Unpack
 
 from pytest_chatprompt.providers.chat.openai import MaxTokensParameter, OpenAIProvider
 from pytest_chatprompt.providers.chat.settings import ChatSettings
-from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 
 
@@ -25,10 +23,6 @@ class CompatibleProvider(OpenAIProvider):
         max_tokens_parameter: the name under which `max_output_tokens` is sent; these servers know the older one.
         settings: see `ChatSettings`.
 
-    Attributes:
-        base_url_variable: the environment variable of the base URL. Offline it is not read.
-        default_base_url: the base URL if nothing sets one.
-
     Raises:
         TypeError: there is no setting of that name.
         ValueError: a setting has an invalid value.
@@ -36,8 +30,8 @@ class CompatibleProvider(OpenAIProvider):
 
     # OpenAI's prices are not theirs.
     price_vendor: ClassVar[str] = ""
-    base_url_variable: ClassVar[str]
-    default_base_url: ClassVar[str]
+    base_url_variable: ClassVar[str] = ""
+    default_base_url: ClassVar[str] = ""
     # What is known about OpenAI's models says nothing about others.
     known_models: ClassVar[Mapping[str, ModelLimits]] = {}
 
@@ -50,10 +44,3 @@ class CompatibleProvider(OpenAIProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
-
-    @property
-    def base_url(self) -> str:
-        """The base URL without a slash at its end."""
-        # CI sets a variable that it does not have to an empty text: that counts as not set.
-        variable = None if current_context().is_offline else os.environ.get(self.base_url_variable)
-        return (self._base_url or variable or self.default_base_url).rstrip("/")

@@ -32,7 +32,6 @@ from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 DEFAULT_MODEL: Final = "gemini-3.8-flash"
 # The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
 DEFAULT_API_VERSION: Final = "v1"
-DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
 # The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
 _BLOCKING_REASONS: Final = frozenset(
     {
@@ -59,7 +58,8 @@ class GeminiProvider(ChatProvider):
 
     Args:
         model: the model's name, or its whole resource name (`tunedModels/...`).
-        base_url: without the version, as in the vendor's SDK.
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `GOOGLE_GEMINI_BASE_URL`, and without that it is `https://generativelanguage.googleapis.com`.
         api_version: the API's version, `v1` or `v1beta`.
         settings: see `ChatSettings`.
 
@@ -71,6 +71,9 @@ class GeminiProvider(ChatProvider):
     vendor = "Gemini"
     price_vendor = "google"
     key_variable = "GEMINI_API_KEY"
+    # google-genai 3.4 `_base_url.py`
+    base_url_variable = "GOOGLE_GEMINI_BASE_URL"
+    default_base_url = "https://generativelanguage.googleapis.com"
     offline_api = "gemini"
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("generationConfig", "temperature")),
@@ -89,7 +92,7 @@ class GeminiProvider(ChatProvider):
         self,
         *,
         model: str = DEFAULT_MODEL,
-        base_url: str = DEFAULT_BASE_URL,
+        base_url: str | None = None,
         api_version: str = DEFAULT_API_VERSION,
         **settings: Unpack[ChatSettings],
     ) -> None:

@@ -29,7 +29,6 @@ from pytest_chatprompt.providers.preflight.rules import OPENAI_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gpt-5.5"
-DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 
 MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
 
@@ -39,7 +38,8 @@ class OpenAIProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: including the version, as in the vendor's SDK.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
         settings: see `ChatSettings`.
 
@@ -51,6 +51,9 @@ class OpenAIProvider(ChatProvider):
     vendor = "OpenAI"
     price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-chat"
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("temperature",)),
@@ -68,7 +71,7 @@ class OpenAIProvider(ChatProvider):
         self,
         *,
         model: str = DEFAULT_MODEL,
-        base_url: str | None = DEFAULT_BASE_URL,
+        base_url: str | None = None,
         max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
         **settings: Unpack[ChatSettings],
     ) -> None:

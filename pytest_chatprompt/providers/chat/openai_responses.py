@@ -36,7 +36,6 @@ from pytest_chatprompt.providers.preflight.rules import OPENAI_RESPONSES_RULES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 DEFAULT_MODEL: Final = "gpt-5.5"
-DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 
 
 class OpenAIResponsesProvider(ChatProvider):
@@ -44,7 +43,8 @@ class OpenAIResponsesProvider(ChatProvider):
 
     Args:
         model: the model's name.
-        base_url: including the version, as in the vendor's SDK.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
         settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
 
     Raises:
@@ -55,6 +55,9 @@ class OpenAIResponsesProvider(ChatProvider):
     vendor = "OpenAI Responses"
     price_vendor = "openai"
     key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-responses"
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("temperature",)),
@@ -70,7 +73,7 @@ class OpenAIResponsesProvider(ChatProvider):
         self,
         *,
         model: str = DEFAULT_MODEL,
-        base_url: str = DEFAULT_BASE_URL,
+        base_url: str | None = None,
         **settings: Unpack[ChatSettings],
     ) -> None:
         # `ChatProvider` would accept an `api_version` too, and this API has none.

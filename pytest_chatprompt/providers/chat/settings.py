@@ -76,11 +76,11 @@ class ChatProviderArguments(ChatSettings, total=False):
     api_version: NonEmptyString
 
 
-def check_base_url(provider: object, base_url: str) -> None:
+def check_base_url(where: str, base_url: str) -> None:
     """Refuse a base URL that no request can be sent to.
 
     Args:
-        provider: the provider that it was given to; errors name its class.
+        where: the class or the variable that it was given to, for errors.
         base_url: must be http or https, with a host and without a query; a path is fine.
 
     Raises:
@@ -89,8 +89,6 @@ def check_base_url(provider: object, base_url: str) -> None:
     try:
         url = parsed_url(base_url)
     except httpx.InvalidURL as error:
-        raise ValueError(f"{type(provider).__name__}: {base_url!r} is not a valid URL: {error}") from error
+        raise ValueError(f"{where}: {base_url!r} is not a valid URL: {error}") from error
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError(
-            f"{type(provider).__name__}: {base_url!r} is not an http or https URL with a host and without a query"
-        )
+        raise ValueError(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")

@@ -30,6 +30,10 @@ class VendorAPI(ABC):
         price_vendor: the vendor's id in the price list of `genai-prices`, which counts where the list does not know the
             base URL; `""` for none.
         key_variable: the environment variable of its key; `""` for an API that needs none.
+        base_url_variable: the environment variable in which a live run finds the base URL that is not given as an
+            argument; `""` for none. A subclass with a key variable of its own does not inherit it: its key is for
+            another server.
+        default_base_url: the base URL if nothing sets one, and offline.
         key_is_optional: whether requests go out without a key where none is set.
         offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in
             `capture.apis`; `""` for none of them.
@@ -50,6 +54,8 @@ class VendorAPI(ABC):
     vendor: ClassVar[str]
     price_vendor: ClassVar[str] = ""
     key_variable: ClassVar[str] = ""
+    base_url_variable: ClassVar[str] = ""
+    default_base_url: ClassVar[str] = ""
     key_is_optional: ClassVar[bool] = False
     offline_api: ClassVar[str] = ""
     offline_path: ClassVar[str] = ""
@@ -62,6 +68,11 @@ class VendorAPI(ABC):
     api_version: str | None
     extra_body: dict[str, Any]
     price: TokenPrice | None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "key_variable" in vars(cls) and "base_url_variable" not in vars(cls):
+            cls.base_url_variable = ""
 
     @abstractmethod
     def build_payload(self, prompt: ChatPrompt) -> Payload:
