@@ -183,7 +183,8 @@ def test_a_renamed_case_is_told_as_renamed(run: Run) -> None:
     assert "FAILED a.eval.yaml::a/b - renamed from 'hello', no snapshot yet" in result.outlines
     assert "FAILED test_it.py::test_new - what is sent has no snapshot yet" in result.outlines
     assert "  __snapshots__/a.eval/hello[openai].yaml, renamed to a.eval.yaml::a/b" in result.outlines
-    assert "  __snapshots__/test_it/test_old.yaml, renamed to test_it.py::test_new" in result.outlines
+    # A test that fails may need what no test has compared with.
+    assert not [line for line in result.outlines if "test_old" in line]
     updated = run.update()
     renamed = ", renamed to __snapshots__/a.eval/a%2Fb[openai].yaml"
     assert f"  __snapshots__/a.eval/hello[openai].yaml{renamed}" in updated.outlines
@@ -232,7 +233,7 @@ def test_an_update_says_which_rows_moved_by_one(run: Run) -> None:
     assert f"  {C}, renamed to {B}" in lines
     start = lines.index("1 snapshot renamed: what it showed, another one shows now.")
     assert lines[start + 1] == f"  {B}, renamed to {A}"
-    assert "1 eval snapshot removed: the case or the provider is no longer defined." in lines
+    assert "1 eval snapshot removed: the case or the provider is gone." in lines
 
 
 def test_a_test_that_fails_for_another_reason_keeps_its_message(run: Run) -> None:
