@@ -57,6 +57,8 @@ _UNNAMED: Final[Mapping[str, tuple[str, ...]]] = {
     "No API key was provided. Please pass a valid API key": ("GEMINI_API_KEY",),  # google-genai 3.4 `_api_client.py`
     # botocore 1.44 `exceptions.py`; of the two variables of the region it reads one (`configprovider.py`).
     "Unable to locate credentials": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    # anthropic 2.12 `lib/aws/_auth.py`
+    "Could not resolve AWS credentials": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
     "You must specify a region": ("AWS_DEFAULT_REGION",),
 }
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")

@@ -41,7 +41,7 @@ class SnapshotStems:
     """
 
     def __init__(self, session: pytest.Session) -> None:
-        names = {(item.path, _test_name(item)) for item in session.items}
+        names = {(item.path, test_name(item)) for item in session.items}
         self._tests = Counter((path, normalized_name(name)) for path, name in names)
         self._files: dict[Path, _Stems] = {}
 
@@ -54,7 +54,7 @@ class SnapshotStems:
 
     def find(self, item: pytest.Item) -> str:
         """The stem of a test's snapshot."""
-        name = _test_name(item)
+        name = test_name(item)
         if name == normalized_name(name):
             # Of the names that some file systems take for one, the normalized one needs no digest.
             return snapshot_stem_of_test(name)
@@ -87,7 +87,7 @@ class _Stems:
 _stems_key: Final = pytest.StashKey[SnapshotStems]()
 
 
-def _test_name(item: pytest.Item) -> str:
+def test_name(item: pytest.Item) -> str:
     """The name of a test with its classes: `TestGreeting.test_name[Ada]`."""
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return ".".join((*classes, item.name))

@@ -7,8 +7,10 @@ only Python knows what it would use another time: its snapshots, and all recordi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
@@ -17,7 +19,7 @@ import pytest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder
+from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder, test_name
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import (
     OWN_CODE_FIXTURES,
@@ -214,7 +216,8 @@ class UnusedSnapshots:
                 )
         for tests in self._tests.values():
             folder = snapshot_folder(tests[0])
-            if folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath):
+            is_inside = folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath)
+            if is_inside and not _left_out(tests, folder):
                 self._uses[tests[0].nodeid.partition("::")[0]] = _Uses(
                     folder=str(folder),
                     needed=[item.nodeid for item in tests],
@@ -399,6 +402,21 @@ class UnusedSnapshots:
     def _is_set(self, name: str) -> bool:
         """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
         return bool(self.config.getoption(name, False))
+
+
+def _left_out(tests: Sequence[pytest.Item], folder: Path) -> bool:
+    """Whether a module still defines a test that has a snapshot, and that another setting or plugin kept from the run.
+
+    Args:
+        tests: all tests of the module that were collected.
+        folder: of its snapshots.
+    """
+    collected = {test_name(item).partition("[")[0] for item in tests}
+    snapshots = (path.stem.partition("[")[0] for path in own_files(folder) if not is_recording(path))
+    # Of `name.1.yaml`, a further comparison of a test, the name is before the number.
+    names = {re.sub(r"\.\d+$", "", stem) for stem in snapshots} - collected
+    module = getattr(tests[0], "module", None)
+    return any(reduce(lambda found, word: getattr(found, word, None), name.split("."), module) for name in names)
 
 
 def _is_shard(config: pytest.Config) -> bool:

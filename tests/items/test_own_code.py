@@ -598,6 +598,9 @@ def test_azure(eval_api):
 def test_aws(eval_api):
     boto3.Session(region_name="eu-west-1").client("bedrock-runtime").converse(**CONVERSE)
 
+def test_anthropic_on_aws(eval_api):
+    anthropic.AnthropicBedrock(aws_region="eu-west-1").messages.create(max_tokens=5, **CHAT)
+
 def test_passes(eval_api):
     with pytest.raises(KeyError):
         os.environ["GROQ_API_KEY"]
@@ -616,12 +619,13 @@ def mine_provider():
         }
     )
     result = own()
-    result.assert_outcomes(passed=1, failed=4)
+    result.assert_outcomes(passed=1, failed=5)
     rest = "in the test or in conftest.py, as in monkeypatch.setenv("
     lines = [line for line in result.outlines if line.startswith("the environment has no ")]
     assert [line.partition(rest)[0] for line in lines] == [
         "the environment has no ACME_API_KEY: set it ",
         "the environment has no AZURE_OPENAI_API_KEY: set it ",
+        "the environment has no AWS_ACCESS_KEY_ID and no AWS_SECRET_ACCESS_KEY: set them ",
         "the environment has no AWS_ACCESS_KEY_ID and no AWS_SECRET_ACCESS_KEY: set them ",
     ]
     result.stdout.no_fnmatch_line("*169.254.169.254*")

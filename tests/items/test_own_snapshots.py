@@ -293,6 +293,8 @@ HIDING = {
     f"def pytest_collection_modifyitems(items):\n{_FILTER}    return (yield)\n",
     "hides_late.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
     f"def pytest_runtestloop(session):\n    items = session.items\n{_FILTER}",
+    "hides_names.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
+    "def pytest_pycollect_makeitem(name):\n    return [] if name == 'test_other' else None\n",
 }
 
 
@@ -308,6 +310,8 @@ HIDING = {
         pytest.param(USES, ["-p", "hides_first"], id="deselected before anyone else sees it"),
         pytest.param(USES, ["-p", "hides_around"], id="deselected around all others"),
         pytest.param(USES, ["-p", "hides_late"], id="dropped when the run begins"),
+        pytest.param(USES, ["-p", "hides_names"], id="never made a test"),
+        pytest.param(USES, ["-o", "python_functions=test_asks test_one"], id="named like no test"),
         pytest.param(ASKS + "1 / 0\n", ["--continue-on-collection-errors"], id="not collected"),
         pytest.param(ASKS, ["--collect-only"], id="not run"),
         pytest.param(USES.replace('"other"', "1 / 0"), [], id="the test fails before"),
