@@ -1,7 +1,7 @@
 """AgentV's shorthands: `input` for `input_messages`, and `expected_output` for `expected_messages`.
 
 In: a case, as plain data or as a node of its file. Out: the same with the messages that the shorthands stand for.
-`case` expands data, `loader` and `yaml_source` expand trees, so that positions in messages lead to the shorthand.
+Trees of files are expanded too, so that positions in messages lead to the shorthand.
 Source: AgentV's documentation of eval files ("Input", "Expected Output").
 """
 
