@@ -67,13 +67,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
         _register_answers(config)
     if options.reports:
-        from pytest_chatprompt.reports.report_files import RunReports  # noqa: PLC0415
+        from pytest_chatprompt.reports.run_hooks import RunReports  # noqa: PLC0415
 
         config.stash[all_results_key] = True
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(RunReports(config, options.reports), "chatprompt-reports-of-run")
     if options.show:
-        from pytest_chatprompt.reports.printed_requests import ShownRequests  # noqa: PLC0415
+        from pytest_chatprompt.reports.run_hooks import ShownRequests  # noqa: PLC0415
 
         config.stash[all_results_key] = True
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
@@ -98,11 +98,11 @@ def _register_answers(config: pytest.Config) -> None:
     """Show what a live or replayed run was answered: case by case with `-v`, and by provider at the end."""
     if hasattr(config, "workerinput"):
         return
-    from pytest_chatprompt.reports.provider_comparison import ProviderComparison  # noqa: PLC0415
+    from pytest_chatprompt.reports.run_hooks import ProviderComparison  # noqa: PLC0415
 
     config.pluginmanager.register(ProviderComparison(), "chatprompt-provider-comparison")
     if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 0:
-        from pytest_chatprompt.reports.answer_hooks import AnswerHooks  # noqa: PLC0415
+        from pytest_chatprompt.reports.run_hooks import AnswerHooks  # noqa: PLC0415
 
         config.pluginmanager.register(AnswerHooks(config), "chatprompt-answers")
 

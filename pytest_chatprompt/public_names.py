@@ -78,9 +78,9 @@ from pytest_chatprompt.evalfile.yaml_tree import (
 )
 from pytest_chatprompt.grading.check import (
     Check as Check,
+    SentData as SentData,
     Verdict as Verdict,
 )
-from pytest_chatprompt.grading.sent_data import SentData as SentData
 from pytest_chatprompt.prompt.attachment_reading import (
     Attachment as Attachment,
 )
@@ -192,6 +192,6 @@ from pytest_chatprompt.providers.response import (
     ProviderResponse as ProviderResponse,
     TokenUsage as TokenUsage,
 )
-from pytest_chatprompt.snapshots.extension import (
+from pytest_chatprompt.snapshots.assertion import (
     ChatPromptSnapshotExtension as ChatPromptSnapshotExtension,
 )

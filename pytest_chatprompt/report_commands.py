@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Final
 
 from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
-from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
-from pytest_chatprompt.reports.report_formats import FORMATS
-from pytest_chatprompt.reports.report_reader import ReportError, read_report
-from pytest_chatprompt.reports.run_comparison_text import comparison_lines
-from pytest_chatprompt.reports.unused_lines import removal_lines, unsettled_lines, unused_lines
-from pytest_chatprompt.results.run_comparison import compare_runs
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.results.snapshot_uses import gone_snapshots, unsettled_files, unused_snapshots
-from pytest_chatprompt.snapshots.files import atomic_write
-from pytest_chatprompt.snapshots.merged_recordings import RecordingConflictError, merge_recordings
-from pytest_chatprompt.snapshots.names import is_recording
+from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
+from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report
+from pytest_chatprompt.reports.merge import (
+    MergeError,
+    RecordingConflictError,
+    merge_recordings,
+    merge_runs,
+    removal_lines,
+    unsettled_lines,
+    unused_lines,
+)
+from pytest_chatprompt.results.records import RunResults, gone_snapshots, unsettled_files, unused_snapshots
+from pytest_chatprompt.snapshots.files import atomic_write, is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
 from pytest_chatprompt.snapshots.unused_removal import RemovalError, checked_paths, remove_unused
 from pytest_chatprompt.wording import count, shown_path, visible, visible_line

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES
+from pytest_chatprompt.snapshots.files import CASE_FILE_SUFFIXES
 
 
 class SnapshotFolder(pytest.Directory):

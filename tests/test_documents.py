@@ -34,8 +34,8 @@ from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
 from pytest_chatprompt.evalfile.message import EvalMessage
 from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
-from pytest_chatprompt.grading.judge_prompt import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
-from pytest_chatprompt.grading.table import CHECKS, ENTRY_POINT_GROUP
+from pytest_chatprompt.grading.judge import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
+from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS

@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt.report_commands import main
-from pytest_chatprompt.reports.report_formats import FORMATS
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.results.snapshot_uses import SnapshotUses
+from pytest_chatprompt.reports.formats import FORMATS
+from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotUses
 from tests.git_repository import Git, commit_all
 from tests.items.conftest import Run, case_ids, eval_file, run
 from tests.reports.results import answered

@@ -1,18 +1,17 @@
-"""`Check`: what a type of check is, for the types of this package and for those of others.
-
-A subclass has a field for each key that the author writes, and `grade`, which looks at an answer and gives a `Verdict`.
-`table` lists the subclasses; `parsing` makes the checks of a case from them.
-"""
+"""`Check`: what a type of check is, for the types of this package and for those of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel
 
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.eval_check import EvalCheck
+from pytest_chatprompt.evalfile.frozen_dict import thaw
 from pytest_chatprompt.evalfile.strict_model import StrictModel
 
 # Called with a path as its author wrote it, the key that names it, and a model with this key.
@@ -75,3 +74,75 @@ class Check(StrictModel):
             CheckError: the answer lacks what the check needs.
         """
         raise NotImplementedError
+
+
+# Before a type it makes its opposite.
+NEGATION: Final = "not_"
+_MOST_OF_VALUE: Final = 80
+
+
+def describe_check(check: EvalCheck) -> str:
+    """A check in a few words: `icontains 'off-by-one'`."""
+    words = [check.type]
+    arguments = {key: _cut(_shown(value)) for key, value in check.arguments.items()}
+    if "value" in arguments:
+        words.append(arguments.pop("value"))
+    words += [f"{key}={value}" for key, value in arguments.items()]
+    return " ".join(words)
+
+
+def _shown(value: Any) -> str:
+    """A value of the file; a regular expression would be hard to read with its backslashes doubled."""
+    is_plain = isinstance(value, str) and value.isprintable() and "'" not in value
+    return f"'{value}'" if is_plain else repr(thaw(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_OF_VALUE else f"{text[:_MOST_OF_VALUE]}…"
+
+
+# What stands in a snapshot beside the data that is sent.
+_NOT_SENT: Final = frozenset({"provider", "endpoint", "headers", "question", "adjustments", "judge"})
+# Their values are words of the API in every API.
+_WORDS_OF_APIS: Final = frozenset({"role", "type", "endpoint"})
+
+
+@dataclass(frozen=True)
+class SentData:
+    """What a case sends: the data, and all of its texts as one.
+
+    Args:
+        data: the body of the request, as in the snapshot, but not masked; a list of the bodies where there are several;
+            the chat prompt of a provider that makes no request; for an agent a mapping of what it is given.
+    """
+
+    data: Any
+
+    @cached_property
+    def text(self) -> str:
+        """All texts in the data in order, each on lines of its own, except those of the keys `role` and `type`."""
+        return "\n".join(_texts(self.data))
+
+
+def sent_data(snapshot: Mapping[str, Any]) -> SentData:
+    """What is sent, taken from what its snapshot shows.
+
+    Args:
+        snapshot: the data of a snapshot, before masks are applied.
+    """
+    sent = {key: value for key, value in snapshot.items() if key not in _NOT_SENT}
+    if "requests" in sent:
+        sent["requests"] = [request["request"] for request in sent["requests"]]
+    return SentData(next(iter(sent.values())) if len(sent) == 1 else sent)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            if key not in _WORDS_OF_APIS or not isinstance(value, str):
+                yield from _texts(value)
+    elif isinstance(data, list | tuple):
+        for item in data:
+            yield from _texts(item)

@@ -1,29 +1,129 @@
-"""Parsing: the checks of a case, from what its author wrote.
+"""The types of checks, one line for each, and the checks of a case made from what its author wrote.
 
-In: an `EvalCase` with its variables filled in, and the run's file reader. Out: a `CaseCheck` for each check, or
-`EvalFileError` with the line and column of each mistake. `items` calls it when a case runs, offline too, and `live`
-before it prefetches a case.
+Other packages add types by the entry point group `pytest_chatprompt.checks`; they are looked for where the table does
+not know a name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
 from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
 from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
 from pytest_chatprompt.evalfile.eval_check import EvalCheck
 from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
-from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.table import UnknownTypeError, find_type
+from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
+from pytest_chatprompt.grading.check import NEGATION, Check
+from pytest_chatprompt.grading.judge import LlmRubric
+from pytest_chatprompt.grading.plain_function import is_plain
+from pytest_chatprompt.grading.text_checks import (
+    Contains,
+    ContainsAll,
+    ContainsAny,
+    Equals,
+    IContains,
+    IContainsAll,
+    IContainsAny,
+    IsJson,
+    Regex,
+    StartsWith,
+)
 from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
 from pytest_chatprompt.wording import did_you_mean, shown_path
+
+ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
+
+# By the name that an eval file uses.
+CHECKS: Final[Mapping[str, type[Check]]] = {
+    "equals": Equals,
+    "contains": Contains,
+    "icontains": IContains,
+    "contains_any": ContainsAny,
+    "contains_all": ContainsAll,
+    "icontains_any": IContainsAny,
+    "icontains_all": IContainsAll,
+    "starts_with": StartsWith,
+    "regex": Regex,
+    "is_json": IsJson,
+    "tool_called": ToolCalled,
+    "llm_rubric": LlmRubric,
+    "max_latency_seconds": MaxLatencySeconds,
+    "max_output_tokens": MaxOutputTokens,
+    "max_cost_usd": MaxCostUsd,
+    "python": Python,
+}
+# Words of promptfoo and AgentV for what has another name here.
+_OTHER_WORDS: Final[Mapping[str, str]] = {
+    "contains_json": "regex",
+    "cost": "max_cost_usd",
+    "is_valid_openai_tools_call": "tool_called",
+    "javascript": "python",
+    "latency": "max_latency_seconds",
+    "script": "python",
+    "tool_trajectory": "tool_called",
+}
+
+
+class UnknownTypeError(Exception):
+    """No type of check has the name; the text says what to write."""
+
+
+def find_type(written: str) -> tuple[type[Check], bool]:
+    """Find the class that grades a type of check, and whether its opposite is meant.
+
+    Args:
+        written: its name as the author wrote it; `-` is read as `_`, as other tools have it.
+
+    Returns:
+        The class of its checks, and whether the opposite is meant (`not_...`).
+
+    Raises:
+        UnknownTypeError: there is no such type, or its package cannot be loaded.
+    """
+    name = written.replace("-", "_")
+    is_negated = name.startswith(NEGATION)
+    name = name.removeprefix(NEGATION)
+    return CHECKS.get(name) or _installed_type(name, written), is_negated
+
+
+def _installed_type(name: str, written: str) -> type[Check]:
+    entry = _installed().get(name)
+    if entry is None:
+        raise UnknownTypeError(f"unknown check type: {written!r}; {_suggestion(name)}")
+    try:
+        check = entry.load()
+    except Exception as error:
+        raise UnknownTypeError(
+            f"the check type {written!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(check, type) or not issubclass(check, Check):
+        raise UnknownTypeError(
+            f"the check type {written!r} is not a subclass of pytest_chatprompt.Check: {entry.value}"
+        )
+    return check
+
+
+@cache
+def _installed() -> Mapping[str, EntryPoint]:
+    # Looking through all packages takes longer than a case.
+    return {entry.name.replace("-", "_"): entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _suggestion(name: str) -> str:
+    if name in _OTHER_WORDS:
+        return f"here this is {_OTHER_WORDS[name]!r}"
+    known = [*CHECKS, *_installed()]
+    opposites = [f"{NEGATION}{known_name}" for known_name in known]
+    return did_you_mean(name, [*known, *opposites]) or f"the types are {', '.join(known)}, and not_... of each"
+
 
 LooksAt = Literal["answer", "request"]
 _LOOKS_AT: Final[tuple[LooksAt, ...]] = get_args(LooksAt)
@@ -140,3 +240,26 @@ def _data_node(data: Any, mark: Any) -> Node:
     if isinstance(data, list | tuple):
         return Node(mark, tuple(_data_node(item, mark) for item in data))
     return Node(mark, data, str(data))
+
+
+_OWN: Final = frozenset(CHECKS.values())
+
+
+def is_project_check(check_type: type[Check]) -> bool:
+    """Whether the checks of a type call code that this package does not have."""
+    return check_type is Python or check_type not in _OWN
+
+
+def may_run_in_thread(check: Check) -> bool:
+    """Whether a thread may grade a project check: if what it calls is a plain function.
+
+    Args:
+        check: one of a type that `is_project_check` accepts; a `python` check imports its function now.
+    """
+    if not isinstance(check, Python):
+        return is_plain(type(check).grade)
+    try:
+        return is_plain(check.function())
+    except CheckError:
+        # The case reports it.
+        return False

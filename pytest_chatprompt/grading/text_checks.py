@@ -1,19 +1,60 @@
-"""Checks of the text of an answer, by other texts.
+"""Checks of the text of an answer: by other texts, a regular expression, or a JSON Schema.
 
-In: what the author is looking for. Out: a verdict with the place in the text. `table` lists them.
 The text is taken as it is: nothing is trimmed and nothing normalized.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
 from itertools import accumulate
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
 
-from pydantic import PlainValidator
+from pydantic import BaseModel, ConfigDict, PlainValidator
 
+from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.json_data import error_at, invalid, unexpected
-from pytest_chatprompt.grading.check import Check, Verdict
+from pytest_chatprompt.evalfile.definition_file import check_data_path
+from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.evalfile.json_data import check_json, error_at, invalid, unexpected
+from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict
+
+# Of computing time of this process, however busy the machine is.
+MAX_SECONDS: Final = 10.0
+
+
+@contextmanager
+def limited_time(what: str) -> Iterator[None]:
+    """Stop the block after a limit of CPU time, where the thread and the system allow it.
+
+    Args:
+        what: what takes the time, such as `the regular expression`, for the error.
+
+    Raises:
+        CheckError: the time is over.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: Any) -> NoReturn:
+        raise CheckError(
+            f"{what} takes more than {MAX_SECONDS:g} seconds on this text; write it so that it backtracks less"
+        )
+
+    # The timer of CPU time: timeouts of other plugins are not touched, since they use the clock.
+    previous = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)
 
 
 class HasText(Protocol):
@@ -181,3 +222,142 @@ def _find_all(text: str, values: dict[str, str]) -> Verdict:
     if missing:
         return Verdict(False, f"does not contain {', '.join(map(repr, missing))}")
     return Verdict(True, "contains all of them")
+
+
+_MOST_SHOWN = 60
+
+
+def _read_pattern(value: Any) -> re.Pattern[str]:
+    if not isinstance(value, str):
+        raise unexpected("a regular expression, as a text")
+    if not value:
+        raise invalid("'value' is empty, and matches every text")
+    try:
+        return re.compile(value)
+    # A warning is an error where the project says so.
+    except (re.error, RecursionError, OverflowError, FutureWarning) as error:
+        raise invalid(f"not a valid regular expression: {error}") from error
+
+
+class Regex(Check):
+    """Passes where `re.search` finds the expression in the text."""
+
+    can_grade_request: ClassVar[bool] = True
+
+    value: Annotated[re.Pattern[str], PlainValidator(_read_pattern)]
+
+    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        with limited_time("the regular expression"):
+            match = self.value.search(response.text)
+        if match is None:
+            return Verdict(False, "has no match")
+        found = match[0] if len(match[0]) <= _MOST_SHOWN else f"{match[0][:_MOST_SHOWN]}…"
+        return Verdict(True, f"has the match {found!r} at character {match.start() + 1}", match.start())
+
+
+_MOST_OF_MESSAGE = 200
+
+
+def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a valid JSON Schema; without `$schema` it is one of draft 2020-12.
+
+    Raises:
+        ValidationError: it is not valid, with the place.
+    """
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+
+    check_json(schema)
+    try:
+        _validator(json.dumps(thaw(schema)))
+    except SchemaError as error:
+        raise error_at(tuple(error.path), invalid(f"not a valid JSON Schema: {_short(error.message)}")) from error
+    return schema
+
+
+def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
+    """The first place of data that does not fit a schema, and why: `$.city: 3 is not of type 'string'`; `""` for none.
+
+    Args:
+        data: JSON data.
+        schema: a schema that `check_schema` has accepted.
+
+    Raises:
+        CheckError: its patterns take too long.
+    """
+    from jsonschema.exceptions import best_match  # noqa: PLC0415
+
+    with limited_time("the JSON Schema"):
+        error = best_match(_validator(json.dumps(thaw(schema))).iter_errors(thaw(data)))
+    return "" if error is None else f"{error.json_path}: {_short(error.message)}"
+
+
+# The checks of a file are those of all of its cases.
+@lru_cache(maxsize=256)
+def _validator(schema_text: str) -> Any:
+    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
+
+    schema = json.loads(schema_text)
+    validator_class: Any = validator_for(schema, default=Draft202012Validator)
+    validator_class.check_schema(schema, format_checker=validator_class.FORMAT_CHECKER)
+    # With a registry of one's own nothing is fetched.
+    return validator_class(schema, registry=Registry())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_OF_MESSAGE else f"{text[:_MOST_OF_MESSAGE]}…"
+
+
+def _read_schema(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise unexpected("a JSON Schema, as a mapping")
+    return check_schema(value)
+
+
+def _read_schema_or_path(value: Any) -> str | Mapping[str, Any] | None:
+    if isinstance(value, str):
+        return check_data_path(value, "a JSON Schema")
+    return None if value is None else _read_schema(value)
+
+
+class _SchemaFile(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
+    value: Annotated[Mapping[str, Any], PlainValidator(_read_schema)]
+
+
+class IsJson(Check):
+    """Passes where the text is JSON, and fits the schema in `value`."""
+
+    can_grade_request: ClassVar[bool] = True
+
+    value: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_schema_or_path)] = None
+
+    def read_files(self, read: DataReader) -> Self:
+        """See `Check.read_files`."""
+        if not isinstance(self.value, str):
+            return self
+        return self.model_copy(update={"value": read(self.value, "value", _SchemaFile)})
+
+    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
+        """See `Check.grade`."""
+        if isinstance(response, SentData):
+            data = response.data
+        else:
+            try:
+                data = json.loads(response.text, parse_constant=_refuse_constant)
+            except (ValueError, RecursionError) as error:
+                hint = " around it is a code fence" if response.text.lstrip().startswith("```") else f" {error}"
+                return Verdict(False, f"is not JSON:{hint}")
+        if self.value is None:
+            return Verdict(True, "is JSON")
+        assert isinstance(self.value, Mapping), "read_files has read it"  # noqa: S101
+        misfit = find_misfit(data, self.value)
+        if misfit:
+            return Verdict(False, f"does not fit the schema at {misfit}")
+        return Verdict(True, "is JSON that fits the schema")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no {name}")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.reports.answer_text import case_section, check_line
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.wording import visible
 
 _SECTION: Final = "answer"

@@ -18,17 +18,16 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.code_origin import case_in_test, find_running_test
-from pytest_chatprompt.grading.failure_text import describe_failures
-from pytest_chatprompt.grading.grade import GradedCheck, grade
-from pytest_chatprompt.grading.llm_rubric import LlmRubric
+from pytest_chatprompt.grading.check import SentData, sent_data
+from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
+from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.grading.sent_data import SentData, sent_data
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.graded_ahead import graded_ahead
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor

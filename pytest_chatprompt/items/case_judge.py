@@ -19,7 +19,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.llm_rubric import judge_questions
+from pytest_chatprompt.grading.judge import judge_questions
 from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_template import project_prompt

@@ -23,19 +23,19 @@ from pytest_chatprompt.items.redacted_errors import redact_value
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answer_text import check_line
-from pytest_chatprompt.results.case_result import (
+from pytest_chatprompt.results.records import (
     CaseResult,
+    CheckResult,
     ErrorResult,
     RepeatsResult,
     ResponseResult,
     SnapshotResult,
 )
-from pytest_chatprompt.results.check_result import CheckResult
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
-    from pytest_chatprompt.snapshots.comparison import Comparison
+    from pytest_chatprompt.snapshots.diff import Comparison
 
 # How pytest shows the fixture `eval_snapshot` in a failed comparison.
 _REPR: Final = "<eval_snapshot>"
@@ -181,7 +181,7 @@ def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
 def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
     if not has_graded_checks(item):
         return ()
-    from pytest_chatprompt.results.graded_checks import check_result  # noqa: PLC0415
+    from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
 
     case, graded = item.stash[graded_checks_key]
     # The report of the teardown does not repeat them.
@@ -203,7 +203,7 @@ def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
     """Why a test failed, in one short line."""
     if snapshot.state == "different":
         # Most cases are what their snapshots say.
-        from pytest_chatprompt.results.summary_line import summary_line  # noqa: PLC0415
+        from pytest_chatprompt.results.texts import summary_line  # noqa: PLC0415
 
         return summary_line(snapshot.difference.changes)
     if snapshot.renamed_from is not None:

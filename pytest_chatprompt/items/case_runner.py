@@ -27,7 +27,7 @@ from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion

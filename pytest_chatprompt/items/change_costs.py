@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_chatprompt.capture.prompt_prefix import find_break
 from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.records import ChangeCost
 
 # What is given to an agent or a plain function; what these send of it is not known.
 _UNSENT_KEYS: Final = ("argv", "prompt", "files", "messages")

@@ -36,8 +36,7 @@ from pytest_chatprompt.items.item_templates import (
 )
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.options import options_key, snapshot_dirname
-from pytest_chatprompt.snapshots.files import refuse_folder_outside_root
-from pytest_chatprompt.snapshots.names import node_name, normalized_name, snapshot_stems
+from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
 from pytest_chatprompt.wording import shown_path, visible_line
 
 

@@ -97,8 +97,8 @@ class JudgeRules:
     def _asks(self, written: str) -> bool:
         if written not in self._types:
             # Most files have no checks.
-            from pytest_chatprompt.grading.llm_rubric import LlmRubric  # noqa: PLC0415
-            from pytest_chatprompt.grading.table import UnknownTypeError, find_type  # noqa: PLC0415
+            from pytest_chatprompt.grading.judge import LlmRubric  # noqa: PLC0415
+            from pytest_chatprompt.grading.parsing import UnknownTypeError, find_type  # noqa: PLC0415
 
             try:
                 self._types[written] = issubclass(find_type(written)[0], LlmRubric)

@@ -42,7 +42,7 @@ from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.grading.judge import JudgePrompt
     from pytest_chatprompt.live.budget import RunBudget
     from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging

@@ -13,8 +13,7 @@ from typing import Final
 import pytest
 
 from pytest_chatprompt.options import snapshot_dirname
-from pytest_chatprompt.snapshots.files import refuse_folder_outside_root
-from pytest_chatprompt.snapshots.names import normalized_name, snapshot_stem_of_test
+from pytest_chatprompt.snapshots.files import normalized_name, refuse_folder_outside_root, snapshot_stem_of_test
 
 
 def snapshot_folder(item: pytest.Item) -> Path:

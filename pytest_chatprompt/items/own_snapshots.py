@@ -22,9 +22,9 @@ from pytest_chatprompt.items.own_comparison import keep_assertion
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.shown_data import asserted_data
 
 
 def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object) -> EvalSnapshot:

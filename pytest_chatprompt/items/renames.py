@@ -15,9 +15,9 @@ import pytest
 
 from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
-from pytest_chatprompt.snapshots.files import SnapshotFileError, read_snapshot
-from pytest_chatprompt.snapshots.names import is_recording
+from pytest_chatprompt.snapshots.diff import Comparison
+from pytest_chatprompt.snapshots.files import SnapshotFileError, is_recording, read_snapshot
+from pytest_chatprompt.snapshots.stored import data_sha256
 from pytest_chatprompt.snapshots.unused import unused_of, unused_snapshots
 
 _old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()

@@ -15,8 +15,8 @@ from pytest_chatprompt.items.repeat_count import INTERVAL_PROPERTY, RATE_PROPERT
 from pytest_chatprompt.items.usage import add_replayed, add_usage, set_properties
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.results.case_result import RepeatsResult
-from pytest_chatprompt.snapshots.names import recording_path
+from pytest_chatprompt.results.records import RepeatsResult
+from pytest_chatprompt.snapshots.files import recording_path
 
 
 def add_usage_of_repeats(

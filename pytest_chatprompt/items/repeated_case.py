@@ -28,10 +28,8 @@ from pytest_chatprompt.items.repeat_count import first_response_key
 from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
 from pytest_chatprompt.items.usage import add_judge_usage
 from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.results.case_result import AttemptResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.graded_checks import check_result
-from pytest_chatprompt.results.repeats_text import describe_repeats, repeats_result
+from pytest_chatprompt.results.records import AttemptResult, CheckResult, check_result
+from pytest_chatprompt.results.texts import describe_repeats, repeats_result
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from pytest_chatprompt.items.case_results import note_comparison
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.renames import find_old_name
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.snapshots.comparison import Comparison
-from pytest_chatprompt.snapshots.diff import diff_text
+from pytest_chatprompt.snapshots.diff import Comparison, diff_text
 from pytest_chatprompt.snapshots.files import shown_snapshot
 
 if TYPE_CHECKING:

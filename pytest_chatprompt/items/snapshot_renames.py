@@ -38,7 +38,7 @@ class SnapshotRenames:
             before: its text until now; `None` if there was none.
             now: its text.
         """
-        from pytest_chatprompt.snapshots.comparison import data_sha256, written_sha256  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.stored import data_sha256, written_sha256  # noqa: PLC0415
 
         first = None if before is None else data_sha256(before)
         # A test that ran twice has written it twice.

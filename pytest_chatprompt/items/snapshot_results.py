@@ -15,11 +15,11 @@ from pytest_chatprompt.errors import MaskError
 from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.items.own_comparison import last_assertion
 from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.results.case_result import SnapshotResult
-from pytest_chatprompt.snapshots.asserted_data import asserted_data
-from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256, written_sha256
+from pytest_chatprompt.results.records import SnapshotResult
+from pytest_chatprompt.snapshots.diff import Comparison
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.stored_data import read_data
+from pytest_chatprompt.snapshots.shown_data import asserted_data
+from pytest_chatprompt.snapshots.stored import data_sha256, read_data, written_sha256
 from pytest_chatprompt.wording import shown_path
 
 

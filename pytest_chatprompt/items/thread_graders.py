@@ -89,8 +89,7 @@ class _ItemGraders:
         if not self.has_checks:
             return {}
         # Most files have no such checks.
-        from pytest_chatprompt.grading.parsing import parse_checks  # noqa: PLC0415
-        from pytest_chatprompt.grading.project_checks import is_project_check  # noqa: PLC0415
+        from pytest_chatprompt.grading.parsing import is_project_check, parse_checks  # noqa: PLC0415
 
         checks = [check for check in parse_checks(case, self.reader) if check.of == "answer"]
         return {place: check for place, check in enumerate(checks) if is_project_check(type(check.check))}
@@ -124,7 +123,7 @@ class _ItemGraders:
 def _grade_check(check: CaseCheck, case: EvalCase, response: ProviderResponse) -> GradedCheck | None:
     """Grade a check; `None` if it has to wait."""
     from pytest_chatprompt.grading.grade import grade  # noqa: PLC0415
-    from pytest_chatprompt.grading.project_checks import may_run_in_thread  # noqa: PLC0415
+    from pytest_chatprompt.grading.parsing import may_run_in_thread  # noqa: PLC0415
 
     return grade(check, case, response) if may_run_in_thread(check.check) else None
 
@@ -185,8 +184,11 @@ class ThreadGraders:
     def _is_project_check(self, written: str) -> bool:
         if written not in self._types:
             # Most files have no checks.
-            from pytest_chatprompt.grading.project_checks import is_project_check  # noqa: PLC0415
-            from pytest_chatprompt.grading.table import UnknownTypeError, find_type  # noqa: PLC0415
+            from pytest_chatprompt.grading.parsing import (  # noqa: PLC0415
+                UnknownTypeError,
+                find_type,
+                is_project_check,
+            )
 
             try:
                 self._types[written] = is_project_check(find_type(written)[0])

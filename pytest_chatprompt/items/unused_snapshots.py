@@ -31,8 +31,7 @@ from pytest_chatprompt.options import (
     snapshot_folders_key,
 )
 from pytest_chatprompt.reports.terminal import write_line, write_title
-from pytest_chatprompt.snapshots.files import leads_out_of_root, remove_temporary_files
-from pytest_chatprompt.snapshots.names import is_recording, normalized_name
+from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
 from pytest_chatprompt.snapshots.unused import gone_snapshots, own_files, unused_snapshots, unused_test_snapshots
 from pytest_chatprompt.wording import count, shown_path
 
@@ -385,8 +384,8 @@ class UnusedSnapshots:
     def _keep_for_reports(self) -> None:
         """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""
         # Only a run that writes reports needs pydantic for them.
-        from pytest_chatprompt.reports.report_files import snapshot_uses_key  # noqa: PLC0415
-        from pytest_chatprompt.results.snapshot_uses import SnapshotUses, merge_uses  # noqa: PLC0415
+        from pytest_chatprompt.reports.run_hooks import snapshot_uses_key  # noqa: PLC0415
+        from pytest_chatprompt.results.records import SnapshotUses, merge_uses  # noqa: PLC0415
 
         root = self.config.rootpath
         self.config.stash[snapshot_uses_key] = merge_uses(

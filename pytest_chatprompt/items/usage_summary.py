@@ -19,8 +19,7 @@ import pytest
 
 from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
 from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key, pruned_key
-from pytest_chatprompt.reports.terminal import write_line, write_title
-from pytest_chatprompt.reports.text_table import table_lines
+from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.wording import dollars
 
 _RECORDING_KEYS: Final = ("replayed", "sent", "unused_recorded", "saved_input_tokens", "saved_output_tokens")
@@ -112,7 +111,7 @@ class UsageSummary:
         if self._repeated:
             # Most runs have none.
             from pytest_chatprompt.items.repeat_usage import rate_of  # noqa: PLC0415
-            from pytest_chatprompt.results.repeats_text import summary_of_rates  # noqa: PLC0415
+            from pytest_chatprompt.results.texts import summary_of_rates  # noqa: PLC0415
 
             yield from summary_of_rates({node_id: rate_of(case) for node_id, case in self._repeated.items()})
         yield from self._notes_of_recordings(config.stash.get(pruned_key, 0))

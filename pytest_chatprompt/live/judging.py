@@ -19,9 +19,7 @@ from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, 
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.grade import describe_crash
-from pytest_chatprompt.grading.judge_prompt import JudgePrompt, JudgeQuestion
-from pytest_chatprompt.grading.judge_verdict import JudgeVote, read_vote
-from pytest_chatprompt.grading.llm_rubric import LlmRubric, judge_questions
+from pytest_chatprompt.grading.judge import JudgePrompt, JudgeQuestion, JudgeVote, LlmRubric, judge_questions, read_vote
 from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.prompt.transcript import TranscriptTurn, turn_content

@@ -18,14 +18,14 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
+from pytest_chatprompt.snapshots.layout import lay_out
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
-from pytest_chatprompt.snapshots.serializer import lay_out
-from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
-from pytest_chatprompt.snapshots.stored_data import file_shows
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
+from pytest_chatprompt.snapshots.stored import file_shows
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.grading.judge_prompt import JudgePrompt
+    from pytest_chatprompt.grading.judge import JudgePrompt
     from pytest_chatprompt.live.early_grades import EarlyGrades, GradeAnswer, RunJobs
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.providers.response import ProviderResponse

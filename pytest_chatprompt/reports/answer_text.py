@@ -10,9 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pytest_chatprompt.reports.markdown_text import cut
-from pytest_chatprompt.results.case_result import CaseResult, ResponseResult
-from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult
 from pytest_chatprompt.wording import dollars, visible_line
 
 _LEAST_EXCERPT: Final = 24
@@ -77,7 +75,7 @@ def case_section(result: CaseResult) -> str:
     """
     if result.repeats is None:
         return "" if result.response is None else answer_section(result.response, result.checks)
-    from pytest_chatprompt.results.repeats_text import describe_rate  # noqa: PLC0415 - most cases are sent once
+    from pytest_chatprompt.results.texts import describe_rate  # noqa: PLC0415 - most cases are sent once
 
     parts = [describe_rate(result.repeats.passed, result.repeats.answers, result.repeats.interval)]
     for attempt in result.repeats.attempts:
@@ -113,3 +111,8 @@ def answer_facts(response: ResponseResult) -> Iterator[str]:
         yield dollars(response.cost_usd)
     if response.is_replayed:
         yield "replayed"
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text, as long as it may be."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,34 +1,217 @@
 """The review as Markdown: for the comment of a pull request, or the summary of a job.
 
-The results of a run come in; Markdown as GitHub and GitLab show it comes out, never longer than GitHub takes. What
-prompts and names hold is text in it, never markup. Pure; `report_files` writes it.
+It is never longer than GitHub takes. What prompts, answers and names hold is text in it, never markup.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_chatprompt.reports.comparison_table import table_rows
-from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.distinct_changes import (
+from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools, cut
+from pytest_chatprompt.reports.review import (
     DistinctChange,
+    cost_line,
     describe_changes,
     distinct_changes,
     renamed_cases,
 )
-from pytest_chatprompt.reports.markdown_answers import markdown_answers
-from pytest_chatprompt.reports.markdown_text import LONGEST_NAME, code, cut, longest_run, shortened, table
-from pytest_chatprompt.reports.provider_totals import provider_totals
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.results.case_result import CaseResult, Outcome
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.results.summary_line import describe_change
-from pytest_chatprompt.snapshots.difference import Change
-from pytest_chatprompt.snapshots.scalars import visible_line
+from pytest_chatprompt.reports.totals import provider_totals, table_rows
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, Outcome, ResponseResult, RunResults
+from pytest_chatprompt.results.texts import describe_change, describe_passes
+from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
+
+LONGEST_NAME: Final = 200
+_PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)
+
+
+def code(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text as code, in which nothing is markup."""
+    shown = cut(_one_line(visible_line(text)), longest)
+    fence = "`" * (longest_run(shown) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def html_code(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text as code within a block of HTML, where Markdown's own marks mean nothing."""
+    return f"<code>{html.escape(cut(_one_line(visible_line(text)), longest))}</code>"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts; the first row is its head, and all columns but the first are set to the right.
+
+    Args:
+        rows: all of the same length, at least one.
+    """
+    head, *body = rows
+    return "\n".join([_table_row(head), f"|---|{'---:|' * (len(head) - 1)}", *map(_table_row, body)])
+
+
+def _table_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(_cells(cells))} |"
+
+
+def _cells(cells: Iterable[str]) -> Iterator[str]:
+    for cell in cells:
+        # Within a table a bar ends a cell even in code.
+        yield cell if _PLAIN_CELL.fullmatch(cell) else code(cell).replace("|", "\\|")
+
+
+def shortened(text: str) -> str:
+    """A text in one line, cut to the length of a name."""
+    return cut(_one_line(text), LONGEST_NAME)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s", " ", text)
+
+
+def longest_run(text: str) -> int:
+    """How many backticks stand together at most."""
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCase:
+    """The answers to one case.
+
+    Args:
+        name: the file and the id of the case.
+        answers: each result with its answer, in the order of the run; at least one.
+    """
+
+    name: str
+    answers: tuple[tuple[CaseResult, ResponseResult], ...]
+
+    @property
+    def rank(self) -> int:
+        """0 if the providers disagree, 1 if no answer passed, 2 if all did."""
+        outcomes = {result.outcome == "passed" for result, _ in self.answers}
+        return 0 if len(outcomes) > 1 else 1 if False in outcomes else 2
+
+
+def answers_by_case(results: Iterable[CaseResult]) -> list[AnsweredCase]:
+    """The answered cases: first those that only some providers pass, then those that none passes, then the others."""
+    groups: dict[str, list[tuple[CaseResult, ResponseResult]]] = {}
+    for result in results:
+        if result.response is not None:
+            name = result.node_id if result.case_id is None else f"{result.path}::{result.case_id}"
+            groups.setdefault(name, []).append((result, result.response))
+    cases = [AnsweredCase(name, tuple(answers)) for name, answers in groups.items()]
+    return sorted(cases, key=lambda case: case.rank)
+
+
+_MOST_ANSWER_LINES: Final = 20
+_LONGEST_ANSWER_LINE: Final = 400
+_LONGEST_CHECK: Final = 300
+_MOST_CHECKS: Final = 20
+_MOST_COLUMNS: Final = 6
+_END: Final = "\n</details>\n"
+
+
+def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
+    """Show the answers of a live or replayed run.
+
+    Args:
+        run: the run.
+        room: how many characters there are for it.
+
+    Returns:
+        One folded section with a folded section for each case; nothing without answers or room.
+    """
+    cases = answers_by_case(run.results)
+    head = f"<details><summary>Answers to {count(len(cases), 'case')}</summary>\n"
+    room -= len(head) + len(_END) + len(f"… and {count(len(cases), 'more case')}.\n") + 3
+    shown = list(_fitting_answers(cases, room))
+    if shown:
+        left = len(cases) - len(shown)
+        note = [f"… and {count(left, 'more case')}.\n"] if left else []
+        yield "\n".join([head, *shown, *note]) + _END
+
+
+def _fitting_answers(cases: list[AnsweredCase], room: int) -> Iterator[str]:
+    for case in cases:
+        text = _section(case)
+        room -= len(text) + 1
+        if room < 0:
+            return
+        yield text
+
+
+def _section(case: AnsweredCase) -> str:
+    shown = case.answers[:_MOST_COLUMNS]
+    outcomes = ", ".join(f"{html_code(_provider(result))} {result.outcome}" for result, _ in shown)
+    hidden = len(case.answers) - len(shown)
+    if hidden:
+        outcomes += f" and {count(hidden, 'more provider')}"
+    # Without an empty line in it, all of this is one block of HTML: nothing is read as Markdown.
+    return "\n".join(
+        [
+            f"<details><summary>{html_code(case.name)}: {outcomes}</summary>",
+            "<table>",
+            _row("th", (html_code(_provider(result)) for result, _ in shown)),
+            _row("td", (_facts(result, response) for result, response in shown)),
+            _row("td", (_answers(result, response) for result, response in shown)),
+            "</table>",
+            "</details>",
+            "",
+        ]
+    )
+
+
+def _provider(result: CaseResult) -> str:
+    return result.provider or "no provider"
+
+
+def _row(tag: str, cells: Iterator[str]) -> str:
+    return f'<tr valign="top">{"".join(f"<{tag}>{cell}</{tag}>" for cell in cells)}</tr>'
+
+
+def _facts(result: CaseResult, response: ResponseResult) -> str:
+    """How it ended, what it took, and which checks do not pass."""
+    all_checks = result.all_checks
+    passed = sum(check.passed is True for check in all_checks)
+    checks = f", {passed} of {count(len(all_checks), 'check')} passed" if all_checks else ""
+    lines = [f"{result.outcome}{checks}", html.escape(", ".join(answer_facts(response)))]
+    lines += [
+        f"{check.verdict}: {html_code(check.description, _LONGEST_CHECK)} {html_code(check.reason, _LONGEST_CHECK)}"
+        for check in all_checks
+        if not check.passed
+    ][:_MOST_CHECKS]
+    if result.repeats is not None:
+        lines.insert(1, describe_passes(result.repeats))
+    return "<br>".join(line for line in lines if line)
+
+
+def _answers(result: CaseResult, response: ResponseResult) -> str:
+    """The answer; of a repeated case the beginning of each."""
+    if result.repeats is None:
+        return _answer(response)
+    return "<br>".join(
+        f"{attempt.number} {attempt.outcome}: {html_code(_beginning(attempt), _LONGEST_CHECK)}"
+        for attempt in result.repeats.attempts[:_MOST_ANSWER_LINES]
+    )
+
+
+def _beginning(attempt: AttemptResult) -> str:
+    return attempt.problem if attempt.response is None else answer_line(attempt.response, _LONGEST_CHECK)
+
+
+def _answer(response: ResponseResult) -> str:
+    lines = [*response.text.splitlines(), *called_tools(response)]
+    shown = [html_code(line, _LONGEST_ANSWER_LINE) if line else "" for line in lines[:_MOST_ANSWER_LINES]]
+    if len(lines) > _MOST_ANSWER_LINES:
+        shown.append(f"… and {count(len(lines) - _MOST_ANSWER_LINES, 'more line')}")
+    return "<br>".join(shown) or "no text"
+
 
 # The longest comment that GitHub takes, in characters; the summary of a job may be longer.
 LIMIT: Final = 65_536

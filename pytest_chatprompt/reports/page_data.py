@@ -1,8 +1,7 @@
-"""The data of the page: what its script reads, compressed.
+"""The data of the page: what its script reads, as compressed JSON.
 
-A `RunResults` comes in; an index of all cases, their texts and their bodies in parts of about the same size come out,
-as JSON that was compressed by gzip and written in base64. The page unpacks the index at once, then the texts, which it
-searches, and a block when one of its cases is opened. The same run gives the same text. Pure; `page` calls it.
+The page unpacks the index of all cases at once, then the texts, which it searches, and a block of cases when one of
+them is opened. Requests are shown as conversations, read back by their APIs. The same run gives the same text.
 """
 
 from __future__ import annotations
@@ -10,19 +9,191 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_chatprompt.reports.page_requests import page_requests
-from pytest_chatprompt.reports.page_texts import PageTexts
-from pytest_chatprompt.reports.review_lines import Review
+from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
+from pytest_chatprompt.capture.apis.table import find_api, get_api
+from pytest_chatprompt.capture.body import read_body
+from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.case_result import CaseResult, RepeatsResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.repeats_text import describe_passes
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.texts import describe_passes
+from pytest_chatprompt.snapshots.layout import dump
+
+# Where APIs have settings of a request beside those at the top.
+_SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
+# Texts of the conversation, which its turns show.
+_TEXTS: Final = frozenset({"system", "instructions", "input", "prompt", "message"})
+_LONGEST_SETTING: Final = 80
+
+
+def page_requests(data: Any) -> list[dict[str, Any]]:
+    """The requests that a snapshot shows, as JSON data.
+
+    Args:
+        data: of the snapshot, of any shape.
+
+    Returns:
+        For each request its `turns`, and if there are any `endpoint`, `settings`, `tools`; empty if it shows none. The
+        requests to a judge come last.
+    """
+    return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
+
+
+def _requests_to_judge(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    asked = data.get("judge")
+    for entry in asked if isinstance(asked, list) else ():
+        for request in _requests(entry) if isinstance(entry, Mapping) else ():
+            yield {"endpoint": ": ".join(filter(None, ("to the judge", request.pop("endpoint", "")))), **request}
+
+
+def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    endpoint = data.get("endpoint")
+    if isinstance(endpoint, str) and "request" in data:
+        yield _request(endpoint, data)
+        return
+    if isinstance(data.get("prompt"), str) and "argv" in data:
+        yield {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": [data["prompt"]]}]}
+    elif isinstance(data.get("messages"), list):
+        conversation = get_api("openai-chat").read_conversation("", {"messages": data["messages"]})
+        yield {"turns": _turns(conversation)}
+    requests = data.get("requests")
+    for request in requests if isinstance(requests, list) else ():
+        if isinstance(request, Mapping) and isinstance(request.get("endpoint"), str):
+            yield _request(request["endpoint"], request)
+
+
+def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    body, headers = read_body(entry.get("request")), entry.get("headers")
+    method, _, target = endpoint.partition(" ")
+    path = target.partition("?")[0]
+    api = find_api(method, path)
+    if api is not None:
+        turns = _turns(api.read_conversation(path, body))
+    else:
+        # The API is not known: people read the question, if the snapshot has one.
+        question = entry.get("question")
+        turns = [{"role": "question", "parts": [question]}] if isinstance(question, str) else []
+    # What a header says is a setting too.
+    settings = [*_settings(headers), *_settings(body)]
+    shown = {"endpoint": endpoint, "settings": settings, "tools": _tools(body), "turns": turns}
+    return {key: value for key, value in shown.items() if value or key == "turns"}
+
+
+def _settings(body: Any) -> list[list[str]]:
+    """The settings of a request: its scalars, without the texts of the conversation."""
+    if not isinstance(body, Mapping):
+        return []
+    groups = [body, *(body[group] for group in _SETTING_GROUPS if isinstance(body.get(group), Mapping))]
+    return [
+        [key, _scalar(value)]
+        for group in groups
+        for key, value in group.items()
+        if isinstance(value, str | int | float | bool) and key not in _TEXTS
+    ]
+
+
+def _scalar(value: str | int | float | bool) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _LONGEST_SETTING else f"{text[:_LONGEST_SETTING]}…"
+
+
+def _tools(body: Any) -> list[str]:
+    """The names of the tools that a request offers, in the shape of any API."""
+    if not isinstance(body, Mapping):
+        return []
+    tools = body.get("tools")
+    config = body.get("toolConfig")
+    if tools is None and isinstance(config, Mapping):
+        tools = config.get("tools")
+    return [name for tool in (tools if isinstance(tools, list) else ()) for name in _tool_names(tool)]
+
+
+def _tool_names(tool: Any) -> Iterator[str]:
+    if not isinstance(tool, Mapping):
+        return
+    declarations = tool.get("functionDeclarations", tool.get("function_declarations"))
+    if isinstance(declarations, list):
+        for declaration in declarations:
+            yield from _tool_names(declaration)
+        return
+    holders = (tool, *(tool[key] for key in ("function", "toolSpec", "custom") if isinstance(tool.get(key), Mapping)))
+    names = [holder["name"] for holder in holders if isinstance(holder.get("name"), str)]
+    kind = tool.get("type")
+    yield from names[:1] or ([kind] if isinstance(kind, str) else [])
+
+
+def _turns(conversation: Conversation) -> list[dict[str, Any]]:
+    return [{"role": turn.role, "parts": [_part(part) for part in turn.parts]} for turn in conversation.turns]
+
+
+def _part(part: Part) -> str | dict[str, Any]:
+    match part:
+        case str():
+            return part
+        case Thought():
+            return {"kind": "thought", "text": part.text}
+        case ConversationToolCall():
+            return {"kind": "call", "name": part.name, "id": part.id, "text": part.arguments}
+        case ToolResult():
+            return {"kind": "result", "name": part.name, "id": part.call_id, "parts": [_part(p) for p in part.parts]}
+    return {"kind": "media", "text": str(part)}
+
+
+# Of lines: so much is unpacked in a few hundredths of a second.
+_PART_CHARACTERS: Final = 400_000
+
+
+@dataclass(slots=True)
+class PageTexts:
+    """Collects the texts of the cases of a page, in the order of its index.
+
+    Attributes:
+        parts: JSON data, each with `lines`, which go on from those of the part before, and with `cases`, likewise. A
+            case has for each of its texts the ranges of its lines, from the first line of the first part: a start and
+            a length for each range.
+    """
+
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _characters: int = 0
+
+    def add(self, texts: Mapping[str, str]) -> None:
+        """Add the texts of a case.
+
+        Args:
+            texts: by their names; each is lines that end in LF, but for the last.
+        """
+        if not self.parts or self._characters > _PART_CHARACTERS:
+            self.parts.append({"lines": [], "cases": []})
+            self._characters = 0
+        ranges = {name: self._ranges(text.split("\n")) for name, text in texts.items()}
+        self.parts[-1]["cases"].append(ranges)
+
+    def _ranges(self, lines: Iterable[str]) -> list[int]:
+        ranges: list[int] = []
+        following = -1
+        for line in lines:
+            number = self._number(line)
+            if number == following:
+                ranges[-1] += 1
+            else:
+                ranges += (number, 1)
+            following = number + 1
+        # A few characters more for each range, which is all that a case has if its lines are known.
+        self._characters += 5 * len(ranges)
+        return ranges
+
+    def _number(self, line: str) -> int:
+        number = self._numbers.get(line)
+        if number is None:
+            number = self._numbers[line] = len(self._numbers)
+            self.parts[-1]["lines"].append(line)
+            self._characters += len(line)
+        return number
+
 
 # Characters of JSON: so many are unpacked in a few hundredths of a second.
 _BLOCK_CHARACTERS: Final = 400_000

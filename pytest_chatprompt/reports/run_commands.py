@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.records import CaseResult, RunResults
 
 _ACCEPTING: Final = "--snapshot-update"
 _REPORT: Final = "--chatprompt-report"

@@ -5,12 +5,13 @@ A line may hold what others wrote: names and paths, an API's error, the stderr o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_chatprompt.wording import visible, visible_line
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.reports.styled_lines import Style, StyledLine
+    from pytest_chatprompt.reports.review import Style, StyledLine
 
 _MARKUP: Final[dict[Style, dict[str, bool]]] = {
     "": {},
@@ -75,3 +76,15 @@ def write_text(writer: Any, text: str) -> None:
         text: without its last line break.
     """
     writer.line(visible(text))
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lay out a table: the first column to the left, the others to the right.
+
+    Args:
+        rows: all of the same length.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        yield "  ".join((name.ljust(widths[0]), *numbers)).rstrip()

@@ -17,14 +17,12 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.report_files import run_results
-from pytest_chatprompt.reports.review_lines import Review
+from pytest_chatprompt.reports.review import Review, StyledLine, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.styled_lines import StyledLine
+from pytest_chatprompt.reports.run_hooks import run_results
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.summary_line import summary_line
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.texts import summary_line
 from pytest_chatprompt.wording import visible_line
 
 _VERBOSE: Final = 1

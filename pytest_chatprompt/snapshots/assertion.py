@@ -1,31 +1,266 @@
-"""`EvalSnapshot`: what the fixture `eval_snapshot` gives, syrupy's assertion for the values of this package.
+"""`EvalSnapshot`: what the fixture `eval_snapshot` gives, syrupy's assertion with files, data and a diff of ours.
 
-A value comes in by `==`; syrupy compares, writes and reports. Before, the value becomes the data of a snapshot, masked
-and searched for secrets. A failure shows the diff by place, and the command that accepts what is sent. `items` makes
-one for each test.
+Each assertion is one YAML file, whose folder and name the item gives as its attributes `snapshot_folder` and
+`snapshot_stem`. Where it has none, as with syrupy's `snapshot.use_extension(...)`, they are syrupy's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
+from syrupy.data import SnapshotCollection, SnapshotCollections
+from syrupy.extensions.base import AbstractSyrupyExtension
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+from syrupy.location import PyTestLocation
+from syrupy.types import SnapshotIndex
 
-from pytest_chatprompt.snapshots.asserted_data import is_sent
-from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
-from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
+from pytest_chatprompt.snapshots.files import (
+    SnapshotFileError,
+    atomic_write,
+    escaped_name,
+    is_damaged,
+    read_snapshot,
+    shown_snapshot,
+)
+from pytest_chatprompt.snapshots.layout import lay_out
+from pytest_chatprompt.snapshots.shown_data import is_sent
 from pytest_chatprompt.wording import visible_line
 
 if TYPE_CHECKING:
-    from syrupy.extensions.base import AbstractSyrupyExtension
-    from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
+    from syrupy.types import (
+        PropertyFilter,
+        PropertyMatcher,
+        PropertyName,
+        PropertyPath,
+        SerializableData,
+        SerializedData,
+    )
 
     from pytest_chatprompt.prompt.shared_texts import SharedTexts
-    from pytest_chatprompt.snapshots.comparison import Comparison
+    from pytest_chatprompt.snapshots.diff import Comparison
+    from pytest_chatprompt.snapshots.layout import SnapshotText
     from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
     from pytest_chatprompt.snapshots.revision import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Syrupy's `matcher`, `exclude` and `include` of one assertion.
+
+    Args:
+        matcher: gives what to show for a value; `None` shows every value as it is.
+        exclude: says which keys to leave out; `None` for none.
+        include: says which keys to show; `None` for all.
+    """
+
+    matcher: PropertyMatcher | None = None
+    exclude: PropertyFilter | None = None
+    include: PropertyFilter | None = None
+
+    def apply(self, data: Any, path: PropertyPath = ()) -> Any:
+        """Replace values of data, and leave out keys, as the filters say.
+
+        Args:
+            data: mappings, sequences and scalars; a value of another type that the matcher gives becomes its `repr`.
+            path: where the data stands.
+        """
+        if self.matcher is not None:
+            shown = self.matcher(data=data, path=path)
+            data = shown if shown is data or _is_json(shown) else repr(shown)
+        match data:
+            case Mapping():
+                return {
+                    key: self.apply(value, (*path, (key, type(value))))
+                    for key, value in data.items()
+                    if self._shows(key, path)
+                }
+            case list() | tuple():
+                return [self.apply(value, (*path, (index, type(value)))) for index, value in enumerate(data)]
+        return data
+
+    def _shows(self, key: PropertyName, path: PropertyPath) -> bool:
+        if self.exclude is not None and self.exclude(prop=key, path=path):
+            return False
+        return self.include is None or self.include(prop=key, path=path)
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | list | tuple | Mapping)
+
+
+# What syrupy compares in place of two equal texts.
+_EQUAL: Final = ""
+
+
+class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
+    """Store each assertion as exact and readable YAML in a file of its own.
+
+    Attributes:
+        is_filtered: whether the next assertion has a matcher or leaves keys out.
+        read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
+        shared: long texts that are part of the data of many snapshots.
+    """
+
+    file_extension = "yaml"
+    is_filtered = True
+    read_committed: Callable[[Path], str | None] | None = None
+    shared: SharedTexts | None = None
+    # The file that was read last.
+    _read: Path | None = None
+    # What the next assertion compares, its text if that is known already and then in any case, and whether the file of
+    # its snapshot holds just this text.
+    _expected: Any = None
+    _laid_out: SnapshotText | None = None
+    _text: SnapshotText | None = None
+    _is_in_file = False
+
+    def expect(self, data: SerializableData | None, text: Any = None) -> None:
+        """Compare the bytes of the next file with the text of this data: if they are equal, syrupy needs neither text.
+
+        Args:
+            data: what is asserted next, if nothing is going to change it; else `None`, also to free the last data.
+            text: the data as `lay_out` of `serializer` gives it; `None` if it is not laid out yet.
+        """
+        self._expected, self._laid_out, self._text, self._is_in_file = data, text, None, False
+
+    def serialize(
+        self,
+        data: SerializableData,
+        *,
+        exclude: PropertyFilter | None = None,
+        include: PropertyFilter | None = None,
+        matcher: PropertyMatcher | None = None,
+    ) -> str:
+        """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
+        if self._is_in_file:
+            return _EQUAL
+        if self._text is not None:
+            return str(self._text)
+        if self.is_filtered:
+            data = Filters(matcher, exclude, include).apply(data)
+        return str(self._lay_out(data))
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        """The name of a snapshot in syrupy's report: the name of the test, not of the file."""
+        return AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
+
+    @classmethod
+    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The path of a snapshot's file; syrupy asks for it three times for each assertion."""
+        folder = getattr(test_location.item, "snapshot_folder", None)
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if cls is not ChatPromptSnapshotExtension or folder is None or stem is None:
+            return str(super().get_location(test_location=test_location, index=index))
+        # Syrupy makes a path of the two, and a text of the path, though the item gives names without any `/` or `..`.
+        basename = cls.get_file_basename(test_location=test_location, index=index)
+        return os.path.join(folder, f"{basename}.{cls.file_extension}")  # noqa: PTH118 - see above
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder of a test's snapshots: given by the item, or syrupy's own."""
+        folder = getattr(test_location.item, "snapshot_folder", None)
+        return str(super().dirname(test_location=test_location) if folder is None else folder)
+
+    @classmethod
+    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The folder where syrupy looks for unused snapshots; see `discover_snapshots`."""
+        if cls is not ChatPromptSnapshotExtension:
+            return str(super().discovery_dirname(test_location=test_location))
+        # Nothing is discovered in any folder. Syrupy asks twice for each assertion, and takes paths apart for it.
+        return cls.dirname(test_location=test_location)
+
+    @classmethod
+    def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
+        """The file name without extension: given by the item, or syrupy's own."""
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if stem is None:
+            return str(super().get_snapshot_name(test_location=test_location, index=index))
+        suffix = f"[{escaped_name(index)}]" if isinstance(index, str) else f".{index}" if index else ""
+        return f"{stem}{suffix}"
+
+    @classmethod
+    def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
+        """Whether a file is a snapshot of a test, by its name."""
+        stem = getattr(test_location.item, "snapshot_stem", None)
+        if stem is None:
+            return super().matches_test_location(test_location=test_location, snapshot_location=snapshot_location)
+        return Path(snapshot_location).name.startswith(stem)
+
+    def discover_snapshots(
+        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
+    ) -> SnapshotCollections:
+        """Report no files, so that syrupy finds none of them unused.
+
+        Syrupy matches file names to tests by rules for Python identifiers; `unused` decides for these snapshots.
+        """
+        del test_location, ignore_extensions
+        return SnapshotCollections()
+
+    def read_snapshot_data_from_location(
+        self, *, snapshot_location: str, snapshot_name: str, session_id: str
+    ) -> str | None:
+        """The text of a snapshot, with LF line breaks; `None` if there is no file."""
+        del snapshot_name, session_id
+        self._read = Path(snapshot_location)
+        if self.read_committed is not None:
+            return self.read_committed(self._read)
+        if self._expected is not None:
+            self._text = self._lay_out(self._expected) if self._laid_out is None else self._laid_out
+            self._is_in_file = self._text.is_in(self._read)
+        return _EQUAL if self._is_in_file else read_snapshot(self._read)
+
+    def _lay_out(self, data: Any) -> SnapshotText:
+        return lay_out(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
+
+    def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
+        """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
+        stored, sent = str(snapshot_data), str(serialized_data)
+        if stored == sent:
+            return self.read_committed is not None or not self._is_damaged(stored)
+        from pytest_chatprompt.snapshots.stored import shows_the_same  # noqa: PLC0415
+
+        return not self._is_damaged(stored) and shows_the_same(stored, sent)
+
+    def _is_damaged(self, text: str) -> bool:
+        """Whether the text of a snapshot may not be what its file holds, because that is not valid UTF-8."""
+        if self.read_committed is None:
+            return self._read is not None and is_damaged(self._read, text)
+        # What is not valid UTF-8 was read as such escapes: then the text has to be the same.
+        return "\\x" in text
+
+    @classmethod
+    def write_snapshot_collection(
+        cls, *, snapshot_collection: SnapshotCollection, name_order: dict[str, int] | None = None
+    ) -> None:
+        """Write a snapshot, replacing its file as a whole."""
+        del name_order
+        atomic_write(Path(snapshot_collection.location), str(next(iter(snapshot_collection)).data))
+
+
+def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool], stored: Sequence[Any]) -> list[Any]:
+    """Replace late requests by what the snapshot shows in their place.
+
+    Args:
+        requests: as they were sent.
+        is_late: for each of them whether it is late; at least one is.
+        stored: the requests that the snapshot shows.
+
+    Returns:
+        The requests that are not late, in their places; for the others those of the snapshot, be they more or fewer.
+    """
+    settled = [
+        stored[index] if late else request
+        for index, (request, late) in enumerate(zip(requests, is_late, strict=True))
+        if not late or index < len(stored)
+    ]
+    return [*settled, *stored[len(requests) :]]
+
 
 _FILTERS: Final = ("exclude", "include", "matcher")
 # What else changes the text that is compared.
@@ -132,8 +367,7 @@ class EvalSnapshot(SnapshotAssertion):
         is_late = [sent.is_late for sent in value] if is_sent(value) else []
         if not any(is_late):
             return data
-        from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply  # noqa: PLC0415
-        from pytest_chatprompt.snapshots.stored_requests import stored_data  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.stored import stored_data  # noqa: PLC0415
 
         location = self.extension.get_location(test_location=self.test_location, index=self.index)
         stored = stored_data(Path(location)).get("requests")
@@ -200,7 +434,7 @@ class EvalSnapshot(SnapshotAssertion):
         if not self.has_failed or self.last_result.exception is not None:
             return None
         # Most snapshots are equal.
-        from pytest_chatprompt.snapshots.comparison import Comparison  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
 
         if self._failed is None or self._failed[0] != self.num_executions:
             result = self.last_result

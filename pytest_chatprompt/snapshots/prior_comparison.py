@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.exchange import Exchange
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.snapshots.layout import SnapshotText
     from pytest_chatprompt.snapshots.masks import Masks
-    from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
 
 
 class PriorComparison(NamedTuple):

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedRequest, request_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import (
+    RecordedExchange,
+    RecordedRequest,
+    data_sha256,
+    request_sha256,
+)
 from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
-from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.stored_data import read_data
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import read_data, stored_data
 from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1
@@ -160,3 +165,29 @@ def _request_text(request: RecordedRequest) -> list[str]:
 
 def _similarity(one: list[str], other: list[str]) -> float:
     return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+# What a recorded answer of an agent belongs to, as in `snapshot_data.payload_data`.
+_AGENT_KEYS: Final = ("argv", "prompt", "files", "requests")
+
+
+def stored_requests(path: Path) -> list[tuple[str, Any, Any]]:
+    """The HTTP requests that a snapshot shows: endpoint, body and headers of each; `None` for no headers."""
+    data = stored_data(path)
+    entries = data["requests"] if isinstance(data.get("requests"), list) else [data]
+    return [
+        (entry["endpoint"], entry["request"], headers if isinstance(headers := entry.get("headers"), Mapping) else None)
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
+    ]
+
+
+def stored_hashes(path: Path) -> frozenset[str]:
+    """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
+    hashes = {request_sha256(*request) for request in stored_requests(path)}
+    data = stored_data(path)
+    if "argv" in data:
+        hashes.add(data_sha256({key: data[key] for key in _AGENT_KEYS if key in data}))
+    elif "messages" in data:
+        hashes.add(data_sha256(data["messages"]))
+    return frozenset(hashes)

@@ -19,10 +19,10 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.snapshots.files import recording_path
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.names import recording_path
-from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.snapshot_data import payload_data
+from pytest_chatprompt.snapshots.shown_data import payload_data
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:

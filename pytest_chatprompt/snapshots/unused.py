@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.snapshots.names import CASE_FILE_SUFFIXES, RECORDING_SUFFIX, is_recording, normalized_name
+from pytest_chatprompt.snapshots.files import CASE_FILE_SUFFIXES, RECORDING_SUFFIX, is_recording, normalized_name
 
 # How the snapshots of ordinary tests begin, and nothing that other tools write into the same folders.
 _FIRST_KEYS: Final = (b"requests:", b"eval_case_id:", b"question:", b"messages:")

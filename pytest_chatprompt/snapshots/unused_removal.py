@@ -16,10 +16,8 @@ from typing import Any
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.snapshots.files import remove_snapshot
-from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording
-from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
-from pytest_chatprompt.snapshots.stored_requests import stored_hashes
+from pytest_chatprompt.snapshots.files import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording, remove_snapshot
+from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording, stored_hashes
 from pytest_chatprompt.snapshots.unused import is_own_file
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pytest_chatprompt.reports.page import render_page
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.records import RunResults
 from tests.browser.chromium import WHAT_TO_INSTALL, find_chromium
 
 OpenPage = Callable[..., Page]

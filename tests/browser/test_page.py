@@ -9,9 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, RunResults
 from tests.browser.conftest import OpenPage
 from tests.reports.results import repeated
 from tests.reports.test_page import HOSTILE, case_result, request_data

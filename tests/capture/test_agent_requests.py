@@ -14,7 +14,7 @@ from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.snapshots.snapshot_data import payload_data, snapshot_data
+from pytest_chatprompt.snapshots.shown_data import payload_data, snapshot_data
 from tests.providers.agents.fake_agents import agent_command
 from tests.server import Reply, Server
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from pytest_chatprompt.capture.body import decode_body, part_name, read_body
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.layout import dump
 
 JSON_TYPE = {"content-type": "application/json"}
 FORM_TYPE = {"content-type": "multipart/form-data; boundary=b1"}

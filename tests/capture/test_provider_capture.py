@@ -37,7 +37,7 @@ from pytest_chatprompt import (
 )
 from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.providers.registry import chat_providers
-from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from tests.replies import plain_reply
 
 REQUEST = ProviderRequest(

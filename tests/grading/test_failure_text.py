@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalCheck, ProviderResponse, SentData
-from pytest_chatprompt.grading.check_description import describe_check
-from pytest_chatprompt.grading.failure_text import describe_failures
-from pytest_chatprompt.grading.grade import grade
+from pytest_chatprompt.grading.check import describe_check
+from pytest_chatprompt.grading.grade import describe_failures, grade
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
 from tests.conftest import Project

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt import CheckError, EvalCheck
-from pytest_chatprompt.grading.judge_prompt import (
+from pytest_chatprompt.grading.judge import (
     PROMPT_VERSION,
     VERDICT_FORMAT,
     JudgePrompt,
     JudgeQuestion,
     PromptFile,
     default_prompt,
+    judge_questions,
     quoted,
 )
-from pytest_chatprompt.grading.llm_rubric import judge_questions
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest

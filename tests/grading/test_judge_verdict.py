@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from pytest_chatprompt import CheckError, EvalCheck, FileReader, ProviderResponse, Verdict
 from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.judge_verdict import JudgeVote, count_votes, read_vote
+from pytest_chatprompt.grading.judge import JudgeVote, count_votes, read_vote
 from pytest_chatprompt.grading.parsing import parse_checks
 from tests.grading.conftest import case_with
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalCheck, EvalFileError
-from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.grading.table import CHECKS
+from pytest_chatprompt.grading.parsing import CHECKS, parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import case_with

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.grading.answer_checks import Python
 from pytest_chatprompt.grading.check import Check, Verdict
+from pytest_chatprompt.grading.parsing import is_project_check, may_run_in_thread
 from pytest_chatprompt.grading.plain_function import is_plain
-from pytest_chatprompt.grading.project_checks import is_project_check, may_run_in_thread
-from pytest_chatprompt.grading.python_check import Python
-from pytest_chatprompt.grading.regex import Regex
+from pytest_chatprompt.grading.text_checks import Regex
 
 
 def plain(case: object, response: object) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.grading.sent_data import sent_data
+from pytest_chatprompt.grading.check import sent_data
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "a\nb"}]}], "top_p": 1}
 SHOWN = {"provider": "openai", "question": "not sent", "adjustments": ["not sent"]}

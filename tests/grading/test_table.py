@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.grading.table import UnknownTypeError, _installed, find_type
+from pytest_chatprompt.grading.parsing import UnknownTypeError, _installed, find_type
 from tests.grading.conftest import graded
 
 MODULE = """

@@ -8,14 +8,14 @@ import threading
 import pytest
 
 from pytest_chatprompt import CheckError
-from pytest_chatprompt.grading import time_limit
-from pytest_chatprompt.grading.time_limit import limited_time
+from pytest_chatprompt.grading import text_checks
+from pytest_chatprompt.grading.text_checks import limited_time
 from tests.grading.conftest import graded
 
 
 @pytest.fixture(autouse=True)
 def _short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limit, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(text_checks, "MAX_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize(

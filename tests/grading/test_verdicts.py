@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import Check, ProviderResponse, SentData
 from pytest_chatprompt.grading.grade import grade
-from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.grading.table import CHECKS
+from pytest_chatprompt.grading.parsing import CHECKS, parse_checks
 from pytest_chatprompt.prompt.file_reader import FileReader
 from tests.grading.conftest import calling, case_with, check_of, graded, taking
 
@@ -389,6 +388,6 @@ def test_a_check_that_gives_no_verdict_is_an_error(monkeypatch: pytest.MonkeyPat
         def grade(self, case: Any, response: Any) -> Any:  # noqa: ARG002
             return True
 
-    monkeypatch.setattr("pytest_chatprompt.grading.table.CHECKS", {"careless": Careless, "base": Check})
+    monkeypatch.setattr("pytest_chatprompt.grading.parsing.CHECKS", {"careless": Careless, "base": Check})
     assert graded({"type": "careless"}, "x").error == "Careless.grade returned True, which is not a Verdict"
     assert graded({"type": "base"}, "x").error.startswith("crashed with NotImplementedError (check.py, line ")

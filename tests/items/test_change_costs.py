@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.items.change_costs import change_cost
-from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.results.records import ChangeCost
 from tests.items.conftest import HELLO, Run
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher, UpcomingCase
-from pytest_chatprompt.snapshots.serializer import lay_out
+from pytest_chatprompt.snapshots.layout import lay_out
 from tests.items.conftest import MakeLiveProject, case_ids, eval_file
 from tests.server import Server
 
@@ -36,7 +36,7 @@ def test_what_a_thread_has_laid_out_and_searched_is_neither_again(
         return lay_out(data, **options)
 
     monkeypatch.setattr(Redactor, "find", find_and_note)
-    monkeypatch.setattr("pytest_chatprompt.snapshots.extension.lay_out", lay_out_and_note)
+    monkeypatch.setattr("pytest_chatprompt.snapshots.assertion.lay_out", lay_out_and_note)
     # No reply comes before all cases were compared.
     server.gather(4)
     run("--chatprompt-live", "--chatprompt-concurrency", "4").assert_outcomes(passed=4)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pytest_chatprompt.items.renames import old_name, snapshots_by_data
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
-from pytest_chatprompt.snapshots.comparison import data_sha256, written_sha256
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import data_sha256, written_sha256
 
 
 def test_snapshots_are_found_by_their_data_and_recordings_are_none(tmp_path: Path) -> None:

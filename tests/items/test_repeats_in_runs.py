@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from pytest_chatprompt.results.report_schema import report_schema
+from pytest_chatprompt.results.records import report_schema
 from tests.items.conftest import case_ids
 from tests.items.test_repeats import (
     BAD,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_chatprompt.snapshots.serializer import lay_out
-from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
+from pytest_chatprompt.snapshots.layout import SnapshotText, lay_out
 from tests.items.conftest import HELLO, Run, lines
 
 REVIEW = """
@@ -262,8 +261,8 @@ def test_the_text_of_a_snapshot_that_is_equal_is_neither_made_nor_read(
     run.update()
     made: list[object] = []
     with monkeypatch.context() as patch:
-        patch.setattr("pytest_chatprompt.snapshots.extension.read_snapshot", made.append)
-        patch.setattr("pytest_chatprompt.snapshots.snapshot_text.SnapshotText.__str__", made.append)
+        patch.setattr("pytest_chatprompt.snapshots.assertion.read_snapshot", made.append)
+        patch.setattr("pytest_chatprompt.snapshots.layout.SnapshotText.__str__", made.append)
         run(*arguments).assert_outcomes(passed=2)
     assert made == []
 
@@ -277,7 +276,7 @@ def test_a_snapshot_that_is_written_is_laid_out_once(run: Run, monkeypatch: pyte
 
     run.write({"test_it.py": "def test_it(eval_snapshot):\n    assert ['x'] == eval_snapshot\n"})
     with monkeypatch.context() as patch:
-        patch.setattr("pytest_chatprompt.snapshots.extension.lay_out", count)
+        patch.setattr("pytest_chatprompt.snapshots.assertion.lay_out", count)
         run.update().assert_outcomes(passed=1)
     assert laid_out == [{"value": ["x"]}]
 

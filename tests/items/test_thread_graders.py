@@ -53,13 +53,13 @@ def graded(eval_case, eval_response):
 # As an entry point does, without the time that installing a package takes.
 OWN_TYPE = """
 import graders
-from pytest_chatprompt.grading import table
+from pytest_chatprompt.grading import parsing
 
 @pytest.fixture(scope="session", autouse=True)
 def own_type():
     pass
 
-table._installed = lambda: {"own": type("Entry", (), {"load": lambda self: graders.Own, "value": "graders:Own"})()}
+parsing._installed = lambda: {"own": type("Entry", (), {"load": lambda self: graders.Own, "value": "graders:Own"})()}
 """
 
 KINDS = [
@@ -106,9 +106,9 @@ def test_graders_of_later_cases_run_together_in_threads_each_once(
     project: MakeLiveProject, conftest: str, checks: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if checks == INSTALLED:
-        from pytest_chatprompt.grading import table  # noqa: PLC0415
+        from pytest_chatprompt.grading import parsing  # noqa: PLC0415
 
-        monkeypatch.setattr(table, "_installed", table._installed)
+        monkeypatch.setattr(parsing, "_installed", parsing._installed)
     # None of the three goes on before all of them are there.
     run = project(
         4,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pytest_chatprompt.grading.pass_rate import RequiredPasses
-from pytest_chatprompt.results.case_result import AttemptResult, CaseResult, Outcome, ResponseResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.repeats_text import repeats_result
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, CheckResult, Outcome, ResponseResult
+from pytest_chatprompt.results.texts import repeats_result
 
 
 def check(kind: str = "contains", passed: bool | None = True, value: Any = "x", **more: Any) -> CheckResult:

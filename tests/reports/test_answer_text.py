@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_chatprompt.reports.answer_text import answer_line, answer_section, case_line, case_section
-from pytest_chatprompt.results.case_result import ResponseResult
+from pytest_chatprompt.results.records import ResponseResult
 from tests.reports.results import answered, check, repeated
 
 CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"a": 1}'}}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.reports.comparison_table import table_rows
-from pytest_chatprompt.reports.provider_totals import Rate, provider_totals, run_total
-from pytest_chatprompt.reports.text_table import table_lines
+from pytest_chatprompt.reports.terminal import table_lines
+from pytest_chatprompt.reports.totals import Rate, provider_totals, run_total, table_rows
 from tests.reports.results import answered, check
 
 RESULTS = [

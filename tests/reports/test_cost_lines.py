@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
-from pytest_chatprompt.results.change_cost import ChangeCost
+from pytest_chatprompt.reports.review import cost_line
+from pytest_chatprompt.results.records import CaseResult, ChangeCost, SnapshotResult
 
 
 def result(cost: ChangeCost | None) -> CaseResult:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_chatprompt.reports.distinct_changes import distinct_changes, renamed_cases
-from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
-from pytest_chatprompt.snapshots.changes import compare_snapshots
-from pytest_chatprompt.snapshots.comparison import data_sha256
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.reports.review import distinct_changes, renamed_cases
+from pytest_chatprompt.results.records import CaseResult, SnapshotResult
+from pytest_chatprompt.snapshots.diff import compare_snapshots
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import data_sha256
 
 
 def differs(

@@ -8,11 +8,16 @@ import re
 import pytest
 
 from pytest_chatprompt.reports.markdown import LIMIT, render_markdown
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.snapshots.changes import compare_snapshots
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.results.records import (
+    CaseResult,
+    CheckResult,
+    ErrorResult,
+    ResponseResult,
+    RunResults,
+    SnapshotResult,
+)
+from pytest_chatprompt.snapshots.diff import compare_snapshots
+from pytest_chatprompt.snapshots.layout import dump
 
 
 def case(name: str, before: str | None, after: str, provider: str = "openai") -> CaseResult:

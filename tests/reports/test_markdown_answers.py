@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.reports.markdown_answers import markdown_answers
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.reports.markdown import markdown_answers
+from pytest_chatprompt.results.records import CaseResult, RunResults
 from tests.reports.results import answered, check, repeated
 
 

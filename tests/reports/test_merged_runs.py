@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.merged_runs import MergeError, merge_runs
+from pytest_chatprompt.reports.merge import MergeError, merge_runs
 from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.results.case_result import SnapshotResult
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.results.records import RunResults, SnapshotResult
 from tests.reports.results import answered
 
 

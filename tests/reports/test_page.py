@@ -14,12 +14,18 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.reports.page import render_page
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.change_cost import ChangeCost
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.snapshots.comparison import Comparison, data_sha256
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.results.records import (
+    CaseResult,
+    ChangeCost,
+    CheckResult,
+    ErrorResult,
+    ResponseResult,
+    RunResults,
+    SnapshotResult,
+)
+from pytest_chatprompt.snapshots.diff import Comparison
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import data_sha256
 from tests.reports.results import repeated
 from tests.reports.test_page_texts import joined
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.page_requests import page_requests
+from pytest_chatprompt.reports.page_data import page_requests
 
 
 def turns_of(endpoint: str, body: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.reports.page_texts import PageTexts
+from pytest_chatprompt.reports.page_data import PageTexts
 
 
 def joined(parts: Iterable[dict[str, Any]]) -> list[dict[str, str]]:

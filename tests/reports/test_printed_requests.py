@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.printed_requests import shown_lines
-from pytest_chatprompt.results.case_result import CaseResult, SnapshotResult
+from pytest_chatprompt.reports.run_hooks import shown_lines
+from pytest_chatprompt.results.records import CaseResult, SnapshotResult
 
 CHAT = {"endpoint": "POST /v1/chat/completions", "request": {"messages": [{"role": "user", "content": "hi"}]}}
 CHAT_LINES = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.reports.provider_comparison import ProviderComparison
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.reports.run_hooks import ProviderComparison
+from pytest_chatprompt.results.records import CaseResult
 from tests.reports.results import answered
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.reports.report_formats import FORMATS
-from pytest_chatprompt.reports.report_reader import ReportError, read_report
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report
+from pytest_chatprompt.results.records import RunResults
 from tests.reports.results import answered, check
 
 HINT = "; name a file that --chatprompt-report wrote with the suffix .json"

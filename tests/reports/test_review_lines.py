@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_chatprompt.reports.review_lines import Review
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.results.records import CaseResult
 from tests.reports.test_distinct_changes import anthropic, differs, openai
 
 BOTH = [

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.reports.run_comparison_text import comparison_lines
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, SnapshotResult
-from pytest_chatprompt.results.run_comparison import compare_runs
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
+from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotResult
 from tests.reports.results import answered, check, repeated
 
 SENT = {"snapshot": SnapshotResult(path="s", state="same", sent={"request": "q"})}

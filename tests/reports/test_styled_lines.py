@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.reports.styled_lines import style_lines
+from pytest_chatprompt.reports.review import style_lines
 
 BEFORE = " ".join(f"before{number}" for number in range(20))
 AFTER = " ".join(f"after{number}" for number in range(20))

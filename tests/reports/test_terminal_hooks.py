@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from _pytest._io import TerminalWriter
 
-from pytest_chatprompt.reports.styled_lines import StyledLine
+from pytest_chatprompt.reports.review import StyledLine
 from pytest_chatprompt.reports.terminal_hooks import _shown
 from tests.reports.test_distinct_changes import differs
 

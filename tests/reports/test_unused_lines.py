@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.reports.unused_lines import removal_lines, unsettled_lines, unused_lines
-from pytest_chatprompt.results.snapshot_uses import SnapshotUses
+from pytest_chatprompt.reports.merge import removal_lines, unsettled_lines, unused_lines
+from pytest_chatprompt.results.records import SnapshotUses
 from pytest_chatprompt.snapshots.unused_removal import Removal
 
 HINT = "Merge with {} in pytest's root folder to remove {}."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.snapshots.changes import compare_snapshots
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ErrorResult, ResponseResult, SnapshotResult
+from pytest_chatprompt.snapshots.diff import compare_snapshots
 
 
 def test_a_result_is_the_same_after_its_way_as_json() -> None:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.results import changed_words as module
-from pytest_chatprompt.results.changed_words import Piece, changed_words, excerpt, shared_part
+from pytest_chatprompt.results import texts as module
+from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part
 
 
 @pytest.mark.parametrize(

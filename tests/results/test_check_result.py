@@ -9,8 +9,7 @@ import pytest
 from pytest_chatprompt import FileReader, ProviderResponse, SentData
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.graded_checks import check_result
+from pytest_chatprompt.results.records import CheckResult, check_result
 from tests.conftest import Project
 
 BODY = """

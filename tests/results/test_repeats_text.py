@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
-from pytest_chatprompt.results.case_result import AttemptResult
-from pytest_chatprompt.results.repeats_text import (
+from pytest_chatprompt.results.records import AttemptResult
+from pytest_chatprompt.results.texts import (
     describe_rate,
     describe_repeats,
     repeats_result,

@@ -10,12 +10,20 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_chatprompt.results.case_result import CaseResult, ErrorResult, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.change_cost import ChangeCost
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.report_schema import SCHEMA_FILE, report_schema, schema_text, write_schema
-from pytest_chatprompt.results.run_results import RunResults
-from pytest_chatprompt.snapshots.changes import compare_snapshots
+from pytest_chatprompt.results.records import (
+    SCHEMA_FILE,
+    CaseResult,
+    ChangeCost,
+    CheckResult,
+    ErrorResult,
+    ResponseResult,
+    RunResults,
+    SnapshotResult,
+    report_schema,
+    schema_text,
+    write_schema,
+)
+from pytest_chatprompt.snapshots.diff import compare_snapshots
 
 WHOLE = RunResults(
     command=("evals",),

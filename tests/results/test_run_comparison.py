@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.results.case_result import CaseResult, Outcome, ResponseResult, SnapshotResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.run_comparison import CaseComparison, compare_runs
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.reports.compare import CaseComparison, compare_runs
+from pytest_chatprompt.results.records import (
+    CaseResult,
+    CheckResult,
+    Outcome,
+    ResponseResult,
+    RunResults,
+    SnapshotResult,
+)
 
 
 def check(value: str, passed: bool | None, line: int = 1) -> CheckResult:

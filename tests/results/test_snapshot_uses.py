@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from pytest_chatprompt.results.snapshot_uses import (
+from pytest_chatprompt.results.records import (
     SnapshotUses,
     gone_snapshots,
     merge_uses,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.difference import Change
+from pytest_chatprompt.results.texts import summary_line
+from pytest_chatprompt.snapshots.stored import Change
 
 
 def changed(place: str, removed: str, added: str) -> Change:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.snapshots.asserted_data import asserted_data
+from pytest_chatprompt.snapshots.shown_data import asserted_data
 
 ROOT = Path("/project")
 SENT = SentRequest("POST /v1/x", {"a": [1]}, "https://api.example/v1/x")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.snapshots.changes import compare_snapshots
-from pytest_chatprompt.snapshots.difference import Change
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.diff import compare_snapshots
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import Change
 
 
 def contents(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

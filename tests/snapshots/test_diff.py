@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.snapshots.diff import diff_snapshots
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.layout import dump
 
 
 def diff_data(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
-from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
+from pytest_chatprompt.snapshots.assertion import ChatPromptSnapshotExtension
 
 FOLDER = Path("/project/evals/__snapshots__/a.eval")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.snapshots.line_places import lines_of, text_lines
-from pytest_chatprompt.snapshots.serializer import dump
+from pytest_chatprompt.snapshots.diff import lines_of, text_lines
+from pytest_chatprompt.snapshots.layout import dump
 
 TEXTS = st.text("ab\n \t\r:", max_size=8)
 VALUES = st.recursive(

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.media_elision import elide_media
+from pytest_chatprompt.snapshots.masks import Masks, elide_media
 from tests.media import FORMATS, PDF, PNG, PNG_SHOWN, TAGGED_MP3, WAV, data_url, in_base64
 
 SHOWN = f"<{PNG_SHOWN}>"

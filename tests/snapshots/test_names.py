@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.snapshots.names import node_name, snapshot_stems
+from pytest_chatprompt.snapshots.files import node_name, snapshot_stems
 
 
 @pytest.mark.parametrize(

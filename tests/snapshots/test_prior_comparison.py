@@ -13,9 +13,9 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.snapshots.layout import lay_out
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
-from pytest_chatprompt.snapshots.serializer import lay_out
 
 MASKS = Masks.from_mapping({"a": "b"})
 EXCHANGE = Exchange(

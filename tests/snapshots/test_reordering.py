@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.snapshots.reordering import in_sent_order
+from pytest_chatprompt.snapshots.diff import in_sent_order
 
 ONE, TWO, THREE = ({"role": "user", "content": text} for text in ("one", "two", "three"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.snapshots.requests_after_reply import settle_requests_after_reply
+from pytest_chatprompt.snapshots.assertion import settle_requests_after_reply
 
 
 @pytest.mark.parametrize(

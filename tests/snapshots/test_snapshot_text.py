@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.snapshots.snapshot_text import SharedLines, SnapshotText
+from pytest_chatprompt.snapshots.layout import SharedLines, SnapshotText
 
 TEXTS = [
     pytest.param([], "", id="no line"),

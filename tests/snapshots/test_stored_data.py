@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.evalfile.yaml_parser import load_yaml
-from pytest_chatprompt.snapshots import stored_data
+from pytest_chatprompt.snapshots import stored as module
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.serializer import dump, lay_out
-from pytest_chatprompt.snapshots.stored_data import file_shows, read_data, shows_the_same, written_anew
+from pytest_chatprompt.snapshots.layout import dump, lay_out
+from pytest_chatprompt.snapshots.stored import file_shows, read_data, shows_the_same, written_anew
 
 DATA: dict[str, Any] = {
     "provider": "openai",
@@ -139,7 +139,7 @@ def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.Mo
         parsed.append(text)
         return load_yaml(text)
 
-    monkeypatch.setattr(stored_data, "load_yaml", note)
+    monkeypatch.setattr(module, "load_yaml", note)
     for number in (1, 2):
         stored, sent = f"case: {number}\na: 1\n", f"case: {number}\na: 2\n"
         assert not shows_the_same(stored, sent)

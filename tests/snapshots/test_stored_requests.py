@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
-from pytest_chatprompt.snapshots.stored_requests import stored_data, stored_hashes, stored_requests
+from pytest_chatprompt.snapshots.recording_files import stored_hashes, stored_requests
+from pytest_chatprompt.snapshots.stored import stored_data
 
 
 @pytest.mark.parametrize(

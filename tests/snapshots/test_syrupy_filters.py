@@ -8,7 +8,7 @@ import pytest
 from syrupy.filters import paths, props
 from syrupy.matchers import path_type
 
-from pytest_chatprompt.snapshots.syrupy_filters import Filters
+from pytest_chatprompt.snapshots.assertion import Filters
 
 DATA = {"a": 1, "list": [{"id": 5, "at": "now"}, ("x", None)]}
 

@@ -16,7 +16,7 @@ from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
-from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
+from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from tests.clients.node.conftest import EVENT_STREAM, FOLDER, responses_stream
 
 REQUEST = ProviderRequest(question="Say hello.", eval_case_id="a")

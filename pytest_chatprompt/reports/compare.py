@@ -1,19 +1,17 @@
-"""Run comparison: what got better, what got worse, and what answers otherwise in a second run.
-
-Two `RunResults` come in; a `RunComparison` comes out: each case that ran in both, and those that ran in one of them
-only. Pure; `reports` says it in words.
-"""
+"""Compare two runs: what got better, what got worse, and what answers otherwise, in words for a terminal or a log."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.check_result import CheckResult
-from pytest_chatprompt.results.run_results import RunResults
+from pytest_chatprompt.reports.answer_text import called_tools, check_line
+from pytest_chatprompt.reports.terminal import table_lines
+from pytest_chatprompt.reports.totals import run_total, table_rows
+from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
+from pytest_chatprompt.wording import count, visible_line
 
 Kind = Literal["worse", "better", "changed", "same"]
 
@@ -85,7 +83,7 @@ def _compare(before: CaseResult, after: CaseResult) -> CaseComparison:
     earlier = {key: bool(check.passed) for key, check in _checks(before).items()}
     failing = tuple(check for key, check in _checks(after).items() if not check.passed and earlier.get(key, True))
     passing = tuple(check for key, check in _checks(after).items() if check.passed and not earlier.get(key, True))
-    is_answer_changed = _differ(_answer(before), _answer(after)) is True
+    is_answer_changed = _differ(_answer_data(before), _answer_data(after)) is True
     is_request_changed = _differ(_sent(before), _sent(after))
     is_changed = before.outcome != after.outcome or rate_of(before) != rate_of(after)
     kind: Kind = "changed" if is_changed or is_answer_changed or is_request_changed else "same"
@@ -117,7 +115,7 @@ def _key(check: CheckResult) -> str:
     return json.dumps([check.type, check.is_negated, check.of, check.value, check.arguments])
 
 
-def _answer(result: CaseResult) -> Any:
+def _answer_data(result: CaseResult) -> Any:
     """The answer without what differs each time, such as the ids of tool calls; `None` for none."""
     response = result.response
     return None if response is None else [response.text, [_function(call) for call in response.tool_calls]]
@@ -136,3 +134,89 @@ def _sent(result: CaseResult) -> Any:
 def _differ(before: Any, after: Any) -> bool | None:
     """Whether two JSON values differ, the order of their keys included; `None` if one is not known."""
     return None if before is None or after is None else json.dumps(before) != json.dumps(after)
+
+
+_TITLES: Final[dict[Kind, str]] = {"worse": "Worse", "better": "Better", "changed": "Changed"}
+_LONGEST_ANSWER: Final = 240
+# How much of an answer stands before what changed in it.
+_BEFORE: Final = 60
+
+
+def comparison_lines(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
+    """Say what came of the second run beside the first.
+
+    Args:
+        comparison: of the runs.
+        names: of their files.
+    """
+    numbers = {kind: len(comparison.of_kind(kind)) for kind in _TITLES}
+    same = len(comparison.of_kind("same"))
+    counts = f"{numbers['worse']} worse, {numbers['better']} better, {numbers['changed']} changed, {same} the same"
+    yield f"{' → '.join(names)}: {counts}, {len(comparison.new)} new, {len(comparison.gone)} gone"
+    for kind, title in _TITLES.items():
+        yield from _section(title, [list(_case_lines(case)) for case in comparison.of_kind(kind)])
+    for title, results in (("New", comparison.new), ("Gone", comparison.gone)):
+        yield from _section(title, [[f"{result.node_id}: {result.outcome}"] for result in results])
+    yield from _totals(comparison, names)
+
+
+def _section(title: str, cases: Sequence[Sequence[str]]) -> Iterator[str]:
+    if cases:
+        yield ""
+        yield f"{title} ({len(cases)})"
+    for first, *others in cases:
+        yield f"  {first}"
+        yield from (f"    {line}" for line in others)
+
+
+def _case_lines(case: CaseComparison) -> Iterator[str]:
+    before, after = case.before, case.after
+    facts = [after.outcome if before.outcome == after.outcome else f"{before.outcome} → {after.outcome}"]
+    rates = rate_of(before), rate_of(after)
+    if rates[0] != rates[1]:
+        facts.append(f"{rates[0] or 'one answer'} → {rates[1] or 'one answer'} passed")
+    if before.provider != after.provider:
+        facts.append(f"sent to {after.provider or 'no provider'}, formerly to {before.provider or 'no provider'}")
+    elif case.is_request_changed:
+        facts.append("what is sent changed")
+    elif case.is_answer_changed and case.is_request_changed is False:
+        facts.append("what is sent is the same")
+    yield f"{after.node_id}: {'; '.join(facts)}"
+    for check in (*case.failing, *case.passing):
+        place = f"{check.place}: " if check.place else ""
+        yield f"{place}{check_line(check)}"
+    if after.error is not None and not case.failing:
+        yield after.error.message
+    if case.is_answer_changed:
+        yield from (f"{sign} {text}" for sign, text in zip("-+", _answers(before, after), strict=True))
+
+
+def _answers(before: CaseResult, after: CaseResult) -> tuple[str, str]:
+    """Both answers in a line each, cut to the part that changed."""
+    one, other = _answer(before), _answer(after)
+    pairs = zip(one, other, strict=False)
+    shorter = min(len(one), len(other))
+    first = next((index for index, (a, b) in enumerate(pairs) if a != b), shorter)
+    start = first - _BEFORE if first > _LONGEST_ANSWER - _BEFORE else 0
+    return _excerpt(one, start), _excerpt(other, start)
+
+
+def _answer(result: CaseResult) -> str:
+    response = result.response or ResponseResult(text="")
+    return visible_line("\n".join([response.text] * bool(response.text) + [*called_tools(response)]))
+
+
+def _excerpt(text: str, start: int) -> str:
+    end = start + _LONGEST_ANSWER
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _totals(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
+    """The cases of both runs side by side; nothing if one has no answers."""
+    results = ([case.before for case in comparison.cases], [case.after for case in comparison.cases])
+    totals = [run_total(name, cases) for name, cases in zip(names, results, strict=True)]
+    known = [total for total in totals if total is not None]
+    if len(known) > 1:
+        yield ""
+        yield f"{count(len(comparison.cases), 'case')} of both runs:"
+        yield from table_lines(table_rows(known))

@@ -1,7 +1,4 @@
-"""Stored text: the text of a snapshot on disk, read back as data.
-
-The text of a file comes in; its data comes out, or whether it holds the data of another text. Pure; `extension` and
-`live` ask whether a snapshot that was formatted anew is still the same; `changes`, `comparison` and `items` read it.
+"""A stored snapshot, read back as data and compared with what is sent.
 
 Two texts hold the same data if this reader reads the same values of the same types in the same order, keys included.
 Comments, quotes, indentation, anchors and how a number is written do not count. A repeated key does: readers disagree
@@ -10,7 +7,10 @@ on which of its values holds, and the file shows both.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from typing import Any
 from pytest_chatprompt.evalfile.yaml_parser import load_yaml
 from pytest_chatprompt.evalfile.yaml_tree import YamlError
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
-from pytest_chatprompt.snapshots.serializer import dump
-from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
+from pytest_chatprompt.snapshots.layout import SnapshotText, dump
 
 
 def read_data(text: str) -> Any:
@@ -50,6 +49,19 @@ def _read(text: str) -> tuple[Any, str]:
     except YamlError as error:
         line, column = error.problem.position
         return None, f"cannot be read: line {line}, column {column}: {error}"
+
+
+def stored_data(path: Path) -> Mapping[str, Any]:
+    """The data of a snapshot; empty if there is none, or if it cannot be read.
+
+    Args:
+        path: the snapshot's file.
+    """
+    try:
+        data = read_data(read_snapshot(path) or "")
+    except SnapshotFileError:
+        return {}
+    return data if isinstance(data, Mapping) else {}
 
 
 @lru_cache(maxsize=1)
@@ -111,3 +123,83 @@ def _is_same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_is_same, one, other))
     # As text: NaN is the same as itself, and 0.0 is not -0.0.
     return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: lines that were removed, added or moved, in one place.
+
+    Args:
+        place: the path in the data: `request.messages[0].content`.
+        removed: the lines that were removed, as text without YAML; key and value where it is a setting.
+        added: those that were added.
+        moved: the lines of what only changed its place; then nothing was removed or added.
+    """
+
+    place: str
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> tuple[tuple[str, ...], ...]:
+        """What changed, wherever it stands: equal for changes that are shown as one."""
+        return _without_blank_ends(self.removed), _without_blank_ends(self.added), self.moved
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines of a diff that stand together.
+
+    Args:
+        place: of its first change.
+        lines: removed ones begin with `- `, added ones with `+ `, moved ones with `> `, others with two blanks.
+        changes: the numbers of its changes in the `Difference`.
+    """
+
+    place: str
+    lines: tuple[str, ...]
+    changes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two snapshots differ; both are empty if they hold the same.
+
+    Args:
+        changes: in the order of the file.
+        hunks: what people read.
+    """
+
+    changes: tuple[Change, ...]
+    hunks: tuple[Hunk, ...]
+
+
+def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Lines without the empty ones around them: which of these a diff shows is chance."""
+    start, end = 0, len(lines)
+    while start < end and not lines[start].strip():
+        start += 1
+    while start < end and not lines[end - 1].strip():
+        end -= 1
+    return lines[start:end] or lines
+
+
+def data_sha256(text: str) -> str:
+    """The hash of the data of a snapshot; its formatting does not matter.
+
+    Args:
+        text: of its file; one that cannot be read is hashed as it is.
+    """
+    with suppress(SnapshotFileError, TypeError, AttributeError):
+        text = written_anew(text)
+    return written_sha256(text)
+
+
+def written_sha256(text: str) -> str:
+    """What `data_sha256` gives for a text that `serializer` wrote; there is nothing to read.
+
+    Args:
+        text: as written.
+    """
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,29 +1,229 @@
-"""The review of a run: which changes there are, and which of them a reader has seen already.
-
-The results of the cases that failed come in; lines for a terminal come out: for each case what is new in it, and for
-the end of the run all distinct changes. Pure; `terminal_hooks` writes the lines; the page shows the same changes.
-"""
+"""The review of a run: its distinct changes, what they cost, and which of them a reader has seen already."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from itertools import groupby
+from typing import Final, Literal, TypeVar
 
-from pytest_chatprompt.reports.cost_lines import cost_line
-from pytest_chatprompt.reports.distinct_changes import (
-    Content,
-    DistinctChange,
-    describe_changes,
-    distinct_changes,
-    renamed_cases,
-)
-from pytest_chatprompt.reports.styled_lines import StyledLine, style_lines
-from pytest_chatprompt.results.case_result import CaseResult
-from pytest_chatprompt.results.summary_line import summary_line
-from pytest_chatprompt.snapshots.difference import Change
-from pytest_chatprompt.snapshots.scalars import visible_line
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part, summary_line
+from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
+
+Content = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctChange:
+    """One change, and all the places and cases that have it.
+
+    Args:
+        change: the first of the equal ones.
+        places: where it stands, each with the number of cases, the most frequent first.
+        results: of the cases that have it, in the order of the run.
+    """
+
+    change: Change
+    places: tuple[tuple[str, int], ...]
+    results: tuple[CaseResult, ...]
+
+    @property
+    def providers(self) -> list[str]:
+        """The providers of its cases, each once."""
+        return list(dict.fromkeys(result.provider for result in self.results if result.provider is not None))
+
+    @property
+    def files(self) -> list[str]:
+        """The files of its cases, each once."""
+        return list(dict.fromkeys(result.path for result in self.results))
+
+
+@dataclass(slots=True)
+class _Group:
+    change: Change
+    places: Counter[str] = field(default_factory=Counter)
+    results: dict[str, CaseResult] = field(default_factory=dict)
+
+
+def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
+    """The distinct changes of a run, those of the most cases first.
+
+    Args:
+        results: of the cases, in the order of the run; a case that ran twice counts as it ran last.
+    """
+    groups: dict[Content, _Group] = {}
+    for result in {result.node_id: result for result in results}.values():
+        seen: set[tuple[Content, str]] = set()
+        for change in result.difference.changes:
+            group = groups.setdefault(change.content, _Group(change))
+            group.results[result.node_id] = result
+            if (change.content, change.place) not in seen:
+                seen.add((change.content, change.place))
+                group.places[change.place] += 1
+            if group.change.place == "question":
+                # The question repeats for people what the request says.
+                group.change = change
+    changes = [
+        DistinctChange(group.change, tuple(group.places.most_common()), tuple(group.results.values()))
+        for group in groups.values()
+    ]
+    return sorted(changes, key=lambda change: -len(change.results))
+
+
+def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
+    """The cases that send what the snapshot of another case shows, while that one sends something else.
+
+    Args:
+        results: of the cases of a run.
+
+    Returns:
+        For each node id that of the other case: the two exchanged ids, or a row moved by one.
+    """
+    differing = [result for result in results if result.snapshot is not None and result.snapshot.state != "same"]
+    holders: dict[str | None, str] = {
+        result.snapshot.stored_sha256: result.node_id
+        for result in differing
+        if result.snapshot is not None and result.snapshot.stored_sha256 is not None
+    }
+    return dict(_senders(differing, holders))
+
+
+def describe_changes(changes: Sequence[DistinctChange]) -> str:
+    """Say how many changes there are: `1 distinct change in 37 snapshots`."""
+    cases = {result.node_id for change in changes for result in change.results}
+    return f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}"
+
+
+def _senders(results: list[CaseResult], holders: dict[str | None, str]) -> Iterator[tuple[str, str]]:
+    for result in results:
+        holder = None if result.snapshot is None else holders.get(result.snapshot.sent_sha256)
+        if holder is not None and holder != result.node_id:
+            yield result.node_id, holder
+
+
+_COST_PLACES: Final = 2
+
+
+def cost_line(results: Iterable[CaseResult], quote: Callable[[str], str] = str) -> str:
+    """Say in one line what the changes of some cases cost.
+
+    Args:
+        results: of cases that differ.
+        quote: makes a place what it is shown as.
+
+    Returns:
+        The line; `""` if no request became longer or shorter, and each still begins as it did.
+    """
+    costs = [result.cost for result in results if result.cost is not None]
+    parts = []
+    if any(cost.characters for cost in costs):
+        tokens = _span([cost.tokens for cost in costs], "token")
+        about = f" (about {tokens})" if any(cost.tokens for cost in costs) else ""
+        parts.append(f"{_span([cost.characters for cost in costs], 'character')}{about}")
+    places = Counter(cost.prefix_break for cost in costs if cost.prefix_break is not None)
+    if places:
+        parts.append(f"the cached prefix ends at {_listed_places(places, len(costs), quote)}")
+    return "; ".join(parts)
+
+
+def _span(numbers: Sequence[int], noun: str) -> str:
+    """The smallest and the largest of some numbers, with their signs."""
+    least, most = min(numbers), max(numbers)
+    if least == most:
+        return f"{_signed(most)} {noun if abs(most) == 1 else f'{noun}s'}"
+    return f"{_signed(least)} to {_signed(most)} {noun}s"
+
+
+def _signed(number: int) -> str:
+    return f"{number:+,}" if number else "0"
+
+
+def _listed_places(places: Counter[str], cases: int, quote: Callable[[str], str]) -> str:
+    """The most frequent places, each with its number of cases unless all cases have it."""
+    shown = [
+        quote(place) if count == cases else f"{quote(place)} ({count})"
+        for place, count in places.most_common(_COST_PLACES)
+    ]
+    hidden = len(places) - len(shown)
+    if hidden:
+        return f"{', '.join(shown)} and {hidden} more {'place' if hidden == 1 else 'places'}"
+    return " and ".join(shown)
+
+
+Style = Literal["", "removed", "added", "moved", "place"]
+StyledLine = tuple[tuple[str, Style], ...]
+
+_LONG_LINE: Final = 100
+_AROUND_CHANGES: Final = 60
+# Lines that share less are two lines rather than one that changed.
+_LEAST_SHARED: Final = 0.5
+_STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
+
+
+def style_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[StyledLine]:
+    """Mark the lines of a hunk.
+
+    Args:
+        lines: with `- `, `+ `, `> ` or two blanks in front, as a `Hunk` has them.
+        whole: whether long lines are shown whole.
+    """
+    runs = [(sign, list(run)) for sign, run in groupby(lines, key=lambda line: line[:1])]
+    number = 0
+    while number < len(runs):
+        sign, run = runs[number]
+        following = runs[number + 1] if number + 1 < len(runs) else ("", [])
+        if sign == "-" and following[0] == "+" and len(run) == len(following[1]):
+            yield from _pairs(run, following[1], whole)
+            number += 1
+        else:
+            yield from (_plain(line, whole) for line in run)
+        number += 1
+
+
+def _plain(line: str, whole: bool) -> StyledLine:
+    sign = line[:1]
+    if sign == " " and not whole and len(line) > _LONG_LINE:
+        # Around a change the beginning of a line is enough.
+        line = f"{line[:_LONG_LINE].rstrip()}…"
+    return ((line, _STYLES.get(sign, "")),)
+
+
+def _pairs(removed: Sequence[str], added: Sequence[str], whole: bool) -> Iterator[StyledLine]:
+    """Lines of which each was replaced by another one."""
+    pairs = [(old, new, _common_pieces(old[2:], new[2:])) for old, new in zip(removed, added, strict=True)]
+    if not any(pieces for _, _, pieces in pairs):
+        yield from (_plain(line, whole) for line in (*removed, *added))
+        return
+    for old, new, pieces in pairs:
+        if pieces:
+            yield (("~ ", ""), *_words(pieces if whole else excerpt(pieces, _AROUND_CHANGES)))
+        else:
+            yield _plain(old, whole)
+            yield _plain(new, whole)
+
+
+def _common_pieces(old: str, new: str) -> tuple[Piece, ...]:
+    """What changed in a long line; empty if it is short, or too little of it is the same."""
+    if max(len(old), len(new)) <= _LONG_LINE:
+        return ()
+    pieces = changed_words(old, new)
+    return pieces if shared_part(pieces) >= _LEAST_SHARED else ()
+
+
+def _words(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, Style]]:
+    for piece in pieces:
+        if piece.is_equal:
+            yield piece.removed, ""
+        else:
+            if piece.removed:
+                yield f"[-{piece.removed}-]", "removed"
+            if piece.added:
+                yield f"{{+{piece.added}+}}", "added"
+
 
 _SHOWN_CASES: Final = 3
 _SHOWN_PLACES: Final = 4

@@ -1,17 +1,13 @@
-"""Provider totals: how the cases of each provider ended in a live or replayed run, and what their answers took.
-
-The results of a run come in; one `ProviderTotal` for each provider that answered comes out. Pure; `comparison_table`
-puts them side by side, for the terminal, the page and Markdown.
-"""
+"""Totals: how the cases of each provider or run ended and what their answers took, side by side in a table."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_chatprompt.results.case_result import CaseResult
+from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.wording import dollars
 
 
@@ -117,3 +113,53 @@ def _rate(passed: Sequence[bool]) -> Rate:
 def _sum(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+_UNKNOWN = "unknown"
+Row = tuple[str, ...]
+
+
+def table_rows(totals: Sequence[ProviderTotal]) -> list[Row]:
+    """The rows of the table, each with its name first.
+
+    Args:
+        totals: a column each.
+
+    Returns:
+        The rows; the first one has the names of the columns, its own name is `""`. Empty for no totals.
+    """
+    return [(name, *map(cell, totals)) for name, cell in _rows(totals)] if totals else []
+
+
+def _rows(totals: Sequence[ProviderTotal]) -> Iterator[tuple[str, Callable[[ProviderTotal], str]]]:
+    yield "", lambda total: total.provider or "no provider"
+    types = list(dict.fromkeys(name for total in totals for name in total.checks))
+    for name in types:
+        yield name, _rate_of(name)
+    if len(types) > 1:
+        yield "all checks", lambda total: str(_all_checks(total))
+    yield "cases", lambda total: str(total.cases)
+    if any(total.answers != total.cases.total for total in totals):
+        yield "answers", lambda total: str(total.answers)
+    yield "median latency", lambda total: _seconds(total.median_latency_seconds)
+    yield "input tokens", lambda total: _count(total.input_tokens)
+    yield "output tokens", lambda total: _count(total.output_tokens)
+    if any(total.cost_usd is not None for total in totals):
+        yield "cost", lambda total: total.shown_cost
+
+
+def _rate_of(name: str) -> Callable[[ProviderTotal], str]:
+    return lambda total: str(total.checks.get(name, Rate()))
+
+
+def _all_checks(total: ProviderTotal) -> Rate:
+    rates = total.checks.values()
+    return Rate(sum(rate.passed for rate in rates), sum(rate.total for rate in rates))
+
+
+def _seconds(seconds: float | None) -> str:
+    return _UNKNOWN if seconds is None else f"{seconds:.2f} s"
+
+
+def _count(count: int | None) -> str:
+    return _UNKNOWN if count is None else f"{count:,}"

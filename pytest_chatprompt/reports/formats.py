@@ -1,18 +1,37 @@
-"""Report reader: reports as `--chatprompt-report PATH.json` wrote them.
-
-The path of a file comes in; a `RunResults` comes out, or a `ReportError` that says what the file is instead. The
-command line calls it.
-"""
+"""The files of reports: written in the format of their suffix, and read again."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, parse_json
-from pytest_chatprompt.results.run_results import VERSION, RunResults
+from pytest_chatprompt.results.records import VERSION, RunResults
+
+
+def _page(run: RunResults) -> str:
+    from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
+
+    return render_page(run)
+
+
+def _markdown(run: RunResults) -> str:
+    from pytest_chatprompt.reports.markdown import render_markdown  # noqa: PLC0415
+
+    return render_markdown(run)
+
+
+def _json(run: RunResults) -> str:
+    return json.dumps(run.as_data(), indent=1) + "\n"
+
+
+# One line for each of `option_values.REPORT_SUFFIXES`.
+FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
+
 
 _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"
 

@@ -1,0 +1,267 @@
+"""What collects the results of a run from pytest's reports: for files, for what is sent, for answers and providers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.answer_text import case_line
+from pytest_chatprompt.reports.formats import FORMATS
+from pytest_chatprompt.reports.terminal import write_below, write_line, write_title
+from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.wording import shown_path
+
+
+class CollectedResults:
+    """The results of a run so far, in the order in which the tests ended.
+
+    Args:
+        keep: what to keep of a result.
+    """
+
+    def __init__(self, keep: Callable[[CaseResult], CaseResult] = lambda result: result) -> None:
+        self._keep = keep
+        self._results: dict[str, CaseResult] = {}
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Add the result that a report has, if any; of a test that ran several times, the last one counts."""
+        text: str | None = getattr(report, "chatprompt_result", None)
+        if text is None:
+            return
+        result = self._keep(CaseResult.from_data(json.loads(text)))
+        earlier = self._results.pop(result.node_id, None)
+        if earlier is not None and report.when == "teardown":
+            # What was compared stays, however the fixtures ended.
+            result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
+        self._results[result.node_id] = result
+
+    def put(self, result: CaseResult) -> None:
+        """Add a result that no report of a test has."""
+        self._results[result.node_id] = self._keep(result)
+
+    def all(self) -> Iterable[CaseResult]:
+        """The collected results."""
+        return self._results.values()
+
+
+def uncollected_result(report: pytest.CollectReport) -> CaseResult:
+    """The result of a file that could not be collected, at the line that its error names.
+
+    Args:
+        report: of the failed collection.
+    """
+    path = report.nodeid.partition("::")[0] or "."
+    lines = report.longreprtext.splitlines() or [""]
+    # Of a module pytest shows the traceback; its error begins with an E.
+    errors = [line[1:].strip() for line in lines if line.startswith("E  ")]
+    place = re.match(rf"{re.escape(path)}:(\d+):\d+: ", lines[0])
+    line = int(place[1]) if place else 0
+    message = errors[-1] if errors else lines[0][place.end() if place else 0 :]
+    error = ErrorResult(message=message, path=path, line=line)
+    return CaseResult(node_id=report.nodeid or path, path=path, line=max(line, 1), outcome="error", error=error)
+
+
+# What the run did not use of the snapshots of its files; `items` sets it when the run ends.
+snapshot_uses_key: Final = pytest.StashKey[tuple[SnapshotUses, ...]]()
+
+
+def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
+    """What the tests of a run did, with how it was started.
+
+    Args:
+        config: the run's configuration.
+        results: of its tests.
+    """
+    options = config.stash[options_key]
+    return RunResults(
+        command=tuple(map(str, config.invocation_params.args)),
+        folder=Path(os.path.relpath(config.invocation_params.dir, config.rootpath)).as_posix(),
+        is_live=options.live,
+        against=options.against,
+        results=tuple(results),
+        snapshots=config.stash.get(snapshot_uses_key, ()),
+    )
+
+
+class RunReports:
+    """Collects the results of a run and writes its reports.
+
+    Args:
+        config: the run's configuration.
+        paths: the files to write, absolute; each has a suffix of `FORMATS`.
+    """
+
+    def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
+        self._config = config
+        self._paths = paths
+        self._results = CollectedResults()
+        self._errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what could not be collected: the run lacks the tests that it defines."""
+        if report.failed:
+            self._results.put(uncollected_result(report))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a test; the last one of a test that ran several times."""
+        self._results.add(report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports."""
+        run = run_results(self._config, self._results.all())
+        for path in self._paths:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(path, FORMATS[path.suffix](run))
+            except OSError as error:
+                self._errors.append(f"cannot write the report {self._shown(path)}: {error.strerror or error}")
+        if self._errors and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the reports are."""
+        for error in self._errors:
+            write_line(terminalreporter, error, red=True)
+        if not self._errors:
+            for path in self._paths:
+                write_title(terminalreporter, "-", f"wrote the report {self._shown(path)}")
+
+    def _shown(self, path: Path) -> str:
+        return shown_path(path, self._config.rootpath)
+
+
+# What a snapshot holds beside what is sent.
+_OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments", "judge"})
+
+
+class ShownRequests:
+    """Collects what tests send, and prints it when the run ends."""
+
+    def __init__(self) -> None:
+        self._results: dict[str, CaseResult] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a test has sent; of one that ran several times, the last."""
+        text: str | None = getattr(report, "chatprompt_result", None)
+        if text is not None and report.when == "call":
+            result = CaseResult.from_data(json.loads(text))
+            self._results[result.node_id] = result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what the tests sent."""
+        write_title(terminalreporter, "=", "what is sent")
+        for result in self._results.values():
+            name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"
+            write_title(terminalreporter, "_", name)
+            for line in shown_lines(result):
+                write_line(terminalreporter, line)
+
+
+def shown_lines(result: CaseResult) -> Iterator[str]:
+    """What a test sends, a line each: of each request its endpoint, the conversation and the body.
+
+    Args:
+        result: of the test, with what it sent.
+    """
+    data = {} if result.snapshot is None else result.snapshot.sent
+    requests = list(result.requests) or list(_requests(data))
+    if not requests and isinstance(data, Mapping) and data:
+        # An agent, or a plain function.
+        yield from str(data.get("question", "")).splitlines()
+        yield ""
+        yield from dump({key: value for key, value in data.items() if key not in _OTHER_KEYS}).splitlines()
+    elif not requests:
+        yield "(nothing)"
+    for number, request in enumerate(requests):
+        if number:
+            yield ""
+        yield request["endpoint"]
+        yield ""
+        conversation = SentRequest(request["endpoint"], request["request"]).question
+        if conversation:
+            yield from conversation.splitlines()
+            yield ""
+        yield from dump({key: request[key] for key in ("headers", "request") if key in request}).splitlines()
+    for asked in data.get("judge", ()) if isinstance(data, Mapping) else ():
+        yield ""
+        yield "to the judge:"
+        yield from dump(asked).splitlines()
+
+
+def _requests(data: Any) -> Iterator[Mapping[str, Any]]:
+    """The HTTP requests that a snapshot shows."""
+    if isinstance(data, Mapping) and "endpoint" in data:
+        yield {"request": None, **data}
+    elif isinstance(data, Mapping) and isinstance(data.get("requests"), list) and "argv" not in data:
+        yield from data["requests"]
+
+
+class ProviderComparison:
+    """Collects what came of each case, and shows the providers side by side when the run ends."""
+
+    def __init__(self) -> None:
+        # The terminal keeps these reports anyway. Results made of them would take memory beside them.
+        self._reports: list[Any] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the report of a test that has a result."""
+        if hasattr(report, "chatprompt_result"):
+            self._reports.append(report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the table, if several providers have answered."""
+        # Most runs have one provider, and their results need not be read.
+        if len({json.loads(report.chatprompt_result).get("provider") for report in self._reports}) < 2:  # noqa: PLR2004 - several
+            return
+        from pytest_chatprompt.reports.terminal import table_lines  # noqa: PLC0415
+        from pytest_chatprompt.reports.totals import provider_totals, table_rows  # noqa: PLC0415
+
+        results = CollectedResults()
+        for report in self._reports:
+            results.add(report)
+        totals = provider_totals(results.all())
+        if len(totals) > 1:
+            write_title(terminalreporter, "-", "providers side by side")
+            for line in table_lines(table_rows(totals)):
+                write_line(terminalreporter, line)
+
+
+_INDENT: Final = "    "
+
+
+class AnswerHooks:
+    """Shows the answers of passing cases while the run goes on.
+
+    Args:
+        config: the run's configuration.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the line of a case below the one that pytest has written."""
+        text: str | None = getattr(report, "chatprompt_result", None)
+        if text is None or report.when != "call" or not report.passed:
+            return
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        width = self._config.get_terminal_writer().fullwidth - len(_INDENT)
+        line = case_line(CaseResult.from_data(json.loads(text)), width)
+        if line is not None:
+            write_below(reporter, f"{_INDENT}{line}")

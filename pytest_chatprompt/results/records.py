@@ -1,0 +1,466 @@
+"""Records: what each test did, and the whole run, for every report to read.
+
+They are JSON on their way from the workers of pytest-xdist, and in a report. What their docstrings say of a field is
+its description in `report.schema.json`, which `make schema` writes for programs that read reports.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.eval_check import EvalCheck
+from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.grading.check import NEGATION, describe_check
+from pytest_chatprompt.providers.response import Amount, Count
+from pytest_chatprompt.snapshots.stored import Difference
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.grading.grade import GradedCheck
+
+
+class ChangeCost(BaseModel):
+    """How a change alters the size of a request and its cacheable prefix.
+
+    Args:
+        characters: how many more are sent than the snapshot shows; fewer if negative. Media do not count.
+        tokens: an estimate of the same in tokens, by the characters.
+        prefix_break: the first place at which the request does not begin as the snapshot does, such as
+            `request.tools[3].description`: from there on vendors compute the prompt anew. `None` if one
+            of the two begins with all of the other.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    characters: int = 0
+    tokens: int = 0
+    prefix_break: str | None = None
+
+
+class CheckResult(BaseModel):
+    """What one check said.
+
+    Args:
+        type: its type, without `not_`.
+        is_negated: whether `not_` stands before its type.
+        of: what it looked at.
+        value: its `value`, as its author wrote it, variables filled in; `None` if it has none.
+        arguments: its other keys, but `type` and `of`.
+        passed: whether it passes; `None` if it could not be graded.
+        reason: a fact that completes "the answer ...", or "the request ..."; if it could not be graded, why not.
+        path: the eval file, relative to pytest's root folder.
+        line: where it stands there, 1-based; 0 if it was not looked up, as for a check that passes in a run
+            without reports.
+        column: likewise.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    is_negated: bool = False
+    of: Literal["answer", "request"] = "answer"
+    value: Any = None
+    arguments: dict[str, Any] = {}
+    passed: bool | None
+    reason: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its type, with `not_` before it where it is negated."""
+        return f"{NEGATION}{self.type}" if self.is_negated else self.type
+
+    @property
+    def description(self) -> str:
+        """The check in a few words: `not_icontains 'as an AI'`."""
+        value = {} if self.value is None else {"value": self.value}
+        of = {} if self.of == "answer" else {"of": self.of}
+        return describe_check(EvalCheck(self.name, {**value, **self.arguments, **of}))
+
+    @property
+    def place(self) -> str:
+        """Where it stands: `evals/a.eval.yaml:4:9`; `""` if it was not looked up."""
+        return f"{self.path}:{self.line}:{self.column}" if self.line else ""
+
+    @property
+    def verdict(self) -> str:
+        """What it said, as a word."""
+        return "not graded" if self.passed is None else "passed" if self.passed else "failed"
+
+
+def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:
+    """Make the record of a graded check.
+
+    Args:
+        graded: the check, with its verdict or its error.
+        case: its case.
+        with_place: whether to look up where it stands, though it passes; the eval file is parsed again for that.
+    """
+    check, verdict = graded.check, graded.verdict
+    arguments = {key: thaw(value) for key, value in check.written.arguments.items() if key != "of"}
+    position: dict[str, Any] = {}
+    if with_place or not graded.passed:
+        from pytest_chatprompt.grading.parsing import find_node  # noqa: PLC0415
+
+        line, column = find_node(check.written, case).position
+        position = {"path": case.origin.shown_path, "line": line, "column": column}
+    return CheckResult(
+        type=check.written.type.replace("-", "_").removeprefix(NEGATION),
+        is_negated=check.is_negated,
+        of=check.of,
+        value=arguments.pop("value", None),
+        arguments=arguments,
+        passed=None if verdict is None else verdict.passed,
+        reason=graded.error if verdict is None else verdict.reason,
+        **position,
+    )
+
+
+Outcome = Literal["passed", "failed", "error", "skipped"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SnapshotResult(_Record):
+    """How a comparison with a snapshot ended.
+
+    Args:
+        path: its file, relative to pytest's root folder.
+        state: whether it shows what is sent, differs from it, or does not exist.
+        difference: what changed, where it differs.
+        cost: what that costs; `None` where it does not differ, or its file cannot be read.
+        stored_sha256: of its data; `None` if there is none.
+        sent_sha256: of the data of what is sent; `None` where it is the same.
+        renamed_from: the case whose snapshot shows what is sent, and that is gone; `None` for none.
+        stored: its data; kept only if a report asks for it.
+        sent: the data of what is sent, with its requests; kept only if a report asks for it.
+    """
+
+    path: str
+    state: Literal["same", "different", "new"]
+    difference: Difference = Difference((), ())
+    cost: ChangeCost | None = None
+    stored_sha256: str | None = None
+    sent_sha256: str | None = None
+    renamed_from: str | None = None
+    stored: Any = None
+    sent: Any = None
+
+
+class ResponseResult(_Record):
+    """The answer that a test got in a live or replayed run.
+
+    Args:
+        text: of the answer.
+        tool_calls: in the shape of OpenAI's chat completions.
+        finish_reason: in the API's words.
+        input_tokens: `None` where the API does not say.
+        output_tokens: likewise.
+        cache_read_tokens: how many of the input were read from the vendor's cache; `None` where the API does not say.
+        reasoning_tokens: how many of the output were spent on thinking; likewise.
+        cost_usd: what the answer costs, in US dollars; `None` where it is not known. A replayed answer has what its
+            tokens cost, although this run pays nothing for it.
+        latency_seconds: `None` where it is not known.
+        retries: how often the request was sent again.
+        is_replayed: whether it was recorded earlier.
+    """
+
+    text: str
+    tool_calls: tuple[Any, ...] = ()
+    finish_reason: str | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    cost_usd: Amount | None = None
+    latency_seconds: Amount | None = None
+    retries: Count = 0
+    is_replayed: bool = False
+
+
+class AttemptResult(_Record):
+    """One of the answers of a case that is sent several times.
+
+    Args:
+        number: from 1; its recording has the same.
+        outcome: whether the answer passes; `error` where it could not be obtained or graded.
+        response: the answer; `None` if there is none.
+        checks: what the checks said about it.
+        judge: what the judge replied about it, each of its votes, in the order of the checks.
+        problem: why it does not pass, in several lines; `""` if it does.
+    """
+
+    number: int
+    outcome: Literal["passed", "failed", "error"]
+    response: ResponseResult | None = None
+    checks: tuple[CheckResult, ...] = ()
+    judge: tuple[ResponseResult, ...] = ()
+    problem: str = ""
+
+
+class RepeatsResult(_Record):
+    """The answers of a case that is sent several times.
+
+    Args:
+        planned: how often it was to be sent; as soon as the outcome is certain, nothing more is sent.
+        pass_rate: the share of answers that have to pass.
+        needed: how many answers that is.
+        passed: how many answers pass.
+        interval: the 95 % confidence interval of the share of answers that pass, by Wilson, from 0 to 1.
+        attempts: what became of each request, by number.
+    """
+
+    planned: int
+    pass_rate: float
+    needed: int
+    passed: int
+    interval: tuple[float, float]
+    attempts: tuple[AttemptResult, ...]
+
+    @property
+    def answers(self) -> int:
+        """How many answers arrived and were graded."""
+        return sum(attempt.outcome != "error" for attempt in self.attempts)
+
+
+class ErrorResult(_Record):
+    """Why a test failed.
+
+    Args:
+        message: in one line.
+        path: the file that it is about, relative to pytest's root folder; `""` if it is about none.
+        line: 1-based; 0 if it is about none.
+    """
+
+    message: str
+    path: str = ""
+    line: int = 0
+
+
+class CaseResult(_Record):
+    """What one test did.
+
+    Args:
+        node_id: pytest's.
+        path: of the eval file or the module, relative to pytest's root folder.
+        line: of the case or the test, 1-based.
+        case_id: the id of the case; `None` for an ordinary test.
+        provider: the name by which its provider was asked for; `None` for an ordinary test.
+        outcome: as pytest counts it; `error` where not the test itself failed.
+        requests: what an ordinary test sent, as in its snapshot; kept only if a report asks for it.
+        snapshot: what it compared with; `None` if it did not come to that.
+        findings: what preflight found.
+        adjustments: what the conversion and the provider changed on the way.
+        response: the answer; `None` offline. Of a case that is sent several times, the first one.
+        repeats: all answers of a case that is sent several times; `None` for other tests.
+        judge: what the judge replied about the answer, each of its votes, in the order of the checks.
+        checks: what its checks said, in the order in which they were graded; empty if it did not come to that.
+        error: why it failed; `None` if it did not.
+    """
+
+    node_id: str
+    path: str
+    line: int
+    case_id: str | None = None
+    provider: str | None = None
+    outcome: Outcome
+    requests: tuple[Any, ...] = ()
+    snapshot: SnapshotResult | None = None
+    findings: tuple[str, ...] = ()
+    adjustments: tuple[str, ...] = ()
+    response: ResponseResult | None = None
+    repeats: RepeatsResult | None = None
+    judge: tuple[ResponseResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    error: ErrorResult | None = None
+
+    @property
+    def difference(self) -> Difference:
+        """What changed; empty if nothing did, or nothing was compared."""
+        return Difference((), ()) if self.snapshot is None else self.snapshot.difference
+
+    @property
+    def cost(self) -> ChangeCost | None:
+        """What its changes cost; `None` if nothing changed, or it is not known."""
+        return None if self.snapshot is None else self.snapshot.cost
+
+    @property
+    def responses(self) -> tuple[ResponseResult, ...]:
+        """All answers that it got."""
+        if self.repeats is not None:
+            return tuple(attempt.response for attempt in self.repeats.attempts if attempt.response is not None)
+        return () if self.response is None else (self.response,)
+
+    @property
+    def all_checks(self) -> tuple[CheckResult, ...]:
+        """What its checks said about all answers that it got."""
+        attempts = () if self.repeats is None else self.repeats.attempts
+        return (*self.checks, *(check for attempt in attempts for check in attempt.checks))
+
+    def as_data(self) -> dict[str, Any]:
+        """The result as JSON data, without what is not set."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:
+        """Read what `as_data` gave."""
+        return cls.model_validate(data)
+
+
+class SnapshotUses(BaseModel):
+    """What a run did not use of the snapshots of one file.
+
+    Args:
+        path: of the eval file or the module, relative to pytest's root folder.
+        left_out: the tests of the file without which nothing of it can be called unused, by what follows `path::` in
+            their node ids: cases that were not selected, or whose provider is not known; tests that did not pass.
+        unused: the snapshots and recordings of the file that no selected test uses, relative to the root folder.
+        gone: the snapshots among them whose case, provider or row an eval file no longer defines.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    left_out: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
+    """What several runs together know: a test was left out, and a snapshot is unused, if that holds in each of them.
+
+    Args:
+        uses: of all runs. A run has no record of a file of which it selected no test.
+
+    Returns:
+        One record for each file, in the order of their paths; none for a file of which every test was selected and
+        every snapshot is used.
+    """
+    by_path: dict[str, SnapshotUses] = {}
+    for each in uses:
+        first = by_path.setdefault(each.path, each)
+        if first is not each:
+            by_path[each.path] = SnapshotUses(
+                path=each.path,
+                left_out=_in_both(first.left_out, each.left_out),
+                unused=_in_both(first.unused, each.unused),
+                gone=_in_both(first.gone, each.gone),
+            )
+    return tuple(each for _, each in sorted(by_path.items()) if each.left_out or each.unused)
+
+
+def unused_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
+    """The snapshots and recordings that nothing uses, of the files of which no test was left out; sorted paths."""
+    return sorted(path for each in uses if not each.left_out for path in each.unused)
+
+
+def gone_snapshots(uses: Iterable[SnapshotUses]) -> list[str]:
+    """Those of `unused_snapshots` whose case, provider or row is gone."""
+    return sorted(path for each in uses if not each.left_out for path in each.gone)
+
+
+def unsettled_files(uses: Iterable[SnapshotUses]) -> list[SnapshotUses]:
+    """The files of which some test was left out, and that have snapshots that no selected test uses."""
+    return [each for each in uses if each.left_out and each.unused]
+
+
+def _in_both(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
+    others = set(other)
+    return tuple(name for name in one if name in others)
+
+
+VERSION: Literal[1] = 1
+
+
+class RunResults(BaseModel):
+    """What all tests of a run did.
+
+    Args:
+        version: of this format.
+        command: the arguments of the run, as the user typed them after `pytest`.
+        shards: the same of each run that it was merged from, where these differ; then `command` has only the options
+            that all of them share. Empty for a run of its own.
+        folder: where pytest was started, relative to pytest's root folder; `.` for that folder itself.
+        is_live: whether requests went to the real APIs.
+        against: the git revision whose snapshots were compared with; `None` for the files on disk.
+        results: of the tests of this plugin, in the order in which they ended.
+        snapshots: what the tests did not use of the snapshots of their files; a file of which all tests were selected
+            and all snapshots are used has no record. Empty if the run cannot tell: it ended early, or compared nothing.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = VERSION
+    command: tuple[str, ...] = ()
+    shards: tuple[tuple[str, ...], ...] = ()
+    folder: str = "."
+    is_live: bool = False
+    against: str | None = None
+    results: tuple[CaseResult, ...] = ()
+    snapshots: tuple[SnapshotUses, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """The run as JSON data, with its version first; a result without what is not set."""
+        run = self.model_dump(mode="json", exclude={"results"})
+        return {**run, "results": [result.as_data() for result in self.results]}
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:
+        """Read what `as_data` gave.
+
+        Raises:
+            ValueError: it is not the data of a run, or of another version.
+        """
+        return cls.model_validate(data)
+
+
+SCHEMA_FILE: Final = Path(__file__).with_name("report.schema.json")
+_ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def report_schema() -> dict[str, Any]:
+    """The schema of what `--chatprompt-report` writes into a `.json` file.
+
+    Returns:
+        JSON data, by draft 2020-12. What a docstring says of a field is its description.
+    """
+    schema = RunResults.model_json_schema()
+    for model in (schema, *schema["$defs"].values()):
+        _describe(model)
+    # A run is written whole, a result without what is not set.
+    schema["required"] = list(schema["properties"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def schema_text() -> str:
+    """The schema as the file holds it."""
+    return json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def write_schema(file: Path = SCHEMA_FILE) -> None:
+    """Write the text into a file, the same on every platform."""
+    file.write_bytes(schema_text().encode())
+
+
+def _describe(model: dict[str, Any]) -> None:
+    """Give each property what the docstring of the model says of it."""
+    whole = model.pop("description", "")
+    summary, _, arguments = whole.partition("\n\nArgs:\n")
+    model["description"] = summary
+    for name, text in _ARGUMENT.findall(arguments):
+        model["properties"][name]["description"] = " ".join(text.split()).replace("`None`", "`null`")
+    for value in model["properties"].values():
+        value.pop("title", None)
+        if "const" in value:
+            # Pydantic before 2.10 writes both.
+            value.pop("enum", None)

@@ -1,0 +1,317 @@
+"""What is said of a result in words: which words changed, what changed in a case, how many of its answers pass."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from pytest_chatprompt.grading.pass_rate import RequiredPasses, wilson_interval
+from pytest_chatprompt.results.records import AttemptResult, RepeatsResult
+from pytest_chatprompt.snapshots.stored import Change
+
+# Japanese and Chinese have no blanks between words: there each character counts as one.
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
+# A change of longer pieces that share most of their characters is one of these characters.
+_LONG_PIECE: Final = 40
+# Comparing takes up to a multiple of the pairs of equal words; beyond this the words between the first and the last
+# change count as one change.
+_MOST_PAIRS: Final = 20_000
+_ELLIPSIS: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece that two lines share, or in which they differ.
+
+    Args:
+        removed: what the first line has here.
+        added: what the second line has here; the same where nothing changed.
+    """
+
+    removed: str
+    added: str
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both lines have the same here."""
+        return self.removed == self.added
+
+
+def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
+    """Compare two lines word by word.
+
+    Args:
+        removed: the line as it was.
+        added: the line as it is now.
+
+    Returns:
+        Equal and changed pieces in turn, together both lines.
+    """
+    old, new = _TOKEN.findall(removed), _TOKEN.findall(added)
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    pieces = [Piece("".join(old[:start]), "".join(old[:start]))]
+    pieces += _middle(old[start : len(old) - end], new[start : len(new) - end])
+    tail = "".join(old[len(old) - end :])
+    parts = [part for piece in (*pieces, Piece(tail, tail)) for part in _by_characters(piece)]
+    return tuple(_joined(part for part in parts if part.removed or part.added))
+
+
+def _by_characters(piece: Piece) -> tuple[Piece, ...]:
+    """A piece without what both sides of a very long one begin and end with."""
+    shorter = min(len(piece.removed), len(piece.added))
+    if piece.is_equal or shorter < _LONG_PIECE:
+        return (piece,)
+    start = _common(piece.removed, piece.added)
+    end = min(_common(piece.removed[::-1], piece.added[::-1]), shorter - start)
+    if start + end < shorter / 2:
+        return (piece,)
+    removed, added = (text[start : len(text) - end] for text in (piece.removed, piece.added))
+    head, tail = piece.removed[:start], piece.removed[len(piece.removed) - end :]
+    return Piece(head, head), Piece(removed, added), Piece(tail, tail)
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Equal and changed pieces in turn."""
+    for _, several in groupby(pieces, key=lambda piece: piece.is_equal):
+        parts = list(several)
+        yield Piece("".join(part.removed for part in parts), "".join(part.added for part in parts))
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many tokens or characters both begin with."""
+    length = min(len(old), len(new))
+    return next((index for index in range(length) if old[index] != new[index]), length)
+
+
+def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
+    counts = Counter(new)
+    if sum(counts[token] for token in old if not token.isspace()) > _MOST_PAIRS:
+        yield Piece("".join(old), "".join(new))
+        return
+    for _, i1, i2, j1, j2 in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
+        yield Piece("".join(old[i1:i2]), "".join(new[j1:j2]))
+
+
+def shared_part(pieces: tuple[Piece, ...]) -> float:
+    """How much of both lines is the same, from 0 to 1."""
+    total = sum(len(piece.removed) + len(piece.added) for piece in pieces)
+    equal = sum(len(piece.removed) + len(piece.added) for piece in pieces if piece.is_equal)
+    return equal / total if total else 1.0
+
+
+def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
+    """The changed pieces, and so much of the equal ones as is needed to find the place.
+
+    Args:
+        pieces: of a whole line.
+        around: how many characters to keep beside each change; words are kept whole.
+    """
+    shown = []
+    for number, piece in enumerate(pieces):
+        text = piece.removed
+        if piece.is_equal:
+            before = _start(text, around) if number > 0 else ""
+            after = _end(text, around) if number < len(pieces) - 1 else ""
+            if len(before) + len(after) + len(_ELLIPSIS) < len(text):
+                text = f"{before}{_ELLIPSIS}{after}"
+        shown.append(Piece(text, text) if piece.is_equal else piece)
+    return tuple(shown)
+
+
+def _start(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    return text[:length].rpartition(" ")[0] or text[:length]
+
+
+def _end(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    return text[-length:].partition(" ")[2] or text[-length:]
+
+
+_LONGEST_QUOTE: Final = 40
+# A changed word that is shorter is hard to find without the one beside it.
+_SHORT_WORDS: Final = 8
+
+
+def summary_line(changes: Sequence[Change]) -> str:
+    """What changed, in one line.
+
+    Args:
+        changes: of one case. Equal ones in several places count once.
+
+    Returns:
+        The line; `""` for no changes.
+    """
+    if not changes:
+        return ""
+    distinct: dict[object, Change] = {}
+    for change in changes:
+        known = distinct.get(change.content)
+        # The question repeats for people what the request says.
+        if known is None or known.place == "question":
+            distinct[change.content] = change
+    first, *others = distinct.values()
+    more = f" and {len(others)} more" if others else ""
+    return f"{describe_change(first)}{more}"
+
+
+def describe_change(change: Change) -> str:
+    """One change in one line, with its place."""
+    place = change.place or "the snapshot"
+    if change.moved:
+        return f"{place}: moved {_quoted(change.moved)}"
+    if not change.removed:
+        return f"{place}: added {_shown(change.place, change.added)}"
+    if not change.added:
+        return f"{place}: removed {_shown(change.place, change.removed)}"
+    values = [_value(change.place, lines) for lines in (change.removed, change.added)]
+    if None not in values:
+        return f"{place}: {_cut(str(values[0]))} → {_cut(str(values[1]))}"
+    old, new = _first_changed_words(change.removed[0], change.added[0])
+    return f"{place}: {_quoted((old, *change.removed[1:]))} → {_quoted((new, *change.added[1:]))}"
+
+
+def _first_changed_words(removed: str, added: str) -> tuple[str, str]:
+    """The part of two lines that differs, with a word beside it if it is short."""
+    pieces = changed_words(removed, added)
+    changed = [number for number, piece in enumerate(pieces) if not piece.is_equal]
+    if not changed:
+        return removed, added
+    first, last = changed[0], changed[-1]
+    old = "".join(piece.removed for piece in pieces[first : last + 1])
+    new = "".join(piece.added for piece in pieces[first : last + 1])
+    if min(len(old), len(new)) < _SHORT_WORDS:
+        before = pieces[first - 1].removed if first else ""
+        after = pieces[last + 1].removed if last + 1 < len(pieces) else ""
+        beside = re.match(r"\s*\w+", after) if old.strip() and new.strip() else None
+        if beside is not None:
+            return old + beside[0], new + beside[0]
+        beside = re.search(r"\S+\s*$", before)
+        if beside is not None:
+            return beside[0] + old, beside[0] + new
+    return old, new
+
+
+def _value(place: str, lines: tuple[str, ...]) -> str | None:
+    """The value of a setting; `None` for a text."""
+    key = re.sub(r"\[\d+\]", "", place).rpartition(".")[2]
+    return lines[0].removeprefix(f"{key}: ") if len(lines) == 1 and lines[0].startswith(f"{key}: ") else None
+
+
+def _shown(place: str, lines: tuple[str, ...]) -> str:
+    value = _value(place, lines)
+    return _quoted(lines) if value is None else _cut(value)
+
+
+def _quoted(lines: tuple[str, ...]) -> str:
+    """The first line of a text in quotes."""
+    text = lines[0].strip() or next((line.strip() for line in lines if line.strip()), "")
+    shown = _cut(text)
+    if len(lines) > 1 and not shown.endswith("…"):
+        shown += "…"
+    return f'"{shown}"'
+
+
+def _cut(text: str) -> str:
+    # Prompts may be long, and each character makes at least one that is shown.
+    start = text[: _LONGEST_QUOTE + 1]
+    visible = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in start)
+    return visible if len(visible) <= _LONGEST_QUOTE else f"{visible[: _LONGEST_QUOTE - 1].rstrip()}…"
+
+
+_MOST_CASES: Final = 10
+
+
+def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) -> RepeatsResult:
+    """The result of a repeated case.
+
+    Args:
+        required: how many answers have to pass.
+        attempts: what became of its requests, in any order.
+    """
+    by_number = tuple(sorted(attempts, key=lambda attempt: attempt.number))
+    outcomes = [attempt.outcome for attempt in by_number]
+    passed = outcomes.count("passed")
+    low, high = wilson_interval(passed, passed + outcomes.count("failed"))
+    return RepeatsResult(
+        planned=required.planned,
+        pass_rate=required.pass_rate,
+        needed=required.count,
+        passed=passed,
+        interval=(round(low, 4), round(high, 4)),
+        attempts=by_number,
+    )
+
+
+def describe_rate(passed: int, answers: int, interval: tuple[float, float]) -> str:
+    """A rate with its interval: `80 % (95 % interval 38 % to 96 %)`; `none known` without answers.
+
+    Args:
+        passed: how many answers pass.
+        answers: of how many.
+        interval: the confidence interval, from 0 to 1.
+    """
+    if not answers:
+        return "none known"
+    low, high = (f"{end * 100:.0f} %" for end in interval)
+    return f"{passed / answers * 100:.0f} % (95 % interval {low} to {high})"
+
+
+def describe_passes(result: RepeatsResult) -> str:
+    """Say how many answers of a case pass: `4/5 answers passed: 80 % (95 % interval 38 % to 96 %)`."""
+    rate = describe_rate(result.passed, result.answers, result.interval)
+    return f"{result.passed}/{result.answers} answers passed: {rate}"
+
+
+def summary_of_rates(rates: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """The lines of a run's summary about its repeated cases, the lowest rates first.
+
+    Args:
+        rates: how many answers of each case passed, and of how many, by node id; at least one case.
+    """
+    passed, answers = (sum(counts) for counts in zip(*rates.values(), strict=True))
+    nouns = "1 case was" if len(rates) == 1 else f"{len(rates)} cases were"
+    mixed = [(counts, node_id) for node_id, counts in rates.items() if counts[0] < counts[1]]
+    mixed.sort(key=lambda case: case[0][0] / case[0][1])
+    end = "; not all of these:" if mixed else "."
+    yield f"{nouns} sent more than once, and {passed}/{answers} answers passed{end}"
+    for (passed, answers), node_id in mixed[:_MOST_CASES]:
+        yield f"  {passed}/{answers}  {describe_rate(passed, answers, wilson_interval(passed, answers))}  {node_id}"
+    if len(mixed) > _MOST_CASES:
+        yield f"  and {len(mixed) - _MOST_CASES} more"
+
+
+def describe_repeats(result: RepeatsResult) -> str:
+    """Say how many answers of a case pass, and why the others do not; the first line is a summary.
+
+    Args:
+        result: of the case; not all of its answers pass.
+    """
+    errors = len(result.attempts) - result.answers
+    counts = [describe_passes(result)] if result.answers else []
+    counts += [f"{errors} could not be obtained or graded"] if errors else []
+    not_sent = result.planned - len(result.attempts)
+    counts += [f"{not_sent} not sent"] if not_sent else []
+    counts.append(f"{result.needed} of {result.planned} must pass")
+    return "\n\n".join(["; ".join(counts), *_problems(result)])
+
+
+def _problems(result: RepeatsResult) -> Iterable[str]:
+    """What did not pass; answers with the same problem together."""
+    numbers: dict[str, list[str]] = {}
+    for attempt in result.attempts:
+        if attempt.problem:
+            numbers.setdefault(attempt.problem, []).append(str(attempt.number))
+    for problem, same in numbers.items():
+        *others, last = same
+        noun = f"answers {', '.join(others)} and {last}" if others else f"answer {last}"
+        yield f"{noun} of {result.planned}: {problem}"
