@@ -13,6 +13,27 @@ from pytest_chatprompt.capture.sent_request import (
     AnsweredBy as AnsweredBy,
     SentRequest as SentRequest,
 )
+from pytest_chatprompt.cases.case import (
+    EvalCase as EvalCase,
+    Origin as Origin,
+    YamlSource as YamlSource,
+)
+from pytest_chatprompt.cases.message import (
+    AudioPart as AudioPart,
+    DocumentPart as DocumentPart,
+    EvalMessage as EvalMessage,
+    FilePart as FilePart,
+    FunctionCall as FunctionCall,
+    ImagePart as ImagePart,
+    Part as Part,
+    Role as Role,
+    TextPart as TextPart,
+    ToolCall as ToolCall,
+)
+from pytest_chatprompt.cases.rows import (
+    Row as Row,
+)
+from pytest_chatprompt.cases.shared_keys import EvalCheck as EvalCheck
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,
@@ -49,50 +70,23 @@ from pytest_chatprompt.errors import (
     UnknownProviderError as UnknownProviderError,
     UnreadableReplyError as UnreadableReplyError,
 )
-from pytest_chatprompt.evalfile.case import (
-    EvalCase as EvalCase,
-    Origin as Origin,
-)
-from pytest_chatprompt.evalfile.eval_check import EvalCheck as EvalCheck
-from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
-from pytest_chatprompt.evalfile.message import (
-    AudioPart as AudioPart,
-    DocumentPart as DocumentPart,
-    EvalMessage as EvalMessage,
-    FilePart as FilePart,
-    FunctionCall as FunctionCall,
-    ImagePart as ImagePart,
-    Part as Part,
-    Role as Role,
-    TextPart as TextPart,
-    ToolCall as ToolCall,
-)
-from pytest_chatprompt.evalfile.rows import (
-    Row as Row,
-)
-from pytest_chatprompt.evalfile.yaml_file import (
-    YamlSource as YamlSource,
-)
-from pytest_chatprompt.evalfile.yaml_tree import (
-    Position as Position,
-)
 from pytest_chatprompt.grading.check import (
     Check as Check,
     Verdict as Verdict,
 )
 from pytest_chatprompt.grading.sent_data import SentData as SentData
-from pytest_chatprompt.prompt.attachment_reading import (
+from pytest_chatprompt.prompt.attachments import (
     Attachment as Attachment,
+    FileReader as FileReader,
 )
 from pytest_chatprompt.prompt.chat_prompt import (
     ChatMessage as ChatMessage,
     ChatPrompt as ChatPrompt,
+    Media as Media,
 )
 from pytest_chatprompt.prompt.conversion import (
     convert_to_chat_prompt as convert_to_chat_prompt,
 )
-from pytest_chatprompt.prompt.file_reader import FileReader as FileReader
-from pytest_chatprompt.prompt.media import Media as Media
 from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
     build_request as build_request,
@@ -194,4 +188,8 @@ from pytest_chatprompt.providers.response import (
 )
 from pytest_chatprompt.snapshots.extension import (
     ChatPromptSnapshotExtension as ChatPromptSnapshotExtension,
+)
+from pytest_chatprompt.text.files import ResolvedFile as ResolvedFile
+from pytest_chatprompt.text.yaml import (
+    Position as Position,
 )

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.strict_model import StrictModel
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.fields import StrictModel
 
 # Called with a path as its author wrote it, the key that names it, and a model with this key.
 DataReader = Callable[[str, str, type[BaseModel]], Any]

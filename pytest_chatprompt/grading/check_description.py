@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.eval_check import EvalCheck
-from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.cases.shared_keys import EvalCheck
+from pytest_chatprompt.text.json_data import thaw
 
 # Before a type it makes its opposite.
 NEGATION: Final = "not_"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.grading.check_description import describe_check
 from pytest_chatprompt.grading.grade import GradedCheck
 from pytest_chatprompt.grading.parsing import find_node

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.grading.judge_verdict import JudgeVote, count_votes
 from pytest_chatprompt.grading.llm_rubric import LlmRubric

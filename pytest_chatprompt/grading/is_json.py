@@ -12,13 +12,13 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.definition_file import check_data_path
-from pytest_chatprompt.evalfile.json_data import unexpected
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.grading.json_schema import check_schema, find_misfit
 from pytest_chatprompt.grading.sent_data import SentData
 from pytest_chatprompt.grading.text_checks import HasText
+from pytest_chatprompt.text.json_data import unexpected
 
 
 def _read_schema(value: Any) -> Mapping[str, Any]:

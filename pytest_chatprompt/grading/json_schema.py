@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from pytest_chatprompt.evalfile.frozen_dict import thaw
-from pytest_chatprompt.evalfile.json_data import check_json, error_at, invalid
 from pytest_chatprompt.grading.time_limit import limited_time
+from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw
 
 _MOST_SHOWN = 200
 

@@ -18,14 +18,14 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import parse_definition_file
+from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel
+from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.definition_file import parse_definition_file
-from pytest_chatprompt.evalfile.frozen_dict import freeze
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
-from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.text.json_data import freeze
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import PlainValidator
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.definition_file import check_data_path
-from pytest_chatprompt.evalfile.json_data import checked, unexpected
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.grading.judge_prompt import JudgePrompt, JudgeQuestion, PromptFile, judge_question
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import checked, unexpected
 
 
 def _read_path(value: Any) -> str | None:

@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import PlainValidator
 
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.json_data import unexpected
 from pytest_chatprompt.grading.check import Check, Verdict
+from pytest_chatprompt.text.json_data import unexpected
 
 _NAME: Final = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
 _REFERENCE: Final = re.compile(rf"{_NAME}:{_NAME}")

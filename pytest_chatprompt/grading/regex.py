@@ -10,11 +10,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import PlainValidator
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.json_data import invalid, unexpected
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.grading.text_checks import HasText
 from pytest_chatprompt.grading.time_limit import limited_time
+from pytest_chatprompt.text.json_data import invalid, unexpected
 
 _MOST_SHOWN = 60
 

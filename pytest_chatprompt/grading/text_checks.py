@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import PlainValidator
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.json_data import error_at, invalid, unexpected
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.grading.check import Check, Verdict
+from pytest_chatprompt.text.json_data import error_at, invalid, unexpected
 
 
 class HasText(Protocol):

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.frozen_dict import thaw
-from pytest_chatprompt.evalfile.json_data import require_json_mapping
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import require_json_mapping, thaw
 
 
 class ToolCalled(Check):

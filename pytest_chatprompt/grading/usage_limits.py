@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.json_data import checked
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import checked
 from pytest_chatprompt.wording import INSTALL_PRICES, dollars
 
 

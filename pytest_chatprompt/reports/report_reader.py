@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, parse_json
 from pytest_chatprompt.results.run_results import VERSION, RunResults
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, parse_json
 
 _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_chatprompt.evalfile.eval_check import EvalCheck
+from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.grading.check_description import NEGATION, describe_check
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.grading.check_description import NEGATION
 from pytest_chatprompt.grading.grade import GradedCheck
 from pytest_chatprompt.grading.parsing import find_node
 from pytest_chatprompt.results.check_result import CheckResult
+from pytest_chatprompt.text.json_data import thaw
 
 
 def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
-from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
+from pytest_chatprompt.text.files import TextFileError, read_regular_file
+from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 
 _TEMPORARY_NAME: Final = re.compile(r"\.(\d+)-.*\.yaml")

@@ -15,7 +15,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.media_types import (
+from pytest_chatprompt.text.media_types import (
     decode_base64,
     describe_base64,
     escape_description,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pytest_chatprompt.evalfile.text_file import TextFileError, holds_bytes
-from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
+from pytest_chatprompt.text.files import TextFileError, holds_bytes
+from pytest_chatprompt.text.yaml import MAX_BYTES
 
 
 class SharedLines(str):

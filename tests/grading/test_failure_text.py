@@ -11,7 +11,7 @@ from pytest_chatprompt.grading.check_description import describe_check
 from pytest_chatprompt.grading.failure_text import describe_failures
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import calling, case_with
 

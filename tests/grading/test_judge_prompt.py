@@ -21,7 +21,7 @@ from pytest_chatprompt.grading.judge_prompt import (
 )
 from pytest_chatprompt.grading.llm_rubric import judge_questions
 from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest
 from tests.conftest import Project
 from tests.grading.conftest import case_with

@@ -13,7 +13,7 @@ from pytest_chatprompt import Check, ProviderResponse, SentData
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import parse_checks
 from pytest_chatprompt.grading.table import CHECKS
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from tests.grading.conftest import calling, case_with, check_of, graded, taking
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
