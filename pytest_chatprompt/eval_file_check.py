@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.errors import EvalFileError
-from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
 
 
 def find_problems(path: Path, root: Path) -> list[EvalFileError]:

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from pytest_chatprompt.evalfile.json_schema import make_json_schema
-from pytest_chatprompt.evalfile.loader import EvalFileKeys
+from pytest_chatprompt.cases.json_schema import make_json_schema
+from pytest_chatprompt.cases.loader import EvalFileKeys
 from pytest_chatprompt.grading.parsing import CHECKS
 from pytest_chatprompt.options import SCHEMA_NAME
 from pytest_chatprompt.providers.registry import PROVIDERS

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import SentRequest
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.agents.cli import CLIProvider
     from pytest_chatprompt.providers.agents.codex import CodexProvider

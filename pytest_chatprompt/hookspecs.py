@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import ProviderResponse
 

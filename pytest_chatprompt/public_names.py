@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from pytest_chatprompt.capture.eval_api import (
-    EvalAPI as EvalAPI,
+from pytest_chatprompt.capture.eval_api import EvalAPI as EvalAPI
+from pytest_chatprompt.capture.secrets.redaction import FoundSecret as FoundSecret, Redactor as Redactor
+from pytest_chatprompt.capture.sent_request import AnsweredBy as AnsweredBy, SentRequest as SentRequest
+from pytest_chatprompt.cases.case import EvalCase as EvalCase, Origin as Origin, YamlSource as YamlSource
+from pytest_chatprompt.cases.message import (
+    AudioPart as AudioPart,
+    DocumentPart as DocumentPart,
+    EvalMessage as EvalMessage,
+    FilePart as FilePart,
+    FunctionCall as FunctionCall,
+    ImagePart as ImagePart,
+    Part as Part,
+    Role as Role,
+    TextPart as TextPart,
+    ToolCall as ToolCall,
 )
-from pytest_chatprompt.capture.secrets.redaction import (
-    FoundSecret as FoundSecret,
-    Redactor as Redactor,
-)
-from pytest_chatprompt.capture.sent_request import (
-    AnsweredBy as AnsweredBy,
-    SentRequest as SentRequest,
-)
+from pytest_chatprompt.cases.rows import Row as Row
+from pytest_chatprompt.cases.shared_keys import EvalCheck as EvalCheck
 from pytest_chatprompt.errors import (
     AgentError as AgentError,
     APIConnectionError as APIConnectionError,
@@ -49,129 +56,49 @@ from pytest_chatprompt.errors import (
     UnknownProviderError as UnknownProviderError,
     UnreadableReplyError as UnreadableReplyError,
 )
-from pytest_chatprompt.evalfile.case import (
-    EvalCase as EvalCase,
-    Origin as Origin,
-)
-from pytest_chatprompt.evalfile.eval_check import EvalCheck as EvalCheck
-from pytest_chatprompt.evalfile.file_search import ResolvedFile as ResolvedFile
-from pytest_chatprompt.evalfile.message import (
-    AudioPart as AudioPart,
-    DocumentPart as DocumentPart,
-    EvalMessage as EvalMessage,
-    FilePart as FilePart,
-    FunctionCall as FunctionCall,
-    ImagePart as ImagePart,
-    Part as Part,
-    Role as Role,
-    TextPart as TextPart,
-    ToolCall as ToolCall,
-)
-from pytest_chatprompt.evalfile.rows import (
-    Row as Row,
-)
-from pytest_chatprompt.evalfile.yaml_file import (
-    YamlSource as YamlSource,
-)
-from pytest_chatprompt.evalfile.yaml_tree import (
-    Position as Position,
-)
-from pytest_chatprompt.grading.check import (
-    Check as Check,
-    SentData as SentData,
-    Verdict as Verdict,
-)
-from pytest_chatprompt.prompt.attachment_reading import (
-    Attachment as Attachment,
-)
-from pytest_chatprompt.prompt.chat_prompt import (
-    ChatMessage as ChatMessage,
-    ChatPrompt as ChatPrompt,
-)
-from pytest_chatprompt.prompt.conversion import (
-    convert_to_chat_prompt as convert_to_chat_prompt,
-)
-from pytest_chatprompt.prompt.file_reader import FileReader as FileReader
-from pytest_chatprompt.prompt.media import Media as Media
-from pytest_chatprompt.prompt.request import (
-    ProviderRequest as ProviderRequest,
-    build_request as build_request,
-)
-from pytest_chatprompt.prompt.shared_texts import (
-    SharedTexts as SharedTexts,
-    TextPiece as TextPiece,
-)
+from pytest_chatprompt.grading.check import Check as Check, SentData as SentData, Verdict as Verdict
+from pytest_chatprompt.prompt.attachments import Attachment as Attachment, FileReader as FileReader
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage as ChatMessage, ChatPrompt as ChatPrompt, Media as Media
+from pytest_chatprompt.prompt.conversion import convert_to_chat_prompt as convert_to_chat_prompt
+from pytest_chatprompt.prompt.request import ProviderRequest as ProviderRequest, build_request as build_request
+from pytest_chatprompt.prompt.shared_texts import SharedTexts as SharedTexts, TextPiece as TextPiece
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,
     AgentProvider as AgentProvider,
     AgentSettings as AgentSettings,
     build_document as build_document,
 )
-from pytest_chatprompt.providers.agents.cli import (
-    CLIProvider as CLIProvider,
-)
-from pytest_chatprompt.providers.agents.codex import (
-    CodexProvider as CodexProvider,
-)
-from pytest_chatprompt.providers.agents.process import (
-    ProcessResult as ProcessResult,
-)
-from pytest_chatprompt.providers.agents.vscode import (
-    VSCodeProvider as VSCodeProvider,
-)
-from pytest_chatprompt.providers.chat.anthropic import (
-    AnthropicProvider as AnthropicProvider,
-)
-from pytest_chatprompt.providers.chat.azure import (
-    AzureProvider as AzureProvider,
-)
-from pytest_chatprompt.providers.chat.base import (
-    ChatProvider as ChatProvider,
-)
-from pytest_chatprompt.providers.chat.bedrock import (
-    BedrockProvider as BedrockProvider,
-)
-from pytest_chatprompt.providers.chat.compatible import (
-    CompatibleProvider as CompatibleProvider,
-)
-from pytest_chatprompt.providers.chat.gemini import (
-    GeminiProvider as GeminiProvider,
-)
+from pytest_chatprompt.providers.agents.cli import CLIProvider as CLIProvider
+from pytest_chatprompt.providers.agents.codex import CodexProvider as CodexProvider
+from pytest_chatprompt.providers.agents.process import ProcessResult as ProcessResult
+from pytest_chatprompt.providers.agents.vscode import VSCodeProvider as VSCodeProvider
+from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider as AnthropicProvider
+from pytest_chatprompt.providers.chat.azure import AzureProvider as AzureProvider
+from pytest_chatprompt.providers.chat.base import ChatProvider as ChatProvider
+from pytest_chatprompt.providers.chat.bedrock import BedrockProvider as BedrockProvider
+from pytest_chatprompt.providers.chat.compatible import CompatibleProvider as CompatibleProvider
+from pytest_chatprompt.providers.chat.gemini import GeminiProvider as GeminiProvider
 from pytest_chatprompt.providers.chat.media_support import MediaSupport as MediaSupport
-from pytest_chatprompt.providers.chat.ollama import (
-    OllamaProvider as OllamaProvider,
-)
+from pytest_chatprompt.providers.chat.ollama import OllamaProvider as OllamaProvider
 from pytest_chatprompt.providers.chat.openai import (
     MaxTokensParameter as MaxTokensParameter,
     OpenAIProvider as OpenAIProvider,
 )
-from pytest_chatprompt.providers.chat.openai_responses import (
-    OpenAIResponsesProvider as OpenAIResponsesProvider,
-)
-from pytest_chatprompt.providers.chat.openrouter import (
-    OpenRouterProvider as OpenRouterProvider,
-)
+from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider as OpenAIResponsesProvider
+from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider as OpenRouterProvider
 from pytest_chatprompt.providers.chat.payload import (
     Payload as Payload,
     PreparedRequest as PreparedRequest,
     PreviewedBody as PreviewedBody,
 )
-from pytest_chatprompt.providers.chat.setting_fields import (
-    SettingField as SettingField,
-)
+from pytest_chatprompt.providers.chat.setting_fields import SettingField as SettingField
 from pytest_chatprompt.providers.chat.settings import (
     ChatProviderArguments as ChatProviderArguments,
     ChatSettings as ChatSettings,
 )
-from pytest_chatprompt.providers.chat.vendor_api import (
-    VendorAPI as VendorAPI,
-)
-from pytest_chatprompt.providers.preflight.finding import (
-    Finding as Finding,
-)
-from pytest_chatprompt.providers.preflight.models import (
-    ModelLimits as ModelLimits,
-)
+from pytest_chatprompt.providers.chat.vendor_api import VendorAPI as VendorAPI
+from pytest_chatprompt.providers.preflight.finding import Finding as Finding
+from pytest_chatprompt.providers.preflight.models import ModelLimits as ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import (
     ModelParameters as ModelParameters,
     PreflightInput as PreflightInput,
@@ -181,17 +108,13 @@ from pytest_chatprompt.providers.preflight.rule import (
     RuleFunction as RuleFunction,
     Violation as Violation,
 )
-from pytest_chatprompt.providers.prices.billing import (
-    Billing as Billing,
-)
-from pytest_chatprompt.providers.prices.own_price import (
-    TokenPrice as TokenPrice,
-)
+from pytest_chatprompt.providers.prices.billing import Billing as Billing
+from pytest_chatprompt.providers.prices.own_price import TokenPrice as TokenPrice
 from pytest_chatprompt.providers.response import (
     Provider as Provider,
     ProviderResponse as ProviderResponse,
     TokenUsage as TokenUsage,
 )
-from pytest_chatprompt.snapshots.assertion import (
-    ChatPromptSnapshotExtension as ChatPromptSnapshotExtension,
-)
+from pytest_chatprompt.snapshots.assertion import ChatPromptSnapshotExtension as ChatPromptSnapshotExtension
+from pytest_chatprompt.text.files import ResolvedFile as ResolvedFile
+from pytest_chatprompt.text.yaml import Position as Position

@@ -25,12 +25,11 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
 import pytest_chatprompt
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.case_template import CaseTemplate
-from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
-from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.loader import CaseTemplate, InvalidCase, load_eval_file
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
+from pytest_chatprompt.text.yaml import parse_yaml
 
 # A shell that runs the tests in the background ignores these in all of its children, also those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -25,14 +25,13 @@ from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
+from pytest_chatprompt.cases.agentv import AGENTS, CHAT_FIELDS
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.datasets import READERS
+from pytest_chatprompt.cases.loader import EvalFileKeys
+from pytest_chatprompt.cases.message import EvalMessage
+from pytest_chatprompt.cases.settings import RequestSettings
 from pytest_chatprompt.errors import __doc__ as errors_docstring
-from pytest_chatprompt.evalfile.agentv_target_fields import AGENTS, CHAT_FIELDS
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.dataset import READERS
-from pytest_chatprompt.evalfile.loader import EvalFileKeys
-from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES
-from pytest_chatprompt.evalfile.message import EvalMessage
-from pytest_chatprompt.evalfile.settings import RequestSettings
 from pytest_chatprompt.fixtures import __file__ as fixtures_file
 from pytest_chatprompt.grading.judge import _DEFAULT_PROMPT as JUDGE_PROMPT, PROMPT_VERSION
 from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
@@ -45,6 +44,7 @@ from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.registry import PROVIDERS, chat_providers
 from pytest_chatprompt.report_commands import main
+from pytest_chatprompt.text.media_types import MEDIA_TYPES
 from tests.capture.clients.table import CLIENTS
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG

@@ -14,8 +14,8 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pytest_chatprompt import EvalCase, EvalFileError
-from pytest_chatprompt.evalfile.loader import InvalidCase, load_eval_file
-from pytest_chatprompt.evalfile.yaml_parser import parse_yaml
+from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
+from pytest_chatprompt.text.yaml import parse_yaml
 from tests.eval_schema import schema_problems
 from tests.items.conftest import Run, run
 

@@ -95,7 +95,7 @@ import gc, sys
 
 class Finder:
     def find_spec(self, name, path, target=None):
-        if name == "pytest_chatprompt.evalfile.message":
+        if name == "pytest_chatprompt.cases.message":
             print(gc.isenabled())
 
 sys.meta_path.insert(0, Finder())

@@ -17,8 +17,7 @@ from pytest_chatprompt import (
     VSCodeProvider,
     convert_to_chat_prompt,
 )
-from pytest_chatprompt.prompt.attachment_reading import read_attachments
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
 from tests.conftest import Project
 

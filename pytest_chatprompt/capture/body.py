@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.evalfile.json_data import MAX_DEPTH, parse_json
+from pytest_chatprompt.text.json_data import MAX_DEPTH, parse_json
 
 BINARY_KEY: Final = "base64"
 PARTS_KEY: Final = "multipart"

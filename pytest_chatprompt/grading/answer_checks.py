@@ -13,13 +13,12 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import PlainValidator
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.frozen_dict import thaw
-from pytest_chatprompt.evalfile.json_data import checked, require_json_mapping, unexpected
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import checked, require_json_mapping, thaw, unexpected
 from pytest_chatprompt.wording import INSTALL_PRICES, dollars
 
 

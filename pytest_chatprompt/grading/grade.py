@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
 from pytest_chatprompt.grading.check import Check, SentData, Verdict, describe_check
 from pytest_chatprompt.grading.judge import JudgeVote, LlmRubric, count_votes
 from pytest_chatprompt.grading.parsing import CaseCheck, find_node

@@ -20,17 +20,16 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path, parse_definition_file
+from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel
+from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.definition_file import check_data_path, parse_definition_file
-from pytest_chatprompt.evalfile.frozen_dict import freeze
-from pytest_chatprompt.evalfile.json_data import checked, unexpected
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
-from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import checked, freeze, unexpected
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1

@@ -14,12 +14,11 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_chatprompt.cases.case import EvalCase, place_of_row
+from pytest_chatprompt.cases.definition_file import parse_definition_file
+from pytest_chatprompt.cases.diagnostics import explain_validation_error
+from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
-from pytest_chatprompt.evalfile.case import EvalCase, place_of_row
-from pytest_chatprompt.evalfile.definition_file import parse_definition_file
-from pytest_chatprompt.evalfile.diagnostics import explain_validation_error
-from pytest_chatprompt.evalfile.eval_check import EvalCheck
-from pytest_chatprompt.evalfile.yaml_tree import Entry, Node, Position
 from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
 from pytest_chatprompt.grading.check import NEGATION, Check
 from pytest_chatprompt.grading.judge import LlmRubric
@@ -36,7 +35,8 @@ from pytest_chatprompt.grading.text_checks import (
     Regex,
     StartsWith,
 )
-from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
+from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
+from pytest_chatprompt.text.yaml import Entry, Node, Position
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"

@@ -17,12 +17,11 @@ from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.definition_file import check_data_path
-from pytest_chatprompt.evalfile.frozen_dict import thaw
-from pytest_chatprompt.evalfile.json_data import check_json, error_at, invalid, unexpected
 from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict
+from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw, unexpected
 
 # Of computing time of this process, however busy the machine is.
 MAX_SECONDS: Final = 10.0

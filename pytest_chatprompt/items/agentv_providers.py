@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
-from pytest_chatprompt.evalfile.agentv_config import find_agentv_file
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pytest_chatprompt.evalfile.agentv_targets import Target, TargetsFile
+    from pytest_chatprompt.cases.agentv import Target, TargetsFile
     from pytest_chatprompt.providers.response import Provider
 
 
@@ -58,7 +58,7 @@ class Targets:
         Raises:
             EvalFileError: the file is invalid.
         """
-        from pytest_chatprompt.evalfile.agentv_targets import read_targets_file  # noqa: PLC0415 - few projects have targets
+        from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
 
         if path not in self._files:
             self._files[path] = read_targets_file(path, self.config.rootpath)
@@ -170,7 +170,7 @@ def _command_provider(target: Target) -> Provider:
 
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
     """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
-    from pytest_chatprompt.evalfile.agentv_targets import resolve_references  # noqa: PLC0415
+    from pytest_chatprompt.cases.agentv import resolve_references  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.target_variant import agent_variant  # noqa: PLC0415
     from pytest_chatprompt.providers.chat.agentv_variant import chat_variant  # noqa: PLC0415

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider
 

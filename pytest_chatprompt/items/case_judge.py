@@ -16,8 +16,8 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import PayloadWarning
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.judge import judge_questions
 from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
     from pytest_chatprompt.items.live_run import LiveRun

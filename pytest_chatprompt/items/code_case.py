@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.session import EvalSession
 from pytest_chatprompt.options import options_key
 
@@ -61,7 +61,7 @@ def request_of_case(
         if case.guideline_patterns is None:
             case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
         # Most cases are read from an eval file.
-        from pytest_chatprompt.evalfile.code_origin import CaseTest, case_in_test  # noqa: PLC0415
+        from pytest_chatprompt.cases.code_origin import CaseTest, case_in_test  # noqa: PLC0415
 
         item: Any = request.node
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))

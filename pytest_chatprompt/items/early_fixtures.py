@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.items.fixture_origin import is_from_plugin, is_from_project, place_of
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key

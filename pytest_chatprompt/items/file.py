@@ -16,12 +16,11 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.lint import find_literal_template
+from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_file, written_cases
 from pytest_chatprompt.errors import EvalFileError, SnapshotError
 from pytest_chatprompt.eval_file_names import is_eval_file
-from pytest_chatprompt.evalfile.case import EvalCase, case_diagnostic
-from pytest_chatprompt.evalfile.case_template import written_cases
-from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase, load_eval_file
-from pytest_chatprompt.evalfile.unrendered_templates import find_literal_template
 from pytest_chatprompt.items.agentv_providers import has_provider, provider_fixture_of
 from pytest_chatprompt.items.case_function import run_case
 from pytest_chatprompt.items.file_warnings import FileWarnings

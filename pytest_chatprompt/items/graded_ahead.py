@@ -14,7 +14,7 @@ from pytest_chatprompt.items.live_plugin import find_live_run
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.grading.grade import GradedCheck
     from pytest_chatprompt.grading.parsing import CaseCheck
     from pytest_chatprompt.items.item import EvalItem

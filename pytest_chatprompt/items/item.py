@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning, UnknownProviderError
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
-from pytest_chatprompt.evalfile.yaml_tree import Position
 from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 from pytest_chatprompt.items.own_fixtures import OwnFixtures, reserve, set_up, tear_down
 from pytest_chatprompt.items.running_imports import import_what_running_needs
+from pytest_chatprompt.text.yaml import Position
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:

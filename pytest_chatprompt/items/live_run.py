@@ -17,8 +17,8 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import MissingSettingError, ProviderError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import JudgeRules
@@ -33,7 +33,7 @@ from pytest_chatprompt.live.repeated_sends import RepeatedSends
 from pytest_chatprompt.live.request_future import RequestFuture
 from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher
 from pytest_chatprompt.options import Options
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider

@@ -26,7 +26,7 @@ from pytest_chatprompt.items.thread_graders import ThreadGraders
 from pytest_chatprompt.items.upcoming import UpcomingItems
 from pytest_chatprompt.live.prefetch import Prefetcher
 from pytest_chatprompt.live.snapshot_matcher import UpcomingCase
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.repeat_keys import DEFAULT_REPEAT
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.shared_keys import DEFAULT_REPEAT
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ProviderError, RequestCancelledError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.live_run import LiveRun
 from pytest_chatprompt.items.recordings import replay_answer

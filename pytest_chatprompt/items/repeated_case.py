@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from pytest_chatprompt.cases.shared_keys import DEFAULT_PASS_RATE
 from pytest_chatprompt.errors import BudgetError, CheckError, CheckFailedError, ProviderError, ReplayError
-from pytest_chatprompt.evalfile.repeat_keys import DEFAULT_PASS_RATE
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
@@ -34,7 +34,7 @@ from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.evalfile.case import EvalCase
+    from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.items.repeated_answers import RepeatedAnswer, RepeatedAnswers
     from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.live.prefetch import LiveResponse

@@ -35,7 +35,7 @@ from pytest_chatprompt.options import options_key
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-    from pytest_chatprompt.prompt.file_reader import FileReader
+    from pytest_chatprompt.prompt.attachments import FileReader
 
 _NAME: Final = "chatprompt-session"
 

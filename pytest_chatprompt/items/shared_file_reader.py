@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.prompt.file_reader import FileReader
+    from pytest_chatprompt.prompt.attachments import FileReader
 
 _reader_key: Final[pytest.StashKey[FileReader]] = pytest.StashKey()
 
@@ -20,7 +20,7 @@ def shared_file_reader(config: pytest.Config) -> FileReader:
     reader = config.stash.get(_reader_key, None)
     if reader is None:
         # What only running a case needs is imported by the first case that runs.
-        from pytest_chatprompt.prompt.file_reader import FileReader  # noqa: PLC0415
+        from pytest_chatprompt.prompt.attachments import FileReader  # noqa: PLC0415
 
         reader = config.stash[_reader_key] = FileReader(config.rootpath)
     return reader

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.items.file_warnings import issue
 
 _OFTEN: Final = 5

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.capture.live_capture import uncaptured
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.plain_function import THREAD_UNSAFE, is_plain
 from pytest_chatprompt.items.early_fixtures import CASE_FIXTURE, REQUEST_FIXTURE
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem
@@ -25,7 +25,7 @@ from pytest_chatprompt.items.recordings import raise_if_unusable
 from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.live.early_grades import EarlyGrades, GradeAnswer, GraderOutcome, RunJobs
 from pytest_chatprompt.live.thread_output import OutputKeeper
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.live.thread_output import KeptOutput
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse

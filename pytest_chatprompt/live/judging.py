@@ -15,14 +15,14 @@ from typing import Any
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
-from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.grade import describe_crash
 from pytest_chatprompt.grading.judge import JudgePrompt, JudgeQuestion, JudgeVote, LlmRubric, judge_questions, read_vote
 from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.prompt.conversion import TranscriptTurn, turn_content
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.prompt.transcript import TranscriptTurn, turn_content
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider, ProviderResponse

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.layout import lay_out

@@ -7,18 +7,204 @@ Pure functions; `request` calls `convert`, and users may call `convert_to_chat_p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.evalfile.message import EvalMessage
-from pytest_chatprompt.prompt.attachment_reading import Attachment
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.content import ContentPart, content_parts, join_parts
-from pytest_chatprompt.prompt.guidelines import guideline_block
-from pytest_chatprompt.prompt.message_rendering import RenderedMessage, render_messages
-from pytest_chatprompt.prompt.part_rendering import is_blank
+from pytest_chatprompt.cases.message import (
+    AudioPart,
+    DocumentPart,
+    EvalMessage,
+    FilePart,
+    ImagePart,
+    MediaPart,
+    Part,
+    TextPart,
+)
+from pytest_chatprompt.prompt.attachments import Attachment
+from pytest_chatprompt.prompt.chat_prompt import (
+    ChatMessage,
+    ChatPrompt,
+    Content,
+    ContentPart,
+    Media,
+    content_parts,
+    content_text,
+    join_parts,
+    media_of_url,
+)
 from pytest_chatprompt.wording import about_message, message_numbers
+
+Attachments = Mapping[str, Attachment]
+
+# `\s` is what `str.isspace` calls white space; U+FEFF is the byte-order mark, which cannot be seen either.
+_VISIBLE: Final = re.compile(r"[^\s\ufeff]")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text is nothing but white space (rule A5)."""
+    return _VISIBLE.search(text) is None
+
+
+def render_part(part: Part, attachments: Attachments) -> ContentPart:
+    """Render a part: as text, or as media.
+
+    Args:
+        part: a part of any type.
+        attachments: every file that the case names, by path as written.
+    """
+    return PART_RENDERERS[type(part)](part, attachments)
+
+
+def render_text_part(part: TextPart, attachments: Attachments) -> str:
+    """Write a text part: exactly as the author wrote it, or as it is in its file."""
+    return part.value if part.file is None else attachments[part.file].verbatim
+
+
+def render_file_part(part: FilePart, attachments: Attachments) -> str:
+    """Write a file part: a guideline as a reference, any other file with its content."""
+    attachment = attachments[part.value]
+    if attachment.is_guideline:
+        return f"<Attached: {attachment.name}>"
+    return file_section(attachment)
+
+
+def render_media_part(part: MediaPart, attachments: Attachments) -> Media:
+    """Give the image, document or audio file of a part: of its file, or of its URL.
+
+    Raises:
+        MediaError: it is a URL that cannot be sent; `read_attachments` reports it before.
+        LookupError: its file is not among the attachments.
+    """
+    media = media_of_url(part.type, part.value) or attachments[part.value].media
+    if media is None:
+        raise LookupError(f"{part.value} is attached as text, not as {part.type}")
+    return media
+
+
+def file_section(attachment: Attachment) -> str:
+    """Write a file with its path as a heading: `=== PATH ===`, and its content from the next line on."""
+    return f"=== {attachment.name} ===\n{attachment.content}"
+
+
+PART_RENDERERS: Final[dict[type[Part], Callable[[Any, Attachments], ContentPart]]] = {
+    TextPart: render_text_part,
+    FilePart: render_file_part,
+    ImagePart: render_media_part,
+    DocumentPart: render_media_part,
+    AudioPart: render_media_part,
+}
+
+
+class RenderedMessage(NamedTuple):
+    """A message with its texts joined, and its media between them.
+
+    Args:
+        number: 1-based, among the messages of the case.
+        source: the message as the author wrote it.
+        content: the text to send, or texts and media in order; `None` where the author wrote `null`.
+        guidelines: the guidelines that it names, in order; one that is named twice is in it twice.
+        drop_reason: why the message is not sent; `""` if it is sent.
+        adjustments: how the text differs from what the author wrote, for the snapshot's `adjustments`.
+    """
+
+    number: int
+    source: EvalMessage
+    content: Content
+    guidelines: tuple[Attachment, ...] = ()
+    drop_reason: str = ""
+    adjustments: tuple[str, ...] = ()
+
+
+def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -> tuple[RenderedMessage, ...]:
+    """Render the messages of a case.
+
+    Args:
+        messages: as the author wrote them.
+        attachments: every file that they name, by path as written.
+
+    Returns:
+        One for each message, in the same order; the ones that rules A5 and B5 drop have a `drop_reason`.
+    """
+    rendered = tuple(_render(number, message, attachments) for number, message in enumerate(messages, start=1))
+    if all(message.drop_reason for message in rendered):
+        # Rule B5: no message is left, so those that hold only guidelines stay, to have something to send.
+        return tuple(_render(message.number, message.source, attachments, keep_references=True) for message in rendered)
+    return rendered
+
+
+def _render(
+    number: int, message: EvalMessage, attachments: Attachments, *, keep_references: bool = False
+) -> RenderedMessage:
+    if isinstance(message.content, str) and not is_blank(message.content):
+        # Most messages are a text, which is sent as it is.
+        return RenderedMessage(number, message, message.content)
+    parts: list[ContentPart] = []
+    guidelines: list[Attachment] = []
+    blank_parts: list[int] = []
+    for part_number, part in enumerate(message.parts, start=1):
+        rendered = render_part(part, attachments)
+        if isinstance(rendered, str) and is_blank(rendered):
+            blank_parts.append(part_number)
+            continue
+        if isinstance(rendered, Media):
+            rendered = replace(rendered, place=(number, part_number))
+        parts.append(rendered)
+        if isinstance(part, FilePart) and attachments[part.value].is_guideline:
+            guidelines.append(attachments[part.value])
+    content = None if message.content is None else join_parts(parts, "\n")
+    only_guidelines = len(guidelines) == len(parts) and not keep_references
+    drop_reason = _drop_reason(message, is_empty=not parts, only_guidelines=only_guidelines)
+    if drop_reason:
+        adjustments = [about_message(number, f"dropped, {drop_reason}")]
+    elif not isinstance(message.content, str):
+        adjustments = [
+            about_message(number, f"part {part_number} dropped, nothing left in it") for part_number in blank_parts
+        ]
+    elif content != message.content:
+        adjustments = [about_message(number, "content dropped, nothing but white space in it")]
+    else:
+        adjustments = []
+    return RenderedMessage(number, message, content, tuple(guidelines), drop_reason, tuple(adjustments))
+
+
+def _drop_reason(message: EvalMessage, *, is_empty: bool, only_guidelines: bool) -> str:
+    if message.tool_calls or message.tool_call_id is not None:
+        # Rule A5: without one of them the API would refuse the other, so calls and their results always stay.
+        return ""
+    if is_empty:
+        return "nothing left in it"
+    return "it holds nothing but guideline files" if only_guidelines else ""
+
+
+GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
+
+
+# The cases of a file usually share their guidelines, so most blocks are the same.
+@lru_cache(maxsize=8)
+def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
+    """Write the guideline block.
+
+    Args:
+        guidelines: in the order of first mention, each file once.
+
+    Returns:
+        The heading and the contents, each below its path if there are several; `""` for no guidelines. A guideline
+        with nothing but white space in it does not count.
+    """
+    visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
+    if len(visible) == 1:
+        return block_of_texts([visible[0].content])
+    return block_of_texts([file_section(guideline) for guideline in visible])
+
+
+def block_of_texts(texts: Iterable[str]) -> str:
+    """Write the guideline block of texts, as they are; `""` if all of them are blank."""
+    visible = [text for text in texts if not is_blank(text)]
+    return "\n\n".join((GUIDELINE_HEADING, *visible)) if visible else ""
 
 
 class ConversionResult(NamedTuple):
@@ -140,3 +326,55 @@ def _system_adjustments(message: RenderedMessage, system_messages: Sequence[Rend
     if len(system_messages) > 1 and message.source.name is not None:
         text = f"name {message.source.name!r} left out, the system messages are one"
         yield about_message(message.number, text)
+
+
+class TranscriptTurn(NamedTuple):
+    """A turn of a transcript.
+
+    Args:
+        role: in lower case.
+        content: its text.
+        calls: the tool calls that it makes, each its name and its arguments.
+    """
+
+    role: str
+    content: str
+    calls: Sequence[tuple[str, str]] = ()
+
+
+def render_transcript(messages: Sequence[RenderedMessage]) -> str:
+    """Write messages as a transcript.
+
+    Args:
+        messages: rendered, in the order in which the author wrote them; dropped ones are left out.
+
+    Returns:
+        The turns, each with its `[Role]:` marker; the content alone if the only turn is the user's; `""` for no turns.
+    """
+    return write_transcript([_turn(message) for message in messages if not message.drop_reason])
+
+
+def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
+    """Write turns as a transcript; `render_transcript` says how."""
+    if len(turns) == 1 and turns[0].role == "user":
+        return turn_content(turns[0])
+    return "\n".join(map(_marked, turns))
+
+
+def _turn(message: RenderedMessage) -> TranscriptTurn:
+    calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
+    return TranscriptTurn(message.source.role, content_text(message.content), calls)
+
+
+def _marked(turn: TranscriptTurn) -> str:
+    content = turn_content(turn)
+    separator = "\n" if "\n" in content else " " if content else ""
+    return f"[{turn.role.capitalize()}]:{separator}{content}"
+
+
+def turn_content(turn: TranscriptTurn) -> str:
+    """Write one turn without its marker: its text, then its tool calls."""
+    text = turn.content.rstrip("\r\n")
+    lines = [text] if text else []
+    lines += [f"<Call {name}({arguments})>" for name, arguments in turn.calls]
+    return "\n".join(lines)

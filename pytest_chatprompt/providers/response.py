@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.reply_text import replace_surrogates

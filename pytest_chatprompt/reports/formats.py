@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, parse_json
 from pytest_chatprompt.results.records import VERSION, RunResults
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, parse_json
 
 
 def _page(run: RunResults) -> str:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_chatprompt.evalfile.case import EvalCase
-from pytest_chatprompt.evalfile.eval_check import EvalCheck
-from pytest_chatprompt.evalfile.frozen_dict import thaw
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.grading.check import NEGATION, describe_check
 from pytest_chatprompt.providers.response import Amount, Count
 from pytest_chatprompt.snapshots.stored import Difference
+from pytest_chatprompt.text.json_data import thaw
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.grade import GradedCheck

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.evalfile.text_file import TextFileError, read_regular_file
-from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
+from pytest_chatprompt.text.files import TextFileError, read_regular_file
+from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 
 # `::` separates the parts of a node id, CI takes `##[` for a command, and control characters would change the line.

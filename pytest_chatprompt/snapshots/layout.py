@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 import yaml
 from yaml.resolver import Resolver
 
-from pytest_chatprompt.evalfile.text_file import TextFileError, holds_bytes
-from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.prompt.shared_texts import SharedTexts
+from pytest_chatprompt.text.files import TextFileError, holds_bytes
+from pytest_chatprompt.text.yaml import MAX_BYTES
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.evalfile.media_types import (
+from pytest_chatprompt.text.media_types import (
     decode_base64,
     describe_base64,
     escape_description,

@@ -25,11 +25,11 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import read_data, stored_data
+from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1

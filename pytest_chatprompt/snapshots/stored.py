@@ -15,10 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_chatprompt.evalfile.yaml_parser import load_yaml
-from pytest_chatprompt.evalfile.yaml_tree import YamlError
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
 from pytest_chatprompt.snapshots.layout import SnapshotText, dump
+from pytest_chatprompt.text.yaml import YamlError, load_yaml
 
 
 def read_data(text: str) -> Any:

@@ -15,8 +15,7 @@ from pytest_chatprompt import (
     TokenUsage,
     ToolCall,
 )
-from pytest_chatprompt.evalfile.case import Origin
-from pytest_chatprompt.evalfile.yaml_file import YamlSource
+from pytest_chatprompt.cases.case import Origin, YamlSource
 from pytest_chatprompt.grading.grade import GradedCheck, grade
 from pytest_chatprompt.grading.parsing import parse_checks
 

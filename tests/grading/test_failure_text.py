@@ -10,7 +10,7 @@ from pytest_chatprompt import EvalCheck, ProviderResponse, SentData
 from pytest_chatprompt.grading.check import describe_check
 from pytest_chatprompt.grading.grade import describe_failures, grade
 from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import calling, case_with
 

@@ -21,7 +21,7 @@ from pytest_chatprompt.grading.judge import (
     quoted,
 )
 from pytest_chatprompt.grading.parsing import parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest
 from tests.conftest import Project
 from tests.grading.conftest import case_with

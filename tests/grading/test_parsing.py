@@ -8,7 +8,7 @@ import pytest
 
 from pytest_chatprompt import EvalCheck, EvalFileError
 from pytest_chatprompt.grading.parsing import CHECKS, parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from tests.conftest import Project
 from tests.grading.conftest import case_with
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.grading.answer_checks import Python
 from pytest_chatprompt.grading.check import Check, Verdict
 from pytest_chatprompt.grading.parsing import is_project_check, may_run_in_thread

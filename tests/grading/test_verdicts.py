@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from pytest_chatprompt import Check, ProviderResponse, SentData
 from pytest_chatprompt.grading.grade import grade
 from pytest_chatprompt.grading.parsing import CHECKS, parse_checks
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from tests.grading.conftest import calling, case_with, check_of, graded, taking
 
 PASS, FAIL, ERROR = "pass", "fail", "error"

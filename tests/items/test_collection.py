@@ -412,8 +412,7 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
 
 
 PAUSED_FOR = tuple(
-    f"pytest_chatprompt.{name}"
-    for name in ("evalfile.loader", "items.session", "prompt.request", "providers.chat.base")
+    f"pytest_chatprompt.{name}" for name in ("cases.loader", "items.session", "prompt.request", "providers.chat.base")
 )
 
 
@@ -443,7 +442,7 @@ def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
     result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--snapshot-update")
     result.stdout.fnmatch_lines(
         [
-            "pytest_chatprompt.evalfile.loader False",
+            "pytest_chatprompt.cases.loader False",
             "pytest_chatprompt.items.session False",
             "collected True",
             "*pytest_chatprompt.prompt.request False",
@@ -457,20 +456,16 @@ NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
         "capture.apis.reply",
-        "evalfile.ambiguous_scalars",
-        "evalfile.code_origin",
-        "evalfile.dataset_yaml",
-        "evalfile.definition_file",
-        "evalfile.diagnostics",
-        "evalfile.foreign_keys",
-        "evalfile.response_format",
-        "evalfile.settings",
-        "evalfile.syntax_errors",
-        "evalfile.template_rendering",
-        "evalfile.tools",
-        "evalfile.written_check",
-        "prompt.guideline_patterns",
-        "prompt.option_files",
+        "cases.agentv",
+        "cases.code_origin",
+        "cases.datasets",
+        "cases.definition_file",
+        "cases.diagnostics",
+        "cases.foreign_keys",
+        "cases.json_schema",
+        "cases.settings",
+        "cases.templates",
+        "cases.tools",
         "prompt.tool_definitions",
         "providers.chat.metered_try",
         "providers.chat.reply_reader",
@@ -507,7 +502,7 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "capture.provider_capture",
         "capture.recording.open_recording",
         "capture.server.table",
-        "evalfile.diagnostics",
+        "cases.diagnostics",
         "grading.grade",
         "grading.parsing",
         "grading.pass_rate",

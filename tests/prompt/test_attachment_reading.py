@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.prompt import attachment_reading
-from pytest_chatprompt.prompt.attachment_reading import Attachment, read_attachments
-from pytest_chatprompt.prompt.file_reader import FileReader
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt import attachments as attachment_reading
+from pytest_chatprompt.prompt.attachments import Attachment, FileReader, read_attachments
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.conftest import Project
 from tests.media import PDF, PNG, data_url
 

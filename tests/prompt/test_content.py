@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt import ChatMessage
-from pytest_chatprompt.prompt.content import Content, ContentPart, content_parts, content_text, join_parts
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Content, ContentPart, Media, content_parts, content_text, join_parts
 from tests.media import PNG, data_url
 
 A = Media("image", "./a.png", "image/png", PNG)

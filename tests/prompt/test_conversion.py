@@ -7,8 +7,7 @@ import json
 import pytest
 
 from pytest_chatprompt import ChatMessage, EvalFileError, FunctionCall, ToolCall, convert_to_chat_prompt
-from pytest_chatprompt.prompt.attachment_reading import read_attachments
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader, read_attachments
 from tests.conftest import Project
 
 GUIDES = 'guideline_patterns: ["**/*.guide.md"]'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_chatprompt.prompt.file_reader import AttachmentError, FileReader
+from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
 from tests.conftest import Project
 
 
@@ -51,7 +51,7 @@ def test_f4_each_file_is_read_once_in_a_run(project: Project) -> None:
 def test_as_many_bytes_as_the_limit_are_kept_those_that_were_read_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_chatprompt.prompt.file_reader._MAX_KEPT_BYTES", 6)
+    monkeypatch.setattr("pytest_chatprompt.prompt.attachments._MAX_KEPT_BYTES", 6)
     reader = FileReader(project.root)
     first, second, third = (project.write(name, b"old") for name in ("1.png", "2.png", "3.png"))
     assert [reader.read_bytes(path, path.name) for path in (first, second)] == [b"old", b"old"]

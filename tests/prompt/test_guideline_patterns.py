@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.errors import InvalidPatternError
-from pytest_chatprompt.prompt.guideline_patterns import matching_pattern
+from pytest_chatprompt.prompt.attachments import matching_pattern
 
 INSTRUCTIONS = "**/*.instructions.md"
 

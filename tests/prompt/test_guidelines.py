@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.prompt.attachment_reading import Attachment
-from pytest_chatprompt.prompt.guidelines import guideline_block
+from pytest_chatprompt.prompt.attachments import Attachment
+from pytest_chatprompt.prompt.conversion import guideline_block
 
 
 def guideline(name: str, content: str) -> Attachment:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.evalfile.media_types import MediaKind
-from pytest_chatprompt.prompt.media import Media, MediaError, media_of_file, media_of_url
+from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
+from pytest_chatprompt.text.media_types import MediaKind
 from tests.media import FORMATS, GIF, MP3, PDF, PNG, PNG_SHOWN, data_url, in_base64
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_chatprompt import ChatMessage, ProviderRequest
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.conftest import Project
 from tests.media import PDF, PNG, PNG_SHOWN, WAV, data_url
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import Attachment, FilePart, TextPart
-from pytest_chatprompt.evalfile.message import PART_MODELS, DocumentPart, ImagePart, Part
-from pytest_chatprompt.prompt.media import Media
-from pytest_chatprompt.prompt.part_rendering import PART_RENDERERS, render_part
+from pytest_chatprompt.cases.message import PART_MODELS, DocumentPart, ImagePart, Part
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.prompt.conversion import PART_RENDERERS, render_part
 from tests.media import PNG
 
 ATTACHMENTS = {

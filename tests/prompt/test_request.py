@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_chatprompt import ChatMessage, EvalCase, EvalFileError, Provider, ProviderRequest, ProviderResponse
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import build_request
 from tests.conftest import Project
 

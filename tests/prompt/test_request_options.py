@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.prompt.file_reader import FileReader
+from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.prompt.request import build_request
 from tests.conftest import Project
 

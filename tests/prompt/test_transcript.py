@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.prompt.transcript import render_transcript
+from pytest_chatprompt.prompt.conversion import render_transcript
 from tests.conftest import Project
 
 

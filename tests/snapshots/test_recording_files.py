@@ -25,14 +25,14 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.evalfile import yaml_parser
-from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.snapshots import recording_files
 from pytest_chatprompt.snapshots.files import recording_path
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.recording_files import load_recording, nearest_request, save_recording
+from pytest_chatprompt.text import yaml as yaml_parser
 
 SECRET = "k3y-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"

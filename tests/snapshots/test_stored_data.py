@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.evalfile.yaml_parser import load_yaml
 from pytest_chatprompt.snapshots import stored as module
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump, lay_out
 from pytest_chatprompt.snapshots.stored import file_shows, read_data, shows_the_same, written_anew
+from pytest_chatprompt.text.yaml import load_yaml
 
 DATA: dict[str, Any] = {
     "provider": "openai",

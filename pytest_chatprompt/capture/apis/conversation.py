@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_chatprompt.prompt.transcript import TranscriptTurn, write_transcript
+from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
 
 
 @dataclass(frozen=True, slots=True)

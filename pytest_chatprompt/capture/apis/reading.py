@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.apis.conversation import (
     ToolResult,
 )
 from pytest_chatprompt.capture.apis.json_text import json_text
-from pytest_chatprompt.evalfile.media_types import described_size
+from pytest_chatprompt.text.media_types import described_size
 
 # The words of the APIs for the four roles of a transcript.
 _ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_chatprompt.capture.apis.aws_event_stream import read_messages, write_message
 from pytest_chatprompt.capture.apis.reply_stream import json_bytes
-from pytest_chatprompt.evalfile.json_data import parse_json
+from pytest_chatprompt.text.json_data import parse_json
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _EVENT_END: Final = "\n\n"

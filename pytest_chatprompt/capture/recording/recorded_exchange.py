@@ -18,8 +18,8 @@ from pydantic_core import PydanticCustomError
 from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
 from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_content, write_content
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.evalfile.message import ToolCall
 from pytest_chatprompt.providers.http.reply_body import MAX_REPLY_BYTES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, Unpack
 
 from pydantic import NonNegativeFloat
 
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_setting, check_settings
 from pytest_chatprompt.providers.context import current_context

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.content import Content
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content
 from pytest_chatprompt.providers.chat.anthropic_media import ANTHROPIC_MEDIA, text_block
 from pytest_chatprompt.providers.chat.anthropic_tools import (
     anthropic_output_format,

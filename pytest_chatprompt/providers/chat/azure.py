@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import ClassVar, Final, Unpack
 from urllib.parse import quote
 
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.chat.media_support import MediaTable

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 import httpx
 
 from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.evalfile.json_data import deep_merge
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import check_settings
@@ -44,6 +43,7 @@ from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.http.error_replies import ErrorContext

@@ -15,10 +15,9 @@ from urllib.parse import quote
 
 import httpx
 
+from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, describe_messages
-from pytest_chatprompt.prompt.content import ContentPart
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, describe_messages
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.bedrock_media import BEDROCK_MEDIA, number_documents, text_block

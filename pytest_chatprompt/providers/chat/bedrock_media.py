@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.chat.media_support import MediaSupport, MediaTable
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.

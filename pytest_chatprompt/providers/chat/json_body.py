@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 
 # Python refuses to decode numbers of thousands of digits.

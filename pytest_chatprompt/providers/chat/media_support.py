@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.evalfile.media_types import MEDIA_TYPES, MediaKind
-from pytest_chatprompt.evalfile.message import Role
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.content import Content, content_parts
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
+from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 
 class MediaSupport(NamedTuple):

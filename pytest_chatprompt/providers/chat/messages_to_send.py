@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.guidelines import block_of_texts
+from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 
 

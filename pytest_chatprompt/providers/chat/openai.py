@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
-from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.chat.base import ChatProvider

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.content import Content
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.media_support import MediaTable, content_blocks

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.chat.media_support import MediaSupport, MediaTable
 
 

@@ -11,10 +11,10 @@ import copy
 from typing import TypeVar
 
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.evalfile.json_data import deep_merge
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.chat.payload import Payload
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
+from pytest_chatprompt.text.json_data import deep_merge
 
 API = TypeVar("API", bound=VendorAPI)
 

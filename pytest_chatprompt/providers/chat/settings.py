@@ -12,8 +12,7 @@ from typing import Any, Final, TypedDict
 import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
-from pytest_chatprompt.evalfile.setting_types import ReasoningEffort, Seed, Stop, TopP
-from pytest_chatprompt.evalfile.strict_model import NonEmptyString
+from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
 from pytest_chatprompt.providers.arguments import NonNegativeNumber
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.preflight.models import ModelLimits

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, describe_messages
-from pytest_chatprompt.prompt.content import ContentPart
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, describe_messages
 
 
 @dataclass(frozen=True, slots=True)

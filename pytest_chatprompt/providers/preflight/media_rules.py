@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from pytest_chatprompt.evalfile.media_types import MediaKind
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.content import content_parts
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, Media, content_parts
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 from pytest_chatprompt.providers.preflight.rule import RuleFunction, Violation
+from pytest_chatprompt.text.media_types import MediaKind
 
 # What a limit is about: the bytes of a file, or its base64 text, which is a third longer.
 Measure = Literal["bytes", "base64"]

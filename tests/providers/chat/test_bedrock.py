@@ -17,7 +17,7 @@ from pytest_chatprompt import (
     PayloadError,
     ProviderRequest,
 )
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests.media import PNG
 from tests.providers.chat.conversations import SYSTEM, TOOLS, USER

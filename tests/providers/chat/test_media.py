@@ -22,7 +22,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.media import GIF, MP3, PDF, PNG, data_url, in_base64
 from tests.providers.chat.conversations import call
 

@@ -25,7 +25,7 @@ from pytest_chatprompt import (
     OpenAIProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.media import FORMATS, PDF, PNG, data_url, in_base64
 from tests.providers.chat.conversations import call
 from tests.replies import plain_reply

@@ -10,7 +10,7 @@ import pytest
 from botocore.config import Config
 
 from pytest_chatprompt import BedrockProvider, ChatMessage
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from tests.media import FORMATS, PDF, PNG
 from tests.providers.chat.conversations import call
 from tests.providers.chat.test_parity import (

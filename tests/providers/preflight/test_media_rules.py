@@ -17,7 +17,7 @@ from pytest_chatprompt import (
     OpenRouterProvider,
     ProviderRequest,
 )
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.preflight.preflight_input import PreflightInput
 from pytest_chatprompt.providers.preflight.rule import apply_rules
 

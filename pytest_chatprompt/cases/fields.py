@@ -1,0 +1,197 @@
+"""The base class of an eval file's models, and the types that their fields share.
+
+In: plain data from YAML. Out: frozen models, nothing converted.
+The models of this room and the checks of `grading` derive from it; providers declare settings with `NonEmptyString`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic_core import PydanticCustomError
+
+from pytest_chatprompt.text.json_data import checked, invalid, unexpected
+from pytest_chatprompt.wording import did_you_mean
+
+NameKind = Literal["provider", "check"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WrittenAs:
+    """The type that authors write, where the field's own type is what a validator makes of it.
+
+    Args:
+        make_type: gives the type.
+    """
+
+    make_type: Callable[[], Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SchemaKeywords:
+    """Keywords of JSON Schema for a rule that only a validator knows.
+
+    Args:
+        make_keywords: gives them, by name.
+    """
+
+    make_keywords: Callable[[], dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KnownNames:
+    """A text for which editors propose the known names; any other text is valid too, since users add names.
+
+    Args:
+        kind: what it names.
+    """
+
+    kind: NameKind
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OtherKeys:
+    """The keys that a mapping may have beside those of its model.
+
+    Args:
+        mapping: the type of a mapping with these keys, such as `dict[str, int]`.
+    """
+
+    mapping: Any
+
+
+def pattern(make_pattern: Callable[[], str]) -> SchemaKeywords:
+    """A pattern that a text has to match."""
+    return SchemaKeywords(lambda: {"pattern": make_pattern()})
+
+
+def path_pattern(suffixes: Iterable[str]) -> str:
+    """A pattern of paths that end in one of several suffixes, in upper or lower case.
+
+    Args:
+        suffixes: with their dots, of small letters.
+    """
+    return rf"\.({'|'.join(map(_in_any_case, (suffix.removeprefix('.') for suffix in suffixes)))})$"
+
+
+def word_pattern(word: str) -> str:
+    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters.
+
+    Args:
+        word: small letters.
+    """
+    return "^[^A-Za-z]*" + "".join(f"{_in_any_case(letter)}[^A-Za-z]*" for letter in word) + "$"
+
+
+def characters_pattern(is_allowed: Callable[[str], bool]) -> str:
+    """A pattern of one character, which any character outside of ASCII matches.
+
+    Editors know other letters than Python does, so a pattern is strict for ASCII alone.
+
+    Args:
+        is_allowed: whether a character of ASCII is valid.
+    """
+    refused = [code for code in range(128) if not is_allowed(chr(code))]
+    # The code minus its index is the same for all codes of a range.
+    ranges = [[code for _, code in run] for _, run in groupby(enumerate(refused), lambda item: item[1] - item[0])]
+    return "[^" + "".join(rf"\x{codes[0]:02x}-\x{codes[-1]:02x}" for codes in ranges) + "]"
+
+
+def _in_any_case(word: str) -> str:
+    return "".join(f"[{letter.upper()}{letter}]" for letter in word)
+
+
+def _reject_empty_list(value: Any) -> Any:
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("too_short", "empty")
+    return value
+
+
+T = TypeVar("T")
+# What an eval file consists of; errors about unknown keys know what may be meant at each level.
+Level = Literal["file", "case", "settings", "message", "part"]
+# YAML gives lists and the models hold tuples: only the container is converted, its items stay strict.
+TupleOf = Annotated[tuple[T, ...], Field(strict=False)]
+# pydantic's `min_length` counts only the valid items, so it would call a list of nothing but invalid ones empty.
+NonEmptyTupleOf = Annotated[TupleOf[T], BeforeValidator(_reject_empty_list), SchemaKeywords(lambda: {"minItems": 1})]
+NonEmptyString = Annotated[str, Field(min_length=1)]
+
+
+def value_kind(value: Any) -> str:
+    """The tag of a value in a union of a string, a list and null: `string`, `list` or `null`."""
+    if value is None:
+        return "null"
+    return "list" if isinstance(value, list | tuple) else "string"
+
+
+class StrictModel(BaseModel):
+    """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
+
+    Attributes:
+        level: the level of an eval file that the model is for; `None` for a part of another level.
+        field_names: the names of its fields. `model_fields` is a property, and takes longer than validating a message.
+    """
+
+    level: ClassVar[Level | None] = None
+    field_names: ClassVar[frozenset[str]] = frozenset()
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.field_names = frozenset(cls.model_fields)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_extension_keys(cls, data: Any) -> Any:
+        # Most mappings have no other keys than the model, and are used as they are.
+        if isinstance(data, dict) and not cls.field_names.issuperset(data):
+            # The parser reports a key that is not a string.
+            return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
+        return data
+
+
+# The union of what the vendors take: each takes some of them.
+REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_stop(value: Any) -> bool:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    return bool(texts) and all(isinstance(text, str) and text for text in texts)
+
+
+def _check_effort(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise unexpected(f"one of {', '.join(REASONING_EFFORTS)}")
+    if value not in REASONING_EFFORTS:
+        hint = did_you_mean(value, REASONING_EFFORTS) or f"the efforts are {', '.join(REASONING_EFFORTS)}"
+        raise invalid(f"unknown reasoning_effort: {value!r}; {hint}")
+    return value
+
+
+TopP = Annotated[
+    float, Field(ge=0, le=1), checked("a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)
+]
+Stop = Annotated[
+    str | tuple[str, ...],
+    checked("a text, or a list of texts, none of them empty", _is_stop),
+    WrittenAs(lambda: NonEmptyString | NonEmptyTupleOf[NonEmptyString]),
+]
+Seed = Annotated[int, checked("a whole number", is_integer)]
+ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(lambda: {"enum": [*REASONING_EFFORTS]})]

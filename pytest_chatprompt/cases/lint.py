@@ -1,0 +1,272 @@
+"""Valid keys that have no effect here, such as evaluators and misplaced settings.
+
+In: the tree of an eval file. Out: warnings, each once for the file; none for documentation, such as `note`.
+Pure; only `loader` calls it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
+from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.text.yaml import Entry, Node, Position, UnexpectedValue, YamlProblem
+
+# Their values are accepted and not read, or never sent. For those of `metadata` and `execution` there is a function
+# below.
+_IGNORED_KEYS: Final = frozenset(
+    {
+        "$schema",
+        "dataset",
+        "conversation_id",
+        "note",
+        "rubrics",
+        "evaluator",
+        "evaluators",
+        "expected_messages",
+        "expected_output",
+    }
+)
+
+
+def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> list[YamlProblem]:
+    """Leave out the problems of ignored keys and values.
+
+    Args:
+        problems: what the parser found in a file.
+        document: the root node of the file's tree.
+
+    Returns:
+        The others, in the same order.
+    """
+    if not any(isinstance(problem, UnexpectedValue) for problem in problems):
+        return list(problems)
+    positions = set(_positions_read(document))
+    return [
+        problem for problem in problems if not isinstance(problem, UnexpectedValue) or problem.position in positions
+    ]
+
+
+def _positions_read(node: Node) -> Iterator[Position]:
+    """The positions of a node and of all keys and values in it that are not ignored."""
+    yield node.position
+    if isinstance(node.value, tuple):
+        for item in node.value:
+            yield from _positions_read(item)
+    elif isinstance(node.value, dict):
+        for name, (key, value) in node.value.items():
+            yield key.position
+            yield from _positions_read_below(name, value)
+
+
+def _positions_read_below(name: Any, value: Node) -> Iterator[Position]:
+    if name in _IGNORED_KEYS or (isinstance(name, str) and name.startswith("x-")):
+        return
+    entries = value.value if isinstance(value.value, dict) else {}
+    if name == "metadata" and entries:
+        # Its own keys are looked at, because `systemPrompt` is one of them.
+        for key, entry in entries.items():
+            yield entry.key.position
+            if key == "systemPrompt":
+                yield entry.node.position
+    elif name == "execution" and entries:
+        yield value.find(("target",)).position
+    else:
+        yield from _positions_read(value)
+
+
+_GRADING: Final = ("evaluator", "evaluators", "rubrics")
+# These mappings may hold anything, and in AgentV's files they do not change what is sent either.
+_OPEN_MAPPINGS: Final = ("metadata", "execution")
+# The keys of AgentV that another key wins over.
+_STAND_INS: Final = (
+    *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
+    ("expected_outcome", "outcome"),
+)
+# Most cases have none of them.
+_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(key for key, _ in _STAND_INS)})
+_Entries = Mapping[str, Entry]
+
+
+class IneffectiveKey(NamedTuple):
+    """A key without effect.
+
+    Args:
+        position: where it is.
+        case_id: of the case that it is in; `None` for a key of the file.
+        text: why, and what to write instead.
+    """
+
+    position: Position
+    case_id: str | None
+    text: str
+
+
+def find_ineffective_keys(document: Node) -> Iterator[IneffectiveKey]:
+    """Find the keys that have no effect.
+
+    Args:
+        document: the root node of a valid eval file.
+
+    Returns:
+        In this order: the first key that would grade, with the names of the others; then each of the other keys at its
+        first place.
+    """
+    grading: list[tuple[Position, str | None, str]] = []
+    others: dict[str, IneffectiveKey] = {}
+    for case_id, entries in _levels(document):
+        grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
+        for position, name, text in _lost_settings(entries):
+            others.setdefault(name, IneffectiveKey(position, case_id, text))
+        for position, text in _lost_stand_ins(entries):
+            others.setdefault(text, IneffectiveKey(position, case_id, text))
+    if grading:
+        position, case_id, _ = grading[0]
+        names = " and ".join(dict.fromkeys(repr(name) for _, _, name in grading))
+        verb = "grades" if " and " not in names else "grade"
+        yield IneffectiveKey(
+            position,
+            case_id,
+            f"{names} {verb} nothing here; check answers with 'checks', in the hook pytest_chatprompt_response, or in "
+            "a fixture that takes eval_response",
+        )
+    yield from others.values()
+
+
+def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
+    """The keys of the file, and those of each case with its id."""
+    yield None, document.value
+    for case in document.find(("evalcases",)).value:
+        if not _SUSPECTS.isdisjoint(case.value):
+            yield case.find(("id",)).value, case.value
+
+
+def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
+    for name in _GRADING:
+        if name in entries and _has_content(entries[name]):
+            yield entries[name].key.position, name
+    for name, entry in _inner(entries, "execution").items():
+        if name in _GRADING and _has_content(entry):
+            yield entry.key.position, f"execution.{name}"
+
+
+def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
+    for place in _OPEN_MAPPINGS:
+        inner = _inner(entries, place)
+        if not inner:
+            continue
+        # Most eval files have neither mapping.
+        from pytest_chatprompt.cases.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
+
+        for key, entry in inner.items():
+            explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
+            if explanation:
+                name = f"{place}.{key}"
+                yield entry.key.position, name, f"{name!r} does not change what is sent; {explanation}"
+
+
+def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str]]:
+    for key, winner_key in _STAND_INS:
+        entry, winner = entries.get(key), entries.get(winner_key)
+        if entry is None or winner is None or entry.key is winner.key or not _has_content(entry):
+            continue
+        # An outcome of null counts as not set.
+        if winner_key != "outcome" or winner.node.value is not None:
+            yield entry.key.position, f"{key!r} has no effect beside {winner_key!r}; remove one of them"
+
+
+def _inner(entries: _Entries, key: str) -> _Entries:
+    value = entries[key].node.value if key in entries else None
+    return value if isinstance(value, dict) else {}
+
+
+def _has_content(entry: Entry) -> bool:
+    """Whether a key has a value that would do something: `evaluators: []` grades nothing anywhere."""
+    return entry.node.value not in (None, (), {})
+
+
+# As YAML 1.2 reads numbers, except octal ones, which have another form there.
+_NUMBER: Final = re.compile(
+    r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+)
+_SHORT_NUMBER: Final = re.compile(r"[-+]?0[0-9]+")
+# As YAML 1.2 reads numbers. YAML 1.1 takes some of them for text: `1e3`, `-.5`, `0o17`, `089`.
+_NUMBER_OF_YAML_12: Final = re.compile(r"0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+def find_ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
+    """Find the scalars that another reader of YAML takes for something else.
+
+    Args:
+        node: of JSON data.
+    """
+    if isinstance(node.value, dict):
+        for entry in node.value.values():
+            yield from find_ambiguous_scalars(entry.node)
+    elif isinstance(node.value, tuple):
+        for item in node.value:
+            yield from find_ambiguous_scalars(item)
+    elif node.is_plain_text:
+        if _NUMBER_OF_YAML_12.fullmatch(node.text):
+            hint = "put it in quotes if you mean that, or write the number in digits"
+            yield node.position, f"{node.text} is read as text here; {hint}"
+    elif _is_ambiguous(node):
+        value = json.dumps(node.value)
+        yield node.position, f"{node.text} is read as {value} here; put it in quotes if you mean text, or write {value}"
+
+
+def _is_ambiguous(node: Node) -> bool:
+    if isinstance(node.value, bool):
+        return node.text.lower() not in ("true", "false")
+    if isinstance(node.value, int | float):
+        return not _NUMBER.fullmatch(node.text) or _SHORT_NUMBER.fullmatch(node.text) is not None
+    return False
+
+
+# A variable, perhaps with an attribute or a filter; not the braces of code.
+_VARIABLE: Final = re.compile(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}")
+
+
+def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
+    """Find the first text that looks like a template in a case without variables.
+
+    Args:
+        cases: the valid cases of one file, as their authors wrote them.
+
+    Returns:
+        The warning about it; `None` if there is no such text.
+    """
+    # The text of the whole file is searched first, which is done in no time.
+    if not cases or "{{" not in cases[0].origin.source.text:
+        return None
+    for case in cases:
+        if case.vars is not None:
+            continue
+        for location, content in _texts(case):
+            variable = _VARIABLE.search(content) if "{{" in content else None
+            if variable is not None:
+                text = (
+                    f"{variable[0]} is sent as it is, because neither the case nor its file has 'vars' or "
+                    "'parametrize'; define the variable there, or filter this warning"
+                )
+                return case_diagnostic(case, text, *location)
+    return None
+
+
+def _texts(case: EvalCase) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The texts of a case that are sent, each with the keys that lead to it."""
+    for index, message in enumerate(case.input_messages):
+        location = ("input_messages", index, "content")
+        if isinstance(message.content, str):
+            yield location, message.content
+        else:
+            for number, part in enumerate(message.parts):
+                yield (*location, number, "value"), part.value
+                if isinstance(part, TextPart) and part.file is not None:
+                    yield (*location, number, "file"), part.file
+    if case.system_prompt is not None:
+        yield ("metadata", "systemPrompt"), case.system_prompt

@@ -1,0 +1,478 @@
+"""The loader: the text of an eval file becomes cases, and every problem gets its position.
+
+In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
+with variables a `CaseTemplate` for each of its rows.
+A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
+`items.file` calls `load_eval_file` as it collects, once for each file, and so does `eval_file_check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from pytest_chatprompt.cases.case import EvalCase, Origin, YamlSource
+from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
+from pytest_chatprompt.cases.lint import find_ineffective_keys, problems_that_matter
+from pytest_chatprompt.cases.message import expand_tree
+from pytest_chatprompt.cases.rows import InvalidRow, Row, make_rows
+from pytest_chatprompt.cases.shared_keys import SharedKeys, is_valid_tag, merge_checks
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.garbage_collection import paused_garbage_collection
+from pytest_chatprompt.text.files import find_agentv_file
+from pytest_chatprompt.text.json_data import FrozenDict, freeze
+from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
+from pytest_chatprompt.wording import shown_path
+
+
+class EvalFileKeys(SharedKeys, defer_build=False):
+    """The keys at the top of an eval file.
+
+    Attributes:
+        schema_: accepted for editors, not read.
+        evalcases: the cases, at least one; they are validated one by one.
+    """
+
+    level = "file"
+
+    schema_: Any = Field(default=None, alias="$schema")
+    evalcases: Annotated[NonEmptyTupleOf[Any], WrittenAs(lambda: NonEmptyTupleOf[EvalCase])]
+
+
+class CaseTemplate(NamedTuple):
+    """A case with variables, and one of its rows.
+
+    Args:
+        case: the case as its author wrote it, with the file's defaults filled in.
+        row: the row; `None` if it has `vars` alone.
+    """
+
+    case: EvalCase
+    row: Row | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the case, without its row."""
+        return self.case.id
+
+    @property
+    def row_id(self) -> str | None:
+        """The id of the row; `None` for none."""
+        return None if self.row is None else self.row.id
+
+    @property
+    def full_id(self) -> str:
+        """The id with its row: `qa[eiffel]`."""
+        return self.case.id if self.row is None else f"{self.case.id}[{self.row.id}]"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the case."""
+        return self.case.tags
+
+    @property
+    def provider(self) -> str | tuple[str, ...] | None:
+        """The provider of the case, or several; `None` for the default provider."""
+        return self.case.provider
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return self.case.line
+
+    @property
+    def origin(self) -> Origin:
+        """The file and the position that the case was read from."""
+        return self.case.origin
+
+    def render(self) -> EvalCase:
+        """Fill in the variables.
+
+        Raises:
+            EvalFileError: a text of it cannot be rendered.
+        """
+        # Most cases have no variables, and need nothing of it.
+        from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
+
+        return render_case(self.case, self.row)
+
+
+def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
+    """The valid cases as their authors wrote them, each once, also if it has several rows.
+
+    Args:
+        cases: what the loader gave, in its order.
+    """
+    previous: EvalCase | None = None
+    for case in cases:
+        written = case.case if isinstance(case, CaseTemplate) else case
+        if isinstance(written, EvalCase) and written is not previous:
+            yield written
+            previous = written
+
+
+class InvalidCase(NamedTuple):
+    """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
+
+    Args:
+        id: its id.
+        tags: the file's tags and its own valid ones, so that `-m` selects it as it would the valid case.
+        line: the 1-based line on which it begins.
+        error: all of its problems.
+        row_id: the id of the row that is invalid; `None` if the whole case is.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    line: int
+    error: EvalFileError
+    row_id: str | None = None
+
+
+LoadedCase = EvalCase | CaseTemplate | InvalidCase
+
+
+def load_eval_file(
+    path: Path,
+    root: Path,
+    default_guideline_patterns: Sequence[str] | None = None,
+    warn: Callable[[Diagnostic], object] = lambda _: None,
+) -> tuple[LoadedCase, ...]:
+    """Load the cases of an eval file.
+
+    Args:
+        path: the file, absolute.
+        root: pytest's root folder; messages show paths relative to it, and the search for `.agentv` ends there.
+        default_guideline_patterns: the globs of cases for which neither the file nor the case sets any;
+            `None` for those of `.agentv/config.yaml`.
+        warn: called for each key that is valid and has no effect.
+
+    Returns:
+        The cases in the order of the file, at least one. A case with variables is a `CaseTemplate`, one for each of
+        its rows.
+
+    Raises:
+        EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
+            usable id. It has all problems of the file, but not those inside its cases.
+    """
+    with paused_garbage_collection():
+        return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
+
+
+class _EvalFileLoader:
+    """Loads one file, and collects the problems of the file to report all of them at once."""
+
+    def __init__(self, path: Path, root: Path, default_guideline_patterns: Sequence[str] | None) -> None:
+        self.path = path
+        self.root = root
+        self.shown_path = shown_path(path, root)
+        self.given_patterns = default_guideline_patterns
+        self.diagnostics: list[Diagnostic] = []
+        self.row_loader = RowLoader(path, root, self.shown_path)
+
+    def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
+        text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
+        for problem in problems_that_matter(yaml_problems, document):
+            self.add_diagnostic(problem.position, problem.text)
+        if not isinstance(document.value, dict):
+            self.add_diagnostic(document.position, "an eval file must be a mapping with the key 'evalcases'")
+            raise EvalFileError(self.diagnostics)
+        expand_tree(document)
+        file_keys = self.validate_file_keys(document)
+        nodes = list(self.nodes_with_id(document))
+        if self.diagnostics or file_keys is None:
+            raise EvalFileError(sorted(set(self.diagnostics)))
+        for (line, column), case_id, warning in find_ineffective_keys(document):
+            warn(Diagnostic(self.shown_path, line, column, warning, case_id=case_id))
+        source = YamlSource(text)
+        loaded: list[LoadedCase] = []
+        for index, node in nodes:
+            origin = Origin(self.path, self.shown_path, *node.position, source, index)
+            case = self.load_case(node, file_keys, origin)
+            if isinstance(case, InvalidCase) or case.vars is None:
+                loaded.append(case)
+            else:
+                loaded += self.templates(case, node, document)
+        return tuple(loaded)
+
+    def add_diagnostic(self, position: Position, text: str) -> None:
+        self.diagnostics.append(Diagnostic(self.shown_path, position.line, position.column, text))
+
+    def validate_file_keys(self, document: Node) -> EvalFileKeys | None:
+        # The cases are left as nodes: each becomes data only once, when it is validated itself.
+        data = {
+            key: entry.node.value if key == "evalcases" else entry.node.data() for key, entry in document.value.items()
+        }
+        try:
+            return EvalFileKeys.model_validate(data)
+        except ValidationError as error:
+            from pytest_chatprompt.cases.foreign_keys import OTHER_FORMATS  # noqa: PLC0415 - most files are valid
+
+            is_other_format = "evalcases" not in document.value and OTHER_FORMATS & document.value.keys()
+            for position, text in _explain(error, document, EvalFileKeys):
+                # The error at the key of the other format also says that `evalcases` is missing.
+                if not (is_other_format and text == "missing key 'evalcases'"):
+                    self.add_diagnostic(position, text)
+            return None
+
+    def nodes_with_id(self, document: Node) -> Iterator[tuple[int, Node]]:
+        """The cases that have a unique id, each with its 0-based index; any other case is a problem of the file."""
+        nodes = document.find(("evalcases",)).value
+        first_lines: dict[str, int] = {}
+        for index, node in enumerate(nodes if isinstance(nodes, tuple) else ()):
+            if not isinstance(node.value, dict):
+                self.add_diagnostic(node.position, "a case must be a mapping with the keys 'id' and 'input_messages'")
+                continue
+            if "id" not in node.value:
+                self.add_diagnostic(node.position, "missing key 'id'; give the case an id that is unique in this file")
+                continue
+            case_id = node.find(("id",))
+            if not isinstance(case_id.value, str) or not case_id.value.strip():
+                from pytest_chatprompt.cases.diagnostics import describe_value  # noqa: PLC0415 - most ids are valid
+
+                description = describe_value(case_id, with_hint=True)
+                self.add_diagnostic(case_id.position, f"'id' must be a string that is not blank, but is {description}")
+            elif case_id.value in first_lines:
+                first_line = first_lines[case_id.value]
+                self.add_diagnostic(
+                    case_id.position, f"the id {case_id.value!r} is used twice, first on line {first_line}"
+                )
+            else:
+                first_lines[case_id.value] = case_id.position.line
+                yield index, node
+
+    def load_case(self, node: Node, file_keys: EvalFileKeys, origin: Origin) -> EvalCase | InvalidCase:
+        data = node.data()
+        try:
+            case = EvalCase.model_validate(data)
+        except ValidationError as error:
+            return self.invalid_case(_explain(error, node, EvalCase), node, data, file_keys)
+        ambiguous = [
+            problem
+            for index, message in enumerate(case.input_messages)
+            if isinstance(message.content, FrozenDict)
+            for problem in _ambiguous_scalars(node.find(("input_messages", index, "content")))
+        ]
+        if ambiguous:
+            return self.invalid_case(ambiguous, node, data, file_keys)
+        merged = merge_with_file(case, file_keys)
+        if merged["guideline_patterns"] is None:
+            merged["guideline_patterns"] = self.default_patterns
+        if case.checks or file_keys.checks:
+            merged["checks"] = merge_checks(file_keys.checks, case.checks, origin.case_index)
+        # `model_copy` would do the same, but a copy costs half as much as validation, and the case is still ours alone.
+        vars(case).update(merged)
+        case.model_fields_set.update(merged)
+        case._origin = origin
+        return case
+
+    def templates(self, case: EvalCase, node: Node, document: Node) -> Iterator[CaseTemplate | InvalidCase]:
+        """The templates of a case with variables: one for each row, or a single one."""
+        if case.parametrize is None:
+            yield CaseTemplate(case)
+            return
+        try:
+            rows = self.row_loader.load(case.parametrize, node, document)
+        except EvalFileError as error:
+            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in error.diagnostics]
+            yield InvalidCase(case.id, case.tags, case.line, EvalFileError(diagnostics))
+            return
+        for row in rows:
+            if isinstance(row, Row):
+                yield CaseTemplate(case, row)
+            else:
+                diagnostic = Diagnostic(row.path, *row.position, row.text, case_id=f"{case.id}[{row.id}]")
+                yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
+
+    def invalid_case(
+        self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
+    ) -> InvalidCase:
+        diagnostics = {
+            Diagnostic(self.shown_path, position.line, position.column, text, case_id=data["id"])
+            for position, text in problems
+        }
+        tags = data.get("tags")
+        valid_tags = (
+            [tag for tag in tags if isinstance(tag, str) and is_valid_tag(tag)] if isinstance(tags, list) else []
+        )
+        return InvalidCase(
+            id=data["id"],
+            tags=(*file_keys.tags, *valid_tags),
+            line=node.position.line,
+            error=EvalFileError(sorted(diagnostics)),
+        )
+
+    @cached_property
+    def default_patterns(self) -> tuple[str, ...]:
+        # Looked for only when a case needs them, so that settings of AgentV that nothing uses cannot fail a file.
+        if self.given_patterns is not None:
+            return tuple(self.given_patterns)
+        return find_guideline_patterns(self.path.parent, self.root)
+
+
+def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
+    """The `guideline_patterns` of the nearest `.agentv/config.yaml`; empty if there is none, or it has none.
+
+    Args:
+        folder: where to look first; then each folder above it, up to the root folder.
+        root: pytest's root folder.
+
+    Raises:
+        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
+    """
+    path = find_agentv_file("config.yaml", folder, root)
+    if path is None:
+        return ()
+    # Few projects have these settings.
+    from pytest_chatprompt.cases.agentv import read_guideline_patterns  # noqa: PLC0415
+
+    return read_guideline_patterns(path, root)
+
+
+def _explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Iterator[tuple[Position, str]]:
+    # Most eval files are valid, and it imports the models of keys that most of them do not have.
+    from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415
+
+    return explain_validation_error(error, node, model)
+
+
+def _ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
+    # Most messages are text.
+    from pytest_chatprompt.cases.lint import find_ambiguous_scalars  # noqa: PLC0415
+
+    return find_ambiguous_scalars(node)
+
+
+# AgentV's name for the default provider.
+_DEFAULT_TARGET: Final = "default"
+# All cases without metadata share it; it is read-only.
+_NO_METADATA: Final = FrozenDict()
+
+
+def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
+    """Merge the values of a case with the defaults of its file.
+
+    Args:
+        case: as the author wrote it.
+        file: the keys of the file.
+
+    Returns:
+        The merged values by attribute: tags add up, `metadata`, `settings` and `vars` are merged key by key, otherwise
+        the case's own value wins. `guideline_patterns` is `None` if neither sets any.
+    """
+    # A system prompt of null is not set, so the file's shows through.
+    own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
+    metadata = {**file.metadata, **own_metadata}
+    return {
+        "provider": _provider(case, file),
+        "metadata": freeze(metadata) if metadata else _NO_METADATA,
+        "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
+        "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
+        "outcome": case.expected_outcome if case.outcome is None else case.outcome,
+        **_request_options(case, file),
+        **_repeats(case, file),
+        **_variables(case, file),
+    }
+
+
+def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
+    """The settings, tools, tool choice and format that come from the file; empty if none does."""
+    merged: dict[str, Any] = {}
+    if file.settings is not None and case.settings is None:
+        merged["settings"] = file.settings
+    elif file.settings is not None and case.settings is not None:
+        # Most eval files have no settings.
+        from pytest_chatprompt.cases.settings import merge_settings_of_case  # noqa: PLC0415
+
+        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
+    if file.tools is not None and case.tools is None:
+        merged["tools"] = file.tools
+    # A case that has no tools at all has none to choose from.
+    if file.tool_choice is not None and case.tool_choice is None and case.tools != ():
+        merged["tool_choice"] = file.tool_choice
+    if file.response_format is not None and case.response_format is None:
+        merged["response_format"] = file.response_format
+    return merged
+
+
+def _repeats(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`repeat` and `pass_rate` that come from the file; empty if neither does."""
+    names = ("repeat", "pass_rate")
+    return {name: getattr(file, name) for name in names if getattr(case, name) is None and getattr(file, name)}
+
+
+def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
+    """`vars` and `parametrize`; empty if neither is set, so that a case without variables costs nothing more."""
+    parametrize = file.parametrize if case.parametrize is None else case.parametrize
+    if case.vars is None and file.vars is None and parametrize is None:
+        return {}
+    return {"vars": freeze({**(file.vars or {}), **(case.vars or {})}), "parametrize": parametrize}
+
+
+def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
+    """The provider of the first level that names one, also as an AgentV target; `None` for the default provider."""
+    for level in levels:
+        if level.provider is not None:
+            return level.provider
+        target = (level.execution and level.execution.target) or level.target
+        if target is not None:
+            return None if target == _DEFAULT_TARGET else target
+    return None
+
+
+class RowLoader:
+    """Loads the rows of one eval file.
+
+    Args:
+        path: the eval file.
+        root: pytest's root folder.
+        shown_path: the eval file as messages show it.
+    """
+
+    def __init__(self, path: Path, root: Path, shown_path: str) -> None:
+        self._path = path
+        self._root = root
+        self._shown_path = shown_path
+        # By the position of `parametrize`: the cases of a file may share its own.
+        self._loaded: dict[Position, list[Row | InvalidRow] | EvalFileError] = {}
+
+    def load(self, parametrize: str | tuple[Any, ...], case: Node, document: Node) -> list[Row | InvalidRow]:
+        """Load the rows of a case.
+
+        Args:
+            parametrize: the rows, or the path of their dataset.
+            case: the node of the case.
+            document: the node of the file, whose `parametrize` counts if the case has none.
+
+        Raises:
+            EvalFileError: the dataset cannot be read as a whole; its diagnostics name no case.
+        """
+        node = case.find(("parametrize",))
+        if node is case or node.value is None:
+            node = document.find(("parametrize",))
+        if node.position not in self._loaded:
+            self._loaded[node.position] = self._load(parametrize, node)
+        loaded = self._loaded[node.position]
+        if isinstance(loaded, EvalFileError):
+            raise loaded
+        return loaded
+
+    def _load(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row | InvalidRow] | EvalFileError:
+        if not isinstance(parametrize, str):
+            from pytest_chatprompt.cases.datasets import read_nodes  # noqa: PLC0415 - few eval files have rows
+
+            return make_rows(read_nodes(node.value), self._shown_path)
+        # Few eval files have a dataset.
+        from pytest_chatprompt.cases.datasets import DatasetNameError, load_dataset  # noqa: PLC0415
+
+        try:
+            return load_dataset(parametrize, self._path.parent, self._root)
+        except EvalFileError as error:
+            return error
+        except DatasetNameError as error:
+            return EvalFileError([Diagnostic(self._shown_path, *node.position, str(error))])

@@ -1,0 +1,341 @@
+"""The messages of a case and the types of their parts, in the shape of OpenAI's chat completions.
+
+In: plain data of `input_messages` and `expected_messages`. Out: frozen models of exactly what the author wrote.
+Every room may read them. Data of `expected_messages` that is not a message stays plain data.
+
+A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
+
+from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
+from pytest_chatprompt.text.json_data import FrozenDict, check_json, freeze, to_json_text
+from pytest_chatprompt.text.media_types import MediaKind
+from pytest_chatprompt.text.yaml import Entry, Node
+
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
+# model that inherits the field.
+
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+
+
+class TextPart(StrictModel):
+    """A part that is text; it is sent exactly as written, or as it is in a file (rule A8).
+
+    Attributes:
+        value: the text, which may be empty; `""` for the text of a file.
+        file: the path of the file as the author wrote it; `None` for a text that stands here.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["file"]}]})
+    usage: ClassVar[str] = "{type: text, value: ...}"
+
+    type: Literal["text"] = "text"
+    value: str = ""
+    file: NonEmptyString | None = None
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        given = {"value", "file"} & self.model_fields_set
+        if not given:
+            raise PydanticCustomError("invalid_value", "missing key 'value'")
+        if len(given) > 1:
+            raise PydanticCustomError("invalid_value", "a text has a 'value' or a 'file', not both; remove one")
+        return self
+
+
+class FilePart(StrictModel):
+    """A part that names a file: an attachment or a guideline.
+
+    Attributes:
+        value: the path as the author wrote it, never empty.
+    """
+
+    usage: ClassVar[str] = "{type: file, value: PATH}"
+
+    type: Literal["file"] = "file"
+    value: NonEmptyString
+
+
+class MediaPart(StrictModel):
+    """A part that is sent as bytes: base class of images, documents and audio.
+
+    Attributes:
+        value: the path of a file, an https URL or a `data:` URL, as the author wrote it; never empty.
+    """
+
+    type: MediaKind
+    value: NonEmptyString
+
+
+class ImagePart(MediaPart):
+    """A part that is an image: PNG, JPEG, WebP or GIF."""
+
+    usage: ClassVar[str] = "{type: image, value: PATH}"
+
+    type: Literal["image"] = "image"
+
+
+class DocumentPart(MediaPart):
+    """A part that is a document: PDF."""
+
+    usage: ClassVar[str] = "{type: document, value: PATH}"
+
+    type: Literal["document"] = "document"
+
+
+class AudioPart(MediaPart):
+    """A part that is audio: WAV or MP3."""
+
+    usage: ClassVar[str] = "{type: audio, value: PATH}"
+
+    type: Literal["audio"] = "audio"
+
+
+Part = TextPart | FilePart | ImagePart | DocumentPart | AudioPart
+# By `type`. Error messages list each model's `usage`.
+PART_MODELS: Final[dict[str, type[Part]]] = {
+    "text": TextPart,
+    "file": FilePart,
+    "image": ImagePart,
+    "document": DocumentPart,
+    "audio": AudioPart,
+}
+
+
+class FunctionCall(StrictModel):
+    """The function that a tool call names.
+
+    Attributes:
+        name: the function's name.
+        arguments: JSON text, exactly as the model wrote it; it may be invalid JSON.
+    """
+
+    name: NonEmptyString
+    arguments: str
+
+
+class ToolCall(StrictModel):
+    """One entry of an assistant message's `tool_calls`.
+
+    Attributes:
+        id: what the `tool_call_id` of the tool message that answers it repeats.
+        type: always `function`.
+        function: the function and its arguments.
+    """
+
+    id: NonEmptyString
+    type: Literal["function"] = "function"
+    function: FunctionCall
+
+
+def _content_kind(value: Any) -> str:
+    """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
+    # Most contents are a text, and to find that something is no `Mapping` takes far longer.
+    if isinstance(value, str):
+        return "string"
+    return "mapping" if isinstance(value, Mapping) else value_kind(value)
+
+
+def _read_mapping(data: Any) -> FrozenDict:
+    frozen: FrozenDict = freeze(check_json(_dates_as_text(data)))
+    return frozen
+
+
+def _dates_as_text(data: Any) -> Any:
+    """Data with each date as it is written: YAML 1.2 has no dates, and a date has only one form."""
+    if isinstance(data, Mapping):
+        return {key: _dates_as_text(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_dates_as_text(item) for item in data]
+    return data.isoformat() if type(data) is date else data
+
+
+def _unless_role(role: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"properties": {"role": {"const": role}}}, "else": {"properties": rule}}
+
+
+def _where(key: str, rule: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {key: rule}, "required": [key]}
+
+
+# What `EvalMessage._check_fields_of_role` refuses, for the JSON Schema.
+_RULES_OF_ROLES: Final[list[Any]] = [
+    _unless_role("assistant", {"tool_calls": {"maxItems": 0}}),
+    _unless_role("tool", {"tool_call_id": {"type": "null"}}),
+    {
+        "anyOf": [
+            _where("content", {"not": {"type": "null"}}),
+            _where("tool_calls", {"minItems": 1}),
+            _where("tool_call_id", {"type": "string"}),
+        ]
+    },
+]
+
+
+class EvalMessage(StrictModel):
+    """A message of `input_messages` or `expected_messages`, as the author wrote it.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        content: a text, a tuple of parts, a mapping that is sent as JSON, or `None`, which only `tool_calls` or a
+            `tool_call_id` allow.
+        name: the speaker's name.
+        tool_calls: the calls that an assistant message makes; empty for none.
+        tool_call_id: the id of the call that a tool message answers.
+    """
+
+    level = "message"
+    model_config = ConfigDict(json_schema_extra={"allOf": _RULES_OF_ROLES})
+
+    role: Role
+    content: Annotated[
+        Annotated[str, Tag("string")]
+        | Annotated[TupleOf[Annotated[Part, Discriminator("type")]], Tag("list")]
+        | Annotated[Mapping[str, Any], PlainValidator(_read_mapping), Tag("mapping")]
+        | Annotated[None, Tag("null")],
+        Discriminator(_content_kind),
+    ] = None
+    name: str | None = None
+    tool_calls: TupleOf[ToolCall] = ()
+    tool_call_id: str | None = None
+
+    @model_validator(mode="after")
+    def _check_fields_of_role(self) -> Self:
+        if self.tool_calls and self.role != "assistant":
+            text = "'tool_calls' belongs in an assistant message, but the role is '{role}'"
+            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+        if self.tool_call_id is not None and self.role != "tool":
+            text = "'tool_call_id' belongs in a tool message, but the role is '{role}'"
+            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+        if self.content is None and not self.tool_calls and self.tool_call_id is None:
+            text = "missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it"
+            raise PydanticCustomError("invalid_value", text)
+        return self
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The content as parts: a string is one text part, so is the JSON of a mapping; without content none."""
+        if self.content is None:
+            return ()
+        if isinstance(self.content, str):
+            return (TextPart(type="text", value=self.content),)
+        if isinstance(self.content, tuple):
+            return self.content
+        return (TextPart(type="text", value=to_json_text(self.content)),)
+
+
+def read_expected_messages(data: Any) -> tuple[Any, ...]:
+    """Read a reference answer, which may be any data, because it is never sent (rule A7).
+
+    Args:
+        data: a list, or what stands for a list with one item; `None` for none.
+
+    Returns:
+        An `EvalMessage` for each item that is a valid message; any other item as frozen data.
+    """
+    items = data if isinstance(data, list | tuple) else () if data is None else (data,)
+    return tuple(_read_expected_message(item) for item in items)
+
+
+def _read_expected_message(data: Any) -> Any:
+    try:
+        return EvalMessage.model_validate(data)
+    except ValidationError:
+        return freeze(data)
+
+
+class Shorthand(NamedTuple):
+    """A key of AgentV that stands for messages.
+
+    Args:
+        key: the short one.
+        messages_key: the one that it stands for.
+        role: the role of the message, if it is not a list of messages.
+    """
+
+    key: str
+    messages_key: str
+    role: str
+
+
+INPUT: Final = Shorthand("input", "input_messages", "user")
+EXPECTED_OUTPUT: Final = Shorthand("expected_output", "expected_messages", "assistant")
+SHORTHANDS: Final = (INPUT, EXPECTED_OUTPUT)
+_Form = Literal["messages", "message", "content"]
+
+
+def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the messages that the shorthands of a case stand for.
+
+    Args:
+        case: plain data; where it has the messages too, the shorthand has no effect.
+    """
+    expanded = dict(case)
+    for shorthand in SHORTHANDS:
+        value = case.get(shorthand.key)
+        if value is None or shorthand.messages_key in case:
+            continue
+        first = value[0] if isinstance(value, list | tuple) and value else None
+        form = _form(shorthand, value, first)
+        message = {"role": shorthand.role, "content": value} if form == "content" else value
+        expanded[shorthand.messages_key] = value if form == "messages" else [message]
+    return expanded
+
+
+def expand_tree(document: Node) -> None:
+    """Add the messages that the shorthands stand for to each case of a file.
+
+    Args:
+        document: the root node of the file; it is changed.
+    """
+    cases = document.find(("evalcases",)).value
+    for case in cases if isinstance(cases, tuple) else ():
+        if isinstance(case.value, dict):
+            for shorthand in SHORTHANDS:
+                _expand_node(case, shorthand)
+
+
+def is_expanded(case: Node, shorthand: Shorthand) -> bool:
+    """Whether the messages of a case come from its shorthand."""
+    short, messages = (case.find_entry((key,)) for key in (shorthand.key, shorthand.messages_key))
+    return short is not None and messages is not None and short.key is messages.key
+
+
+def _expand_node(case: Node, shorthand: Shorthand) -> None:
+    entry = case.value.get(shorthand.key)
+    if entry is None or entry.node.value is None or shorthand.messages_key in case.value:
+        return
+    key, node = entry
+    first = node.value[0].value if isinstance(node.value, tuple) and node.value else None
+    form, message = _form(shorthand, node.value, first), node
+    if form == "content":
+        role = Node(node.mark, shorthand.role, shorthand.role)
+        message = Node(node.mark, {"role": Entry(key, role), "content": Entry(key, node)})
+    messages = node if form == "messages" else Node(node.mark, (message,))
+    case.value[shorthand.messages_key] = Entry(key, messages)
+
+
+def _form(shorthand: Shorthand, value: Any, first: Any) -> _Form:
+    """Whether a shorthand holds messages, one message, or the content of a message.
+
+    Args:
+        shorthand: its key.
+        value: its value, a list of data or a tuple of nodes.
+        first: the first item of a list; `None` for no list or an empty one.
+    """
+    if isinstance(value, list | tuple):
+        is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(first)
+        return "content" if is_content else "messages"
+    return "message" if _is_message(value) else "content"
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and "role" in value

@@ -1,0 +1,350 @@
+"""Attachments: the files that a case names, with their text or their bytes (rules A3, A4, A8 and B1).
+
+In: a case and the run's file reader. Out: an `Attachment` for each file, by its path as the author wrote it.
+`request` calls `read_attachments` when the case runs; the modules that render messages look the files up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
+from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
+from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
+from pytest_chatprompt.prompt.shared_texts import SharedTexts
+from pytest_chatprompt.text.files import (
+    MAX_CASE_BYTES,
+    TOO_LARGE_CASE,
+    FileSearchError,
+    ResolvedFile,
+    TextFileError,
+    find_file,
+    read_bytes,
+    read_text,
+    utf8_size,
+)
+from pytest_chatprompt.text.media_types import kind_of_media_type, kind_with_article
+
+# What is kept of media; texts are kept all.
+_MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
+
+
+class AttachmentError(Exception):
+    """A file that a case names is missing, outside the root folder, or not text.
+
+    Args:
+        text: what is wrong, and what to do.
+        media_type: of a file that is an image, a document or an audio file, and no text; else `""`.
+    """
+
+    def __init__(self, text: str, media_type: str = "") -> None:
+        self.media_type = media_type
+        super().__init__(text)
+
+
+@dataclass(slots=True)
+class FileReader:
+    """Finds and reads the files of one run.
+
+    Args:
+        root: pytest's root folder, absolute.
+        shared: the long texts that it has read.
+    """
+
+    root: Path
+    shared: SharedTexts = field(default_factory=SharedTexts)
+    # Each text without the line breaks at its end, and these.
+    _texts: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    _contents: dict[Path, bytes] = field(default_factory=dict)
+    # Looking for a file and following its links takes longer than the rest of converting a short case.
+    _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
+    _parsed: dict[Hashable, Any] = field(default_factory=dict)
+
+    def find(self, name: str, folder: Path) -> ResolvedFile:
+        """Find a file that a case names.
+
+        Args:
+            name: the path as the author wrote it, with `/`; a leading `/` stands for the root folder.
+            folder: the eval file's folder, where the search begins; it goes on in each folder above, up to the root.
+
+        Raises:
+            AttachmentError: there is no such file, or it is outside the root folder.
+        """
+        if (name, folder) in self._found_files:
+            return self._found_files[name, folder]
+        try:
+            found = find_file(name, folder, self.root)
+        except FileSearchError as error:
+            raise AttachmentError(str(error)) from error
+        self._found_files[name, folder] = found
+        return found
+
+    def read(self, path: Path, name: str) -> str:
+        """Read a file that `find` found.
+
+        Args:
+            path: the file.
+            name: the path as the author wrote it, for error messages.
+
+        Returns:
+            Its text by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
+
+        Raises:
+            AttachmentError: it cannot be read as text.
+        """
+        return self._read_text(path, name)[0]
+
+    def read_verbatim(self, path: Path, name: str) -> str:
+        """Do as `read` does, and keep the line breaks at the very end (rule A8)."""
+        return "".join(self._read_text(path, name))
+
+    def read_bytes(self, path: Path, name: str) -> bytes:
+        """Read a file of any content that `find` found.
+
+        Args:
+            path: the file.
+            name: the path as the author wrote it, for error messages.
+
+        Raises:
+            AttachmentError: it cannot be read.
+        """
+        if path not in self._contents:
+            try:
+                content = read_bytes(path, self.root)
+            except TextFileError as error:
+                raise AttachmentError(f"file {name} {error}") from error
+            # A run over thousands of images must not hold all of them; one that is needed again is read again.
+            while self._contents and sum(map(len, self._contents.values())) + len(content) > _MAX_KEPT_BYTES:
+                del self._contents[next(iter(self._contents))]
+            self._contents[path] = content
+        return self._contents[path]
+
+    def _read_text(self, path: Path, name: str) -> tuple[str, str]:
+        if path not in self._texts:
+            try:
+                text = read_text(path, self.root).replace("\r\n", "\n")
+            except TextFileError as error:
+                raise AttachmentError(f"file {name} {error}", error.media_type) from error
+            stripped = text.rstrip("\n")
+            self._texts[path] = stripped, text[len(stripped) :]
+            self.shared.add(stripped)
+        return self._texts[path]
+
+    def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:
+        """What a file holds as data, which is parsed on first use.
+
+        Args:
+            key: the file, and what it is read for.
+            parse: parses its text; raises an error each time that it is called if the text is invalid.
+        """
+        if key not in self._parsed:
+            self._parsed[key] = parse()
+        return self._parsed[key]
+
+
+# A group that repeats, such as `+(a|b)`, and what is in it, up to the first group within it.
+_REPEATED_GROUP: Final = re.compile(r"[*+]\(([^()]*\(?)")
+_MAX_REPEATED_GROUPS: Final = 3
+# Within a group: what matches texts of several lengths, and any wildcard.
+_NO_FIXED_LENGTH: Final = re.compile(r"[*({]")
+_WILDCARD: Final = re.compile(r"[*?(\[{\\]")
+
+
+def matching_pattern(paths: Iterable[str], patterns: Sequence[str]) -> str | None:
+    """Find the pattern that makes a file a guideline.
+
+    Args:
+        paths: the paths of one file, with `/`: relative to the root folder, and as the author wrote it.
+        patterns: wcmatch globs; one that begins with `!` excludes what it matches, wherever it is in the list.
+            A leading `./` says nothing.
+
+    Returns:
+        The first pattern that matches one of the paths, or `None` if the file is not a guideline: no pattern matches,
+        or an exclusion does.
+
+    Raises:
+        InvalidPatternError: the braces of a pattern expand to too many patterns, or matching it could take minutes.
+    """
+    names = tuple(paths)
+    including = [pattern for pattern in patterns if not _is_exclusion(pattern)]
+    excluding = [pattern[1:] for pattern in patterns if _is_exclusion(pattern)]
+    if any(_matches(name, pattern) for pattern in excluding for name in names):
+        return None
+    return next((pattern for pattern in including if any(_matches(name, pattern) for name in names)), None)
+
+
+def _is_exclusion(pattern: str) -> bool:
+    # `!(...)` is an extended glob.
+    return pattern.startswith("!") and not pattern.startswith("!(")
+
+
+@lru_cache(maxsize=4096)
+def _matches(name: str, pattern: str) -> bool:
+    _refuse_slow_groups(pattern)
+    # A run without guidelines does not need it.
+    from wcmatch import glob  # noqa: PLC0415
+
+    # FORCEUNIX: the same result on every platform. DOTMATCH: guidelines often are in `.github/instructions/`.
+    flags = glob.GLOBSTAR | glob.BRACE | glob.EXTGLOB | glob.DOTGLOB | glob.FORCEUNIX
+    try:
+        return glob.globmatch(name, [pattern, pattern.removeprefix("./")], flags=flags)
+    except Exception as error:
+        # wcmatch has no public name for the exception that it raises if braces expand to too many patterns.
+        raise InvalidPatternError(f"invalid guideline pattern {pattern!r}: {error}") from error
+
+
+def _refuse_slow_groups(pattern: str) -> None:
+    """Refuse groups that repeat and that can match one text in many ways: each more character could double the time."""
+    groups = _REPEATED_GROUP.findall(pattern)
+    if len(groups) > _MAX_REPEATED_GROUPS or any(_is_ambiguous(group) for group in groups):
+        raise InvalidPatternError(
+            f"invalid guideline pattern {pattern!r}: matching it could take minutes; "
+            f"write at most {_MAX_REPEATED_GROUPS} groups +(...) or *(...), in each one alternative without *, "
+            "or several without any wildcard, none of which begins with another"
+        )
+
+
+def _is_ambiguous(group: str) -> bool:
+    alternatives = group.split("|")
+    if len(alternatives) == 1:
+        return _NO_FIXED_LENGTH.search(group) is not None
+    overlap = any(longer.startswith(shorter) for shorter, longer in permutations(alternatives, 2))
+    return overlap or _WILDCARD.search(group) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that a case names, with what its parts need of it.
+
+    Args:
+        name: its path as the author wrote it, with `/`.
+        path: where it was found, absolute.
+        content: its text by rule A4: CRLF as LF, without line breaks at the very end; `""` if no part attaches it.
+        pattern: the pattern that makes it a guideline; `None` if it is not one.
+        verbatim: its text by rules A8 and A9: with the line breaks at its end and variables filled in; `""` if no part
+            is this text.
+        media: the image, document or audio file that it is; `None` if no part sends it as one.
+    """
+
+    name: str
+    path: Path
+    content: str = ""
+    pattern: str | None = None
+    verbatim: str = ""
+    media: Media | None = None
+
+    @property
+    def is_guideline(self) -> bool:
+        """Whether its text goes into the system message, with only a reference where the author named it."""
+        return self.pattern is not None
+
+
+def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
+    """Read every file that the `input_messages` of a case name.
+
+    Args:
+        case: a case that has an origin.
+        reader: the run's file reader.
+
+    Returns:
+        The attachments by path as written, in the order of first mention; empty if the case names no file.
+
+    Raises:
+        EvalFileError: files are missing, unreadable or outside the root folder, or no media of their type; one problem
+            for each such part.
+    """
+    __tracebackhide__ = True
+    attachments: dict[str, Attachment] = {}
+    diagnostics: list[Diagnostic] = []
+    seen: set[tuple[str, str]] = set()
+    size = 0
+    for message_index, message in enumerate(case.input_messages):
+        location: tuple[str | int, ...] = ("input_messages", message_index, "content")
+        if not isinstance(message.content, tuple):
+            # Only parts name files.
+            size += utf8_size(message.content) if isinstance(message.content, str) else 0
+            _check_size(size, case, location)
+            continue
+        for part_index, part in enumerate(message.content):
+            key = "file" if isinstance(part, TextPart) else "value"
+            written: str | None = getattr(part, key)
+            if written is not None and (part.type, written) not in seen:
+                try:
+                    fields = _read_part(part, written, case, reader)
+                except (AttachmentError, MediaError) as error:
+                    diagnostics.append(case_diagnostic(case, str(error), *location, part_index, key))
+                    continue
+                seen.add((part.type, written))
+                size += utf8_size(fields["content"]) if fields.get("pattern") is not None else 0
+                if fields and written in attachments:
+                    attachments[written] = replace(attachments[written], **fields)
+                elif fields:
+                    attachments[written] = Attachment(**fields)
+            size += _size_of_part(part, attachments)
+            _check_size(size, case, (*location, part_index, key if written is not None else "value"))
+    if diagnostics:
+        raise EvalFileError(diagnostics)
+    return attachments
+
+
+def _size_of_part(part: Part, attachments: Mapping[str, Attachment]) -> int:
+    """How many bytes a part adds to what is sent; a guideline is sent once, and was counted when it was read."""
+    if isinstance(part, TextPart):
+        return utf8_size(part.value if part.file is None else attachments[part.file].verbatim)
+    attachment = attachments.get(part.value)
+    if attachment is None:
+        # A URL, perhaps with the bytes in it.
+        return len(part.value)
+    if isinstance(part, MediaPart):
+        content = attachment.media.content if attachment.media is not None else None
+        # In base64.
+        return len(content or b"") * 4 // 3
+    return 0 if attachment.is_guideline else utf8_size(attachment.content)
+
+
+def _check_size(size: int, case: EvalCase, location: tuple[str | int, ...]) -> None:
+    if size > MAX_CASE_BYTES:
+        raise EvalFileError([case_diagnostic(case, TOO_LARGE_CASE, *location)])
+
+
+def _filled_in(text: str, name: str, case: EvalCase) -> str:
+    """The text of a part, with the variables of its case, if it has any (rule A9)."""
+    if case.vars is None:
+        return text
+    from pytest_chatprompt.cases.templates import TextTemplateError, render_text  # noqa: PLC0415
+
+    try:
+        return render_text(text, case.vars)
+    except TextTemplateError as error:
+        raise AttachmentError(f"{name}, {error}") from error
+
+
+def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> dict[str, Any]:
+    """What a part needs of the file that it names, as fields of an `Attachment`; empty if it is a URL."""
+    if isinstance(part, MediaPart) and media_of_url(part.type, written) is not None:
+        return {}
+    name = written.replace("\\", "/")
+    found = reader.find(name, case.path.parent)
+    fields: dict[str, Any] = {"name": name, "path": found.path}
+    match part:
+        case MediaPart():
+            return fields | {"media": media_of_file(part.type, name, reader.read_bytes(found.path, name))}
+        case TextPart():
+            return fields | {"verbatim": _filled_in(reader.read_verbatim(found.path, name), name, case)}
+    # Most cases name no such file.
+
+    pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
+    try:
+        return fields | {"content": reader.read(found.path, name), "pattern": pattern}
+    except AttachmentError as error:
+        kind = kind_of_media_type(error.media_type)
+        if kind is None:
+            raise
+        raise AttachmentError(f"{error}; to send it as {kind_with_article(kind)}, write type: {kind}") from error

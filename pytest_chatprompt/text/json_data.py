@@ -1,0 +1,245 @@
+"""JSON data: how much of it is read, and what of an eval file is sent as it is written, such as a schema.
+
+In: JSON text, or plain data from YAML, which can hold more than JSON can. Out: data within bounds, or a validation
+error at the value that JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it,
+providers merge bodies with `deep_merge`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final, NoReturn
+
+from pydantic import PlainValidator, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+
+class FrozenDict(dict[str, Any]):
+    """A read-only dict; `freeze` makes one, and freezes the values too.
+
+    Raises:
+        TypeError: on any attempt to change it.
+    """
+
+    def _refuse_change(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a case cannot be changed; make a copy of this with dict()")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse_change
+
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
+        # By default a copy is filled item by item, which `__setitem__` refuses.
+        return type(self), (dict(self),)
+
+
+def freeze(value: Any) -> Any:
+    """Make JSON data read-only: mappings become `FrozenDict`s, lists become tuples, scalars stay as they are."""
+    if isinstance(value, Mapping):
+        return FrozenDict({key: freeze(inner) for key, inner in value.items()})
+    return tuple(map(freeze, value)) if isinstance(value, list | tuple) else value
+
+
+def thaw(value: Any) -> Any:
+    """Frozen JSON data as plain data, which is how templates and validators know it: a tuple is a list again."""
+    if isinstance(value, Mapping):
+        return {key: thaw(inner) for key, inner in value.items()}
+    return [thaw(inner) for inner in value] if isinstance(value, tuple) else value
+
+
+Location = tuple[str | int, ...]
+# Of what an author writes and an API replies. Everything here that walks through data recurses.
+MAX_DEPTH: Final = 100
+# Of a file, which has keys around such data.
+MAX_FILE_DEPTH: Final = 200
+# Mappings, lists, keys and scalars: what a file of the largest size may hold if it is no attack.
+MAX_VALUES: Final = 2_000_000
+
+
+def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:
+    """Parse JSON within bounds.
+
+    Args:
+        text: from outside.
+        max_depth: how deep it may be nested.
+        max_values: how many values it may have.
+        options: those of `json.loads`.
+
+    Raises:
+        ValueError: it is not JSON, is nested deeper, or holds more.
+    """
+    try:
+        data = json.loads(text, **options)
+    except RecursionError:
+        raise ValueError(_too_deep(max_depth)) from None
+    # Most texts cannot be beyond them.
+    if len(text) > max_values or text.count("[") + text.count("{") > max_depth:
+        check_bounds(data, max_depth=max_depth, max_values=max_values)
+    return data
+
+
+def check_bounds(data: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> None:
+    """Refuse data that is nested too deep or holds too much.
+
+    Raises:
+        ValueError: it is.
+    """
+    level, values = [data], 0
+    for _ in range(max_depth + 1):
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+        values += len(level)
+        if values > max_values:
+            raise ValueError(f"more than {max_values:,} values")
+    raise ValueError(_too_deep(max_depth))
+
+
+def _too_deep(max_depth: int) -> str:
+    return f"nested more than {max_depth} levels deep"
+
+
+def checked(expected: str, is_valid: Callable[[Any], bool]) -> PlainValidator:
+    """Make a validator that accepts or refuses a value, and never converts it.
+
+    Args:
+        expected: what the value must be, such as `a number from 0 to 1`; it completes "must be".
+        is_valid: whether the value is that.
+    """
+
+    def validate(value: Any) -> Any:
+        if not is_valid(value):
+            raise unexpected(expected)
+        return value
+
+    return PlainValidator(validate)
+
+
+def unexpected(expected: str) -> PydanticCustomError:
+    """The error for a value that is not what it must be; `diagnostics` adds where it is, and what it is."""
+    return PydanticCustomError("unexpected_value", "must be {expected}", {"expected": expected})
+
+
+def invalid(text: str) -> PydanticCustomError:
+    """The error for an invalid value, with the whole text that its author reads."""
+    return PydanticCustomError("invalid_value", "{text}", {"text": text})
+
+
+def error_at(location: Location, error: PydanticCustomError) -> ValidationError:
+    """A validation error about a value inside the one that is validated.
+
+    Args:
+        location: the keys and indexes that lead to the inner value.
+        error: what is wrong with it.
+    """
+    return ValidationError.from_exception_data("data", [InitErrorDetails(type=error, loc=location, input=None)])
+
+
+def check_json(value: Any) -> Any:
+    """Return a value that JSON can hold; lists may be tuples.
+
+    Raises:
+        ValidationError: there is a date, binary data, a number without a value, or a key that is not a string in it.
+    """
+    problems = [InitErrorDetails(type=error, loc=location, input=None) for location, error in _not_json(value, ())]
+    if problems:
+        raise ValidationError.from_exception_data("data", problems)
+    return value
+
+
+def _not_json(value: Any, location: Location) -> Iterator[tuple[Location, PydanticCustomError]]:
+    if len(location) > MAX_DEPTH:
+        yield location, invalid(f"nested more than {MAX_DEPTH} levels deep")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            # The parser has reported a key that is not a string.
+            yield from _not_json(inner, (*location, key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _not_json(inner, (*location, index))
+    elif value is not None and not isinstance(value, str | int | float):
+        yield location, invalid(f"JSON has no {type(value).__name__}; put {value} in quotes")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield location, invalid("JSON has neither infinity nor NaN; put it in quotes if you mean text")
+
+
+def require_json_mapping(value: Any) -> Any:
+    """Return a mapping that JSON can hold.
+
+    Raises:
+        PydanticCustomError: it is not a mapping.
+        ValidationError: JSON cannot hold something in it.
+    """
+    if not isinstance(value, Mapping):
+        raise unexpected("a mapping")
+    return check_json(value)
+
+
+def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping of an eval file without its `x-` keys, which are the author's own."""
+    # The parser has reported a key that is not a string.
+    return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
+
+
+def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge a mapping into another and return the result; neither is changed.
+
+    Args:
+        body: JSON data.
+        extra: where both have a mapping under a key, these are merged too; any other value replaces the body's.
+    """
+    merged = dict(body)
+    for key, value in extra.items():
+        current = merged.get(key)
+        merged[key] = deep_merge(current, value) if isinstance(current, dict) and isinstance(value, Mapping) else value
+    return merged
+
+
+_INDENT: Final = "  "
+# Half of a surrogate pair, the only text beyond ASCII that is escaped.
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# Up to here a number is written with all its digits, from here on with an exponent.
+_LARGEST_POSITIONAL: Final = 1e21
+_SMALLEST_POSITIONAL: Final = 1e-6
+
+
+def to_json_text(data: Any, indent: str = "") -> str:
+    """Write data as JSON: keys in the order of the file, two blanks for each level, text beyond ASCII as it is.
+
+    Args:
+        data: what JSON can hold; lists may be tuples.
+        indent: the blanks before the line on which it begins.
+    """
+    inner = indent + _INDENT
+    if isinstance(data, Mapping):
+        entries = [f"{_text(str(key))}: {to_json_text(value, inner)}" for key, value in data.items()]
+        return _block("{}", entries, indent)
+    if isinstance(data, list | tuple):
+        return _block("[]", [to_json_text(item, inner) for item in data], indent)
+    if isinstance(data, str):
+        return _text(data)
+    return _number(data) if isinstance(data, float) else json.dumps(data)
+
+
+def _block(brackets: str, entries: list[str], indent: str) -> str:
+    if not entries:
+        return brackets
+    lines = ",\n".join(f"{indent}{_INDENT}{entry}" for entry in entries)
+    return f"{brackets[0]}\n{lines}\n{indent}{brackets[1]}"
+
+
+def _text(text: str) -> str:
+    return _LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _number(number: float) -> str:
+    """A number as JavaScript writes it: without `.0`, and with fewer exponents than in Python."""
+    digits = Decimal(repr(number)).normalize()
+    if not number or _SMALLEST_POSITIONAL <= abs(number) < _LARGEST_POSITIONAL:
+        return f"{abs(digits) if not number else digits:f}"
+    sign, figures, _ = digits.as_tuple()
+    first, rest = figures[0], "".join(map(str, figures[1:]))
+    return f"{'-' if sign else ''}{first}{'.' if rest else ''}{rest}e{digits.adjusted():+d}"

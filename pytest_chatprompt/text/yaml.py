@@ -1,0 +1,653 @@
+"""The one way in which this package reads YAML: by libyaml's events, with limits, and with the position of every value.
+
+In: a text. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a key that is not a
+string, a tag), or from `load_yaml` plain data. Eval files, datasets, AgentV's files, snapshots and recordings are read
+with it.
+
+The tree is built from events without recursion. An alias shares its target instead of copying it, and depth, values and
+bytes are counted as they are once aliases are expanded, so a hostile file is refused before it takes memory or time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from yaml.resolver import Resolver
+
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
+from pytest_chatprompt.text.files import TextFileError, read_text, utf8_size
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, MAX_VALUES
+
+
+class Position(NamedTuple):
+    """A line and a column of a text, both 1-based; columns count characters."""
+
+    line: int
+    column: int
+
+
+def mark_position(mark: Any) -> Position:
+    """The position of one of PyYAML's marks, which count from 0."""
+    return Position(mark.line + 1, mark.column + 1)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One value of a YAML text: a mapping, a sequence or a scalar.
+
+    Args:
+        mark: PyYAML's mark of where the value begins.
+        value: for a mapping a `dict` of `Entry`s by key, for a sequence a `tuple` of `Node`s, else the scalar's value.
+        text: a scalar as it is written, without its quotes; `""` for the others.
+        is_plain_text: whether it is a string that is written without quotes.
+    """
+
+    mark: Any
+    value: Any
+    text: str = ""
+    is_plain_text: bool = False
+
+    @property
+    def position(self) -> Position:
+        """The line and column where the value begins."""
+        return mark_position(self.mark)
+
+    def data(self) -> Any:
+        """The value as plain Python data: `dict`, `list` and scalars."""
+        if isinstance(self.value, dict):
+            return {key: entry.node.data() for key, entry in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [node.data() for node in self.value]
+        return self.value
+
+    def find(self, location: tuple[str | int, ...]) -> Node:
+        """Follow keys and indexes from this node to a node inside it.
+
+        Args:
+            location: the keys and indexes; any that does not exist at its place is skipped.
+
+        Returns:
+            The innermost node that was reached; this node itself if none of them exists.
+        """
+        node = self
+        for step in location:
+            match node.value:
+                case dict() if step in node.value:
+                    node = node.value[step].node
+                case tuple() if isinstance(step, int) and step < len(node.value):
+                    node = node.value[step]
+        return node
+
+    def find_entry(self, keys: tuple[str | int, ...]) -> Entry | None:
+        """Follow keys from this node to the last of them; `None` if one does not exist."""
+        node, entry = self, None
+        for key in keys:
+            entry = node.value.get(key) if isinstance(node.value, dict) else None
+            if entry is None:
+                return None
+            node = entry.node
+        return entry
+
+    def key_position(self, key: str) -> Position:
+        """The position of a key of this mapping, or of the mapping itself if it has no such key."""
+        entry = self.value.get(key) if isinstance(self.value, dict) else None
+        return self.position if entry is None else entry.key.position
+
+
+class Entry(NamedTuple):
+    """A key of a mapping and its value, each as a node."""
+
+    key: Node
+    node: Node
+
+
+class YamlProblem(NamedTuple):
+    """What is wrong at one position of a text.
+
+    Args:
+        position: where it is.
+        text: what is wrong, and what to write instead.
+    """
+
+    position: Position
+    text: str
+
+
+class UnexpectedValue(YamlProblem):
+    """A key that is not a string, or a value that is not what it looks like; allowed in data that is ignored."""
+
+    __slots__ = ()
+
+
+class YamlError(Exception):
+    """A text is not one valid YAML document; `problem` says where and why."""
+
+    def __init__(self, position: Position, text: str) -> None:
+        self.problem = YamlProblem(position, text)
+        super().__init__(text)
+
+
+MAX_ALIASED_VALUES: Final = 100_000
+MAX_BYTES: Final = 256 * 1024 * 1024
+# More digits cannot be written again: Python limits them.
+_MAX_DIGITS: Final = 4300
+_LARGEST: Final = 10**_MAX_DIGITS
+_MAX_SHOWN: Final = 60
+_MERGE_TAG: Final = "tag:yaml.org,2002:merge"
+_STR_TAG: Final = "tag:yaml.org,2002:str"
+# What a text without quotes may be that YAML 1.2 knows as nothing but a string: `<<` and `=`.
+_TEXT_TAGS: Final = (_STR_TAG, _MERGE_TAG, "tag:yaml.org,2002:value")
+_IF_TEXT: Final = "put it in quotes if you mean text"
+_START_MARK: Final = yaml.Mark("", 0, 0, 0, "", 0)
+# PyYAML without libyaml reads the same, slowly.
+_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# YAML 1.1 takes these for line breaks, YAML 1.2 for ordinary characters.
+_FORMER_LINE_BREAKS: Final = "\x85\u2028\u2029"
+_ESCAPED_CHARACTER: Final = re.compile(r"\\(?:u|U0000)([0-9A-Fa-f]{4})")
+# Half of a character as JSON escapes it, which libyaml refuses.
+_ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F][0-9A-Fa-f]{2}")
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+class _Counts(NamedTuple):
+    """How much there is in a value, what aliases repeat counted each time."""
+
+    values: int
+    size: int
+    depth: int
+
+
+@dataclass(eq=False, slots=True)
+class _OpenCollection:
+    """A mapping or sequence whose end the parser has not reached yet.
+
+    Args:
+        mark: where it begins.
+        is_mapping: whether it is a mapping.
+        anchor: its anchor, if it has one.
+        values_before: how many values there were before it.
+        bytes_before: how many bytes their texts had.
+        around: the nodes so far of the collection around it.
+        depth: how many levels it has so far, itself included.
+    """
+
+    mark: Any
+    is_mapping: bool
+    anchor: str | None
+    values_before: int
+    bytes_before: int
+    around: list[Node]
+    depth: int = 1
+
+
+def load_yaml(text: str) -> Any:
+    """Read a text that this package or a tool has written, such as a snapshot, as plain data.
+
+    Args:
+        text: the whole text of a file.
+
+    Returns:
+        `dict`, `list` and scalars; `None` for an empty text. A text in it may have half characters.
+
+    Raises:
+        YamlError: as for `parse_yaml`, and for each problem that does not stop that.
+    """
+    root, problems = parse_yaml(text, allows_halves=True)
+    if problems:
+        raise YamlError(*problems[0])
+    return root.data()
+
+
+def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[YamlProblem]]:
+    """Parse the one YAML document of a text.
+
+    Args:
+        text: the whole text of a file.
+        allows_halves: whether a text in it may have half a character, escaped; else that is a problem.
+
+    Returns:
+        The root node, and the problems that did not stop the parser, in the order of the text.
+        For an empty text the value of the root node is `None`.
+
+    Raises:
+        YamlError: the text is not valid YAML, has several documents, or is nested too deep or expands to too much.
+    """
+    hidden, restore = _hide(text)
+    try:
+        return _Composer(restore, allows_halves=allows_halves).compose(_Loader(hidden))
+    except yaml.MarkedYAMLError as error:
+        position, reason = explain_syntax_error(error, text)
+        raise YamlError(position, f"not valid YAML: {reason}") from error
+    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+        # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
+        before = yaml.reader.Reader.NON_PRINTABLE.split(text)[0]
+        position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        reason = f"not valid YAML: the character U+{ord(text[len(before)]):04X} is not allowed"
+        raise YamlError(position, reason) from error
+
+
+def _hide(text: str) -> tuple[str, dict[str, str]]:
+    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have.
+
+    Args:
+        text: any text.
+
+    Returns:
+        A text of the same length, and what each replacement stands for: a former line break for a private character;
+        the escape of half a character for one of a private character (`\ud83d` for `\ue000`), and the half itself for
+        that character. It is empty for most texts.
+    """
+    breaks = [character for character in _FORMER_LINE_BREAKS if character in text]
+    halves = sorted(set(_ESCAPED_HALF.findall(text))) if "\\u" in text else []
+    if not breaks and not halves:
+        return text, {}
+    escaped = {int(code, 16) for code in _ESCAPED_CHARACTER.findall(text)}
+    unused = (code for code in range(0xE000, 0xF900) if chr(code) not in text and code not in escaped)
+    restore: dict[str, str] = {}
+    stand_ins: dict[str, str] = {}
+    for character, code in zip(breaks, unused, strict=False):
+        stand_ins[character], restore[chr(code)] = chr(code), character
+    for half, code in zip(halves, unused, strict=False):
+        stand_ins[half] = f"\\u{code:04x}"
+        restore |= {stand_ins[half]: half, chr(code): chr(int(half[2:], 16))}
+    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else _HALF
+    return pattern.sub(lambda match: stand_ins[match[0]], text), restore
+
+
+class _Composer:
+    """Builds the tree of one text; "composing" is YAML's own word for it.
+
+    Args:
+        restore: what was hidden from libyaml, by what stands for it.
+        allows_halves: whether half a character is no problem.
+    """
+
+    def __init__(self, restore: dict[str, str], *, allows_halves: bool) -> None:
+        self.restore = restore
+        self.hidden = re.compile("|".join(map(re.escape, restore)))
+        self.allows_halves = allows_halves
+        self.diagnostics: list[YamlProblem] = []
+        self.anchors: dict[str, tuple[Node, _Counts] | None] = {}
+        self.open: list[_OpenCollection] = []
+        # The nodes so far of the innermost collection; the root node where none is open.
+        self.nodes: list[Node] = []
+        # How many values and bytes there are so far; what an alias repeats counts each time.
+        self.values = 0
+        self.bytes = 0
+        self.aliased_values = 0
+        self.resolver: Any = Resolver()
+        self.constructor: Any = SafeConstructor()
+
+    def compose(self, loader: Any) -> tuple[Node, list[YamlProblem]]:
+        # `yaml.parse` calls the parser twice for each event, and collection spends most of its time here.
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            if kind is ScalarEvent:
+                self.values += 1
+                node = self.scalar(event)
+                size = utf8_size(node.text)
+                self.bytes += size
+                self.nodes.append(node)
+                if event.anchor:
+                    self.anchors[event.anchor] = (node, _Counts(1, size, 0))
+            elif kind is SequenceEndEvent or kind is MappingEndEvent:
+                self.end_collection()
+            elif kind is SequenceStartEvent or kind is MappingStartEvent:
+                self.begin_collection(event, is_mapping=kind is MappingStartEvent)
+            elif kind is AliasEvent:
+                self.nodes.append(self.alias(str(event.anchor), mark_position(event.start_mark)))
+            elif kind is DocumentStartEvent and self.nodes:
+                reason = "a second YAML document begins here; only one is allowed in a file"
+                raise YamlError(mark_position(event.start_mark), reason)
+            if self.values > MAX_VALUES:
+                raise YamlError(mark_position(event.start_mark), f"more than {MAX_VALUES:,} values up to here")
+        self.diagnostics.sort()
+        return self.nodes[0] if self.nodes else Node(_START_MARK, None), self.diagnostics
+
+    def add_problem(self, mark: Any, text: str, kind: type[YamlProblem] = YamlProblem) -> None:
+        self.diagnostics.append(kind(mark_position(mark), text))
+
+    def begin_collection(self, event: Any, *, is_mapping: bool) -> None:
+        self.check_depth(1, mark_position(event.start_mark))
+        if event.tag not in (None, "!"):
+            self.add_problem(event.start_mark, f"the YAML tag {_short_tag(event.tag)} is not allowed here")
+        if event.anchor:
+            self.anchors[event.anchor] = None
+        collection = _OpenCollection(event.start_mark, is_mapping, event.anchor, self.values, self.bytes, self.nodes)
+        self.open.append(collection)
+        self.nodes = []
+        self.values += 1
+
+    def end_collection(self) -> None:
+        closed = self.open.pop()
+        value = self.mapping(self.nodes) if closed.is_mapping else tuple(self.nodes)
+        node = Node(closed.mark, value)
+        self.nodes = closed.around
+        self.nodes.append(node)
+        self.note_depth(closed.depth)
+        if closed.anchor:
+            counts = _Counts(self.values - closed.values_before, self.bytes - closed.bytes_before, closed.depth)
+            self.anchors[closed.anchor] = (node, counts)
+
+    def check_depth(self, depth: int, position: Position) -> None:
+        if len(self.open) + depth > MAX_FILE_DEPTH:
+            raise YamlError(position, f"nested more than {MAX_FILE_DEPTH} levels deep")
+
+    def note_depth(self, depth: int) -> None:
+        """Note how many levels the last value of the innermost collection has."""
+        if self.open:
+            self.open[-1].depth = max(self.open[-1].depth, depth + 1)
+
+    def alias(self, anchor: str, position: Position) -> Node:
+        if anchor not in self.anchors:
+            raise YamlError(position, f"the alias *{anchor} has no anchor &{anchor} before it; {_IF_TEXT}")
+        target = self.anchors[anchor]
+        if target is None:
+            raise YamlError(position, f"the alias *{anchor} is inside the value that it refers to")
+        node, counts = target
+        self.check_depth(counts.depth, position)
+        self.note_depth(counts.depth)
+        self.values += counts.values
+        self.aliased_values += counts.values
+        if self.aliased_values > MAX_ALIASED_VALUES:
+            raise YamlError(position, f"the aliases up to here expand to more than {MAX_ALIASED_VALUES:,} values")
+        self.bytes += counts.size
+        if self.bytes > MAX_BYTES:
+            raise YamlError(position, f"the aliases up to here expand to more than {MAX_BYTES // 1024**2} MiB")
+        return node
+
+    def restored(self, event: Any) -> str:
+        """The text of a scalar as it was before `_hide`."""
+        text = self.hidden.sub(lambda match: self.restore[match[0]], event.value)
+        if not _HALF.search(text):
+            return text
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        half = _HALF.search(text)
+        if half is not None and not self.allows_halves:
+            reason = f"\\u{ord(half[0]):04x} is not a whole character; write the character itself"
+            self.add_problem(event.start_mark, reason)
+        return text
+
+    def scalar(self, event: Any) -> Node:
+        tag, mark, text = event.tag, event.start_mark, event.value
+        if self.restore:
+            text = self.restored(event)
+        if tag is not None and tag not in ("!", _STR_TAG):
+            self.add_problem(mark, f"the YAML tag {_short_tag(tag)} is not allowed here; {_IF_TEXT}")
+        if tag is not None or not event.implicit[0]:
+            return Node(mark, text, text)
+        resolved = self.resolver.resolve(yaml.ScalarNode, text, (True, False))
+        if resolved in _TEXT_TAGS:
+            return Node(mark, text, text, is_plain_text=True)
+        try:
+            return Node(mark, self.construct(resolved, text), text)
+        except ValueError as error:
+            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+            reason = f"{shown} is not a valid YAML value: {error}; put it in quotes"
+            self.add_problem(mark, reason, UnexpectedValue)
+            return Node(mark, text, text)
+
+    def construct(self, tag: str, text: str) -> Any:
+        """The number, date or truth value that a text without quotes is."""
+        # Before it is read: base 60, which YAML 1.1 has, takes a time that grows with the square of the digits.
+        value = self.constructor.construct_object(yaml.ScalarNode(tag, text)) if len(text) <= _MAX_DIGITS else _LARGEST
+        if isinstance(value, int) and abs(value) >= _LARGEST:
+            raise ValueError(f"a number of more than {_MAX_DIGITS} digits")
+        return value
+
+    def mapping(self, nodes: list[Node]) -> dict[Any, Entry]:
+        entries: dict[Any, Entry] = {}
+        merged: dict[Any, Entry] = {}
+        for key, value in zip(nodes[::2], nodes[1::2], strict=True):
+            if not isinstance(key.value, str):
+                if isinstance(key.value, dict | tuple):
+                    self.add_problem(key.mark, _not_a_string(key))
+                else:
+                    self.add_problem(key.mark, _not_a_string(key), UnexpectedValue)
+                    entries[key.value] = Entry(key, value)
+            elif key.value == "<<" and key.is_plain_text:
+                self.merge(value, merged)
+            elif key.value in entries:
+                first_line = entries[key.value].key.position.line
+                self.add_problem(key.mark, f"the key {key.value!r} appears twice, first on line {first_line}")
+            else:
+                entries[key.value] = Entry(key, value)
+        return merged | entries if merged else entries
+
+    def merge(self, value: Node, merged: dict[Any, Entry]) -> None:
+        """Collect the entries that `<<` merges in; where two mappings have the same key, YAML lets the earlier win."""
+        for source in value.value if isinstance(value.value, tuple) else (value,):
+            if isinstance(source.value, dict):
+                for key, entry in source.value.items():
+                    merged.setdefault(key, entry)
+            else:
+                self.add_problem(source.mark, "the value of << must be a mapping or a list of mappings")
+
+
+def _not_a_string(key: Node) -> str:
+    if isinstance(key.value, dict):
+        return "the key is a mapping; a key must be a string, and text that begins with { must be in quotes"
+    if isinstance(key.value, tuple):
+        return "the key is a list; a key must be a string"
+    return f"the key {key.text} is not a string; put it in quotes" if key.text else "the key is empty"
+
+
+def _short_tag(tag: str) -> str:
+    prefix = "tag:yaml.org,2002:"
+    return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
+
+
+_START: Final = yaml.Mark("", 0, 0, 0, "", 0)
+_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
+_LINE_START: Final = r"(?:[-?:] +| )*"
+_INDENTATION: Final = re.compile(_LINE_START)
+_KEY_AND_VALUE: Final = re.compile(_LINE_START + r"[^\s#].*?:\s+\S")
+_KEY_WITHOUT_SPACE: Final = re.compile(_LINE_START + r"[\w$-]+:\S")
+_ESCAPE: Final = re.compile(r"\\(?:u\w{4}|U\w{8}|.?)")
+
+
+class _Place(NamedTuple):
+    """Where a parser stopped.
+
+    Args:
+        mark: its position.
+        line: the whole line.
+        above: the line before it; `""` for none.
+        opening: the position of what the parser was reading, such as the opening quote.
+        opening_line: the line of that position, from there on.
+        context: what the parser was reading, in its words.
+    """
+
+    mark: Any
+    line: str
+    above: str
+    opening: Any
+    opening_line: str
+    context: str
+
+    @property
+    def before(self) -> str:
+        return self.line[: self.mark.column]
+
+    @property
+    def character(self) -> str:
+        return self.line[self.mark.column : self.mark.column + 1]
+
+
+def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
+    """Say what is wrong with a YAML text, where, and what to write instead.
+
+    Args:
+        error: what libyaml raised.
+        text: the text that was parsed.
+    """
+    mark = error.problem_mark or error.context_mark or _START
+    opening = error.context_mark or mark
+    lines = _LINE_BREAK.split(text)
+    line, above, opening_line = (_line(lines, index) for index in (mark.line, mark.line - 1, opening.line))
+    place = _Place(mark, line, above, opening, opening_line[opening.column :], str(error.context))
+    tab = _position_of_tab(place)
+    if tab is not None:
+        return tab, "indent with spaces, not a tab"
+    problem = error.problem or ""
+    explain = next((explain for words, explain in _EXPLANATIONS if words in problem), None)
+    if explain is None:
+        return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
+    return explain(place)
+
+
+def _line(lines: list[str], index: int) -> str:
+    """A line, or `""`: libyaml gives the end of a text a line of its own, and may count more line breaks than we do."""
+    return lines[index] if 0 <= index < len(lines) else ""
+
+
+def _position_of_tab(place: _Place) -> Position | None:
+    """The position of a tab that the parser stopped at, or that indents the line."""
+    indentation = len(_INDENTATION.match(place.line)[0])  # type: ignore[index] # it matches an empty text
+    for column in (place.mark.column, indentation):
+        if place.line[column : column + 1] == "\t" and column <= place.mark.column:
+            return Position(place.mark.line + 1, column + 1)
+    return None
+
+
+def _explain_colon(place: _Place) -> tuple[Position, str]:
+    if _KEY_AND_VALUE.match(place.before):
+        text = "text that contains ': ' must be in quotes"
+    elif _KEY_WITHOUT_SPACE.match(place.above):
+        text = "a key and its value must be separated by ': '; the line above has no space after the colon"
+    else:
+        text = "this line is indented as if it belonged to the text above; indent the key like the key above"
+    return mark_position(place.mark), text
+
+
+def _explain_first_character(place: _Place) -> tuple[Position, str]:
+    return mark_position(place.mark), f"text that begins with {place.character} must be in quotes"
+
+
+def _explain_name(place: _Place) -> tuple[Position, str]:
+    return mark_position(place.opening), f"text that begins with {place.opening_line[:1]} must be in quotes"
+
+
+def _explain_list(place: _Place) -> tuple[Position, str]:
+    return mark_position(
+        place.mark
+    ), "a list begins on the line below its key; put quotes around text that begins with -"
+
+
+def _explain_block_text(place: _Place) -> tuple[Position, str]:
+    text = "after | or > the text begins on the next line; put quotes around text that begins with | or >"
+    return mark_position(place.mark), text
+
+
+def _explain_missing_value(place: _Place) -> tuple[Position, str]:
+    character = place.character.strip()
+    hint = f"; put quotes around text that begins with {character}" if character else ""
+    return mark_position(place.mark), f"a value is missing here{hint}"
+
+
+def _explain_flow(place: _Place) -> tuple[Position, str]:
+    kind, closing = ("list", "]") if "sequence" in place.context else ("mapping", "}")
+    text = (
+        f"the {kind} that opens on line {place.opening.line + 1} needs ',' or '{closing}' here; "
+        "put quotes around text that contains one of , [ ] { }"
+    )
+    return mark_position(place.mark), text
+
+
+def _explain_end_of_block(place: _Place) -> tuple[Position, str]:
+    before = place.before.rstrip()
+    if before.strip(" -"):
+        return mark_position(place.mark), f"nothing may follow the closing {before[-1]}; put the whole text in quotes"
+    if place.character == ":":
+        return mark_position(place.mark), "a key is missing before the colon; put quotes around text that begins with :"
+    return mark_position(place.mark), "this line is indented less than the lines above, but more than those around them"
+
+
+def _explain_key(place: _Place) -> tuple[Position, str]:
+    text = "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |"
+    return mark_position(place.opening), text
+
+
+def _explain_quote(place: _Place) -> tuple[Position, str]:
+    return mark_position(place.opening), "the quote that opens here is never closed"
+
+
+def _explain_escape(place: _Place) -> tuple[Position, str]:
+    start = place.line[: place.mark.column + 1].rfind("\\")
+    text = f"{place.line[start : start + 2]} is not an escape of YAML; write \\\\ for a backslash, or use single quotes"
+    return Position(place.mark.line + 1, start + 1), text
+
+
+def _explain_code_point(place: _Place) -> tuple[Position, str]:
+    position, _ = _explain_escape(place)
+    escape = _ESCAPE.findall(place.line, position.column - 1)[0]
+    return position, f"{escape} is not a whole character; write the character itself"
+
+
+# By words of libyaml's problems.
+_EXPLANATIONS: Final = (
+    ("mapping values are not allowed", _explain_colon),
+    ("cannot start any token", _explain_first_character),
+    ("expected alphabetic or numeric character", _explain_name),
+    ("sequence entries are not allowed", _explain_list),
+    ("comment or line break", _explain_block_text),
+    ("expected node content", _explain_missing_value),
+    ("expected ',' or '", _explain_flow),
+    ("did not find expected key", _explain_end_of_block),
+    ("did not find expected '-' indicator", _explain_end_of_block),
+    ("could not find expected ':'", _explain_key),
+    ("found unexpected end of stream", _explain_quote),
+    ("found unexpected document", _explain_quote),
+    ("Unicode character escape", _explain_code_point),
+    ("unknown escape character", _explain_escape),
+    ("hexdecimal number", _explain_escape),
+)
+
+
+class YamlFile(NamedTuple):
+    """A parsed YAML file.
+
+    Args:
+        text: the whole text.
+        document: the root node of its tree; a node of `None` if the file is empty.
+        problems: the problems that did not stop the parser, in the order of the text.
+    """
+
+    text: str
+    document: Node
+    problems: list[YamlProblem]
+
+
+def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
+    """Read and parse a YAML file.
+
+    Args:
+        path: the file, absolute.
+        root: pytest's root folder.
+        shown_path: the file as messages show it.
+
+    Raises:
+        EvalFileError: it cannot be read as text, or is not valid YAML.
+    """
+    try:
+        text = read_text(path, root)
+        return YamlFile(text, *parse_yaml(text))
+    except TextFileError as error:
+        raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
+    except YamlError as error:
+        position, reason = error.problem
+        raise EvalFileError([Diagnostic(shown_path, position.line, position.column, reason)]) from error

@@ -1,0 +1,124 @@
+"""The sandbox: what templates may use, and that nothing of their text changes which they do not name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from jinja2 import TemplateSyntaxError
+
+from pytest_chatprompt.cases.templates import TemplateLimitError, UndefinedNameError, render
+
+VARIABLES: dict[str, Any] = {
+    "name": "Ada",
+    "n": 3,
+    "numbers": [1, 2],
+    "order": {"items": [5], "id": 7},
+    "template": "{{ name }}",
+    "cr": "a\r\nb",
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param("Hello {{ name }}!\n\n", "Hello Ada!\n\n", id="a variable, line breaks at the end stay"),
+        pytest.param("{{ template }}", "{{ name }}", id="a value is never rendered again"),
+        pytest.param("{{ numbers }} {{ order }}", "[1, 2] {'items': [5], 'id': 7}", id="lists and mappings as Python"),
+        pytest.param("{{ true }} {{ none }} {{ 1.5 }}", "True None 1.5", id="booleans and null as Jinja has them"),
+        pytest.param("{{ order.items }} {{ order['id'] }}", "[5] 7", id="keys come before methods"),
+        pytest.param("{{ order.keys() | list }}", "['items', 'id']", id="methods too"),
+        pytest.param(
+            "{% for x in numbers %}{{ loop.index }}/{{ loop.length }}:{{ x }} {% endfor %}", "1/2:1 2/2:2 ", id="loops"
+        ),
+        pytest.param("{% if x is defined %}{{ x }}{% endif %}{{ y | default('-') }}", "-", id="tests of what is missing"),
+        pytest.param("{{ name ~ n ~ (n ~ n) }} {{ n + 1 }} {{ n ** 2 }} {{ '%s!' % n }}", "Ada333 4 9 3!", id="operators"),
+        pytest.param("{{ '{:>3}'.format(n) }}{{ name.center(5) }}", "  3 Ada ", id="methods of a text"),
+        pytest.param("{{ numbers | join(', ') }} {{ name | replace('A', 'a') }}", "1, 2 ada", id="filters"),
+        pytest.param("{{ numbers | slice(2) | list }} {{ name | indent(2) }}", "[[1], [2]] Ada", id="more filters"),
+        pytest.param("{{ '<b>' }} {{ {'b': '<ä>', 'a': 1} | tojson }}", '<b> {"b": "<ä>", "a": 1}', id="no HTML"),
+        pytest.param("{{ [1] | tojson(indent=1) }}", "[\n 1\n]", id="JSON with an indent"),
+        pytest.param("{% raw %}{{ name }}{% endraw %}{# no #}", "{{ name }}", id="raw text and comments"),
+        pytest.param("{% macro hi(x) %}hi {{ x }}{% endmacro %}{{ hi(name) }}", "hi Ada", id="macros"),
+        pytest.param("a\r\n{{ name }}\r{{ 'x\ry' }}\n", "a\r\nAda\rx\ry\n", id="carriage returns stay"),
+        pytest.param("{{ cr }}\x1f", "a\r\nb\x1f", id="those of values too"),
+        pytest.param("\r\x1f\x1e\x1d\x1c\x0b\x0c{{ n }}", "\n\x1f\x1e\x1d\x1c\x0b\x0c3", id="unless all stand-ins are used"),
+    ],
+)  # fmt: skip
+def test_a_template_gives_its_text(template: str, text: str) -> None:
+    assert render(template, VARIABLES) == text
+
+
+@given(st.text().filter(lambda text: "{" not in text and not set(text) >= set("\x1f\x1e\x1d\x1c\x0b\x0c")))
+def test_text_around_variables_stays_as_it_is(text: str) -> None:
+    assert render(f"{text}{{{{ x }}}}{text}", {"x": text}) == text * 3
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{{ nobody }}", id="a variable"),
+        pytest.param("{{ order.nobody }}", id="an entry"),
+        pytest.param("{{ numbers | map(attribute='nobody') | list }}", id="an attribute of each in a list"),
+        pytest.param("{% for x in nobody %}{% endfor %}", id="a loop"),
+        pytest.param("{% if nobody %}{% endif %}", id="a condition"),
+        pytest.param("{{ lipsum() }}", id="what differs from run to run"),
+    ],
+)
+def test_an_unknown_name_is_an_error(template: str) -> None:
+    with pytest.raises(UndefinedNameError):
+        render(template, VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{{ numbers | random }}", id="what differs from run to run"),
+        pytest.param("{% include 'x' %}", id="include"),
+        pytest.param("{% import 'x' as y %}", id="import"),
+        pytest.param("{% from 'x' import y %}", id="from"),
+        pytest.param("{% extends 'x' %}", id="extends"),
+    ],
+)
+def test_what_is_not_there_is_a_syntax_error(template: str) -> None:
+    with pytest.raises(TemplateSyntaxError):
+        render(template, VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{{ ''.__class__ }}", id="an attribute of Python's"),
+        pytest.param("{{ name | attr('__class__') }}", id="by the filter"),
+        pytest.param("{{ '{0.__class__}'.format(n) }}", id="by a format"),
+        pytest.param("{{ numbers.append(3) }}", id="a change"),
+        pytest.param("{% set x = order.update({}) %}", id="a change of a mapping"),
+        pytest.param("{{ render.__globals__ }}", id="a name of this module"),
+    ],
+)
+def test_a_template_reaches_nothing_of_python(template: str) -> None:
+    with pytest.raises(Exception, match=r"unsafe|undefined"):
+        render(template, VARIABLES)
+    assert VARIABLES["numbers"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        pytest.param("{{ name.upper }}", "builtin_function_or_method", id="a method that is not called"),
+        pytest.param("{{ range }}", "function", id="a function that is not called"),
+        pytest.param("{{ numbers | map('string') }}", "generator", id="a filter that gives no list"),
+        pytest.param("{{ name ~ (numbers | map('string')) }}", "generator", id="within a text"),
+    ],
+)
+def test_a_value_whose_text_differs_from_run_to_run_is_an_error(template: str, kind: str) -> None:
+    with pytest.raises(TemplateLimitError) as caught:
+        render(template, VARIABLES)
+    assert str(caught.value) == (
+        f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
+    )
+
+
+def test_views_of_mappings_have_a_text() -> None:
+    assert render("{{ order.keys() }}", VARIABLES) == "dict_keys(['items', 'id'])"

@@ -1,0 +1,256 @@
+"""The YAML parser: values, their positions, problems, and which texts are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatprompt.text import yaml as yaml_parser
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH
+from pytest_chatprompt.text.yaml import Position, YamlError, load_yaml, parse_yaml
+
+
+def refusal(text: str) -> tuple[int, int, str]:
+    with pytest.raises(YamlError) as caught:
+        parse_yaml(text)
+    position, reason = caught.value.problem
+    assert str(caught.value) == reason
+    return position.line, position.column, reason
+
+
+def problems_of(text: str) -> list[tuple[int, int, str]]:
+    return [(position.line, position.column, reason) for position, reason in parse_yaml(text)[1]]
+
+
+def test_values_are_read_as_yaml_defines_them() -> None:
+    root, problems = parse_yaml("a: [1, 2.5, yes, null, ~, '3', \"4\", x]\nb: {c: 2024-01-02}\nd: !!str 5\n")
+    assert problems == []
+    data = root.data()
+    assert data["a"] == [1, 2.5, True, None, None, "3", "4", "x"]
+    assert str(data["b"]["c"]) == "2024-01-02"
+    assert data["d"] == "5"
+
+
+@pytest.mark.parametrize("text", ['a: "12"\n', "a: '12'\n", "a: ! 12\n", "a: !!str 12\n"])
+def test_a_value_that_is_marked_as_text_is_text(text: str) -> None:
+    root, problems = parse_yaml(text)
+    assert problems == []
+    assert (root.find(("a",)).value, root.find(("a",)).text) == ("12", "12")
+
+
+def test_an_alias_of_a_text_has_its_value() -> None:
+    assert parse_yaml("a: &x 1\nb: *x\n")[0].data() == {"a": 1, "b": 1}
+
+
+def test_the_value_of_an_empty_text_is_none() -> None:
+    assert parse_yaml("")[0].data() is None
+    assert parse_yaml("# only a comment\n")[0].data() is None
+
+
+def test_every_value_has_its_position() -> None:
+    root, _ = parse_yaml("a:\n  - b: x\n    c: y\n")
+    assert root.find(("a", 0, "c")).position == Position(3, 8)
+    assert root.find(("a", 0)).key_position("c") == Position(3, 5)
+    assert root.find(("a", 0)).key_position("nope") == Position(2, 5)
+    assert root.find(("a",)).key_position("b") == Position(2, 3)
+
+
+def test_keys_and_indexes_that_do_not_exist_are_skipped() -> None:
+    root, _ = parse_yaml("a: [x]\n")
+    assert root.find(("string", "a", "parts", 0, 3, "b")).data() == "x"
+    assert root.find(("a", 1)).data() == ["x"]
+
+
+def test_columns_count_characters() -> None:
+    root, _ = parse_yaml("ä: {ö: ü}\n")
+    assert root.find(("ä", "ö")).position == Position(1, 8)
+
+
+def test_an_alias_has_the_value_of_its_anchor() -> None:
+    root, problems = parse_yaml("a: &x {k: v}\nb: *x\n")
+    assert problems == []
+    assert root.data() == {"a": {"k": "v"}, "b": {"k": "v"}}
+
+
+def test_a_mappings_own_keys_override_merged_ones() -> None:
+    text = "base: &b {x: 1, y: 1}\nmore: &m {y: 2, z: 2}\nc: {<<: [*b, *m], x: 0}\nd: {<<: *b}\n"
+    data = parse_yaml(text)[0].data()
+    assert data["c"] == {"x": 0, "y": 1, "z": 2}
+    assert data["d"] == {"x": 1, "y": 1}
+
+
+def test_merging_a_value_that_is_not_a_mapping_is_a_problem() -> None:
+    assert problems_of("a: {<<: x}\n") == [(1, 9, "the value of << must be a mapping or a list of mappings")]
+
+
+def test_a_repeated_key_is_a_problem_at_any_depth() -> None:
+    assert problems_of("a:\n  - b: 1\n    c: 2\n    b: 3\n") == [(4, 5, "the key 'b' appears twice, first on line 2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("yes: 1", "the key yes is not a string; put it in quotes", id="a boolean"),
+        pytest.param("12: 1", "the key 12 is not a string; put it in quotes", id="a number"),
+        pytest.param("2024-01-02: 1", "the key 2024-01-02 is not a string; put it in quotes", id="a date"),
+        pytest.param("? \n: 1", "the key is empty", id="empty"),
+        pytest.param("? [a]\n: 1", "the key is a list; a key must be a string", id="a list"),
+        pytest.param(
+            "x: {{ name }}",
+            "the key is a mapping; a key must be a string, and text that begins with { must be in quotes",
+            id="a mapping, which is mostly a template",
+        ),
+    ],
+)
+def test_a_key_that_is_not_a_string_is_a_problem(text: str, reason: str) -> None:
+    assert [problem[2] for problem in problems_of(text)] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a: !!python/object/apply:os.system [x]", "!!python/object/apply:os.system", id="python"),
+        pytest.param("a: !!set {x}", "!!set", id="a tagged mapping"),
+    ],
+)
+def test_a_tag_is_a_problem(text: str, shown: str) -> None:
+    assert [problem[2] for problem in problems_of(text)] == [f"the YAML tag {shown} is not allowed here"]
+
+
+@pytest.mark.parametrize("tag", ["!include", "!!binary"])
+def test_a_tag_of_a_text_is_a_problem_that_quotes_may_solve(tag: str) -> None:
+    assert problems_of(f"a: {tag} x") == [
+        (1, 4, f"the YAML tag {tag} is not allowed here; put it in quotes if you mean text")
+    ]
+
+
+def test_a_scalar_that_looks_like_a_date_but_is_not_one_is_a_problem() -> None:
+    assert problems_of("a: 2024-13-45\n") == [
+        (1, 4, "2024-13-45 is not a valid YAML value: month must be in 1..12; put it in quotes")
+    ]
+
+
+def test_invalid_yaml_is_reported_at_its_position() -> None:
+    assert refusal("a: [1, 2\nb: 3\n") == (
+        2,
+        2,
+        "not valid YAML: the list that opens on line 1 needs ',' or ']' here; "
+        "put quotes around text that contains one of , [ ] { }",
+    )
+
+
+def test_a_character_that_yaml_does_not_allow_is_reported_at_its_position() -> None:
+    assert refusal("ä: x\nb: y\x00z\x01\n") == (2, 5, "not valid YAML: the character U+0000 is not allowed")
+    assert refusal("ä: x\n\nb: y\x7fz\n") == (3, 5, "not valid YAML: the character U+007F is not allowed")
+
+
+def test_a_second_document_is_refused() -> None:
+    assert refusal("a: 1\n---\nb: 2\n") == (2, 1, "a second YAML document begins here; only one is allowed in a file")
+
+
+def test_an_alias_without_anchor_is_refused() -> None:
+    assert refusal("a: *x\n") == (1, 4, "the alias *x has no anchor &x before it; put it in quotes if you mean text")
+
+
+def test_an_alias_inside_its_own_anchor_is_refused() -> None:
+    assert refusal("a: &x [*x]\n") == (1, 8, "the alias *x is inside the value that it refers to")
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_depth_is_limited(opening: str) -> None:
+    assert refusal(opening * 100_000) == (1, 200 * len(opening) + 1, "nested more than 200 levels deep")
+
+
+def test_what_an_alias_stands_for_counts_as_deep_as_it_is() -> None:
+    half = "[" * 100 + "]" * 100
+    assert parse_yaml(f"a: &a {half[1:-1]}\nb: {'[' * 100}*a{']' * 100}")[1] == []
+    assert refusal(f"a: &a {half}\nb: {'[' * 100}*a{']' * 100}")[2] == "nested more than 200 levels deep"
+    chain = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 1000))])
+    assert refusal(chain) == (200, 14, "nested more than 200 levels deep")
+
+
+def test_a_file_at_the_limit_of_depth_is_read() -> None:
+    root, problems = parse_yaml("[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH)
+    assert problems == []
+    assert str(root.data()) == "[" * MAX_FILE_DEPTH + "]" * MAX_FILE_DEPTH
+
+
+def test_values_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_parser, "MAX_VALUES", 10)
+    assert parse_yaml("- a\n" * 9)[1] == []
+    assert refusal("- a\n" * 10) == (10, 3, "more than 10 values up to here")
+    assert refusal("- []\n" * 10) == (10, 3, "more than 10 values up to here")
+    assert refusal("a: &a [1, 2, 3]\nb: *a\nc: x") == (2, 4, "more than 10 values up to here")
+
+
+def test_the_bytes_that_aliases_repeat_are_limited() -> None:
+    text = f"a: &a {'ä' * 500_000}\nb:\n"
+    assert parse_yaml(text + "- *a\n" * 267)[1] == []
+    assert refusal(text + "- *a\n" * 2_000) == (270, 3, "the aliases up to here expand to more than 256 MiB")
+    inside = f"a: &a {{b: [{'x' * 1_000_000}]}}\nb:\n"
+    assert refusal(inside + "- *a\n" * 2_000)[0] == 270
+
+
+@pytest.mark.parametrize("number", ["9" * 4301, "0x" + "F" * 4000, "1" + ":59" * 100_000])
+def test_a_number_of_too_many_digits_is_a_problem(number: str) -> None:
+    ((*place, text),) = problems_of(f"a: {number}\n")
+    assert place == [1, 4]
+    reason = "is not a valid YAML value: a number of more than 4300 digits; put it in quotes"
+    assert text == f"{number[:60]}... {reason}"
+    assert parse_yaml(f"a: {'9' * 4300}\n")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "half"),
+    [
+        ('a: "x \\ud83d y"', "d83d"),
+        ('a: "\\\\\\ud83d"', "d83d"),
+        ('a: "\\ud83d\\ude00 \\\\\n  a line\n\n  \\t \\uDE00 \\t y"', "de00"),
+        ('a: "\\ud83d\\ud83d\\ude00"', "d83d"),
+    ],
+)
+def test_half_a_character_is_a_problem(text: str, half: str) -> None:
+    reason = f"\\u{half} is not a whole character; write the character itself"
+    assert problems_of(text) == [(1, 4, reason)]
+
+
+def test_plain_data_is_read_if_there_is_no_problem_at_all() -> None:
+    assert load_yaml("") is None
+    assert load_yaml('a: [1, "\\ud800 \\ud83d\\ude00"]\n') == {"a": [1, "\ud800 😀"]}
+    for text in ("a: 1\na: 2\n", "1: a\n", "a: !!binary eA==\n", "a: [", "a: 1\n---\n"):
+        with pytest.raises(YamlError):
+            load_yaml(text)
+
+
+def test_a_key_in_quotes_merges_nothing() -> None:
+    assert load_yaml('"<<": {a: 1}\n') == {"<<": {"a": 1}}
+
+
+def test_an_alias_bomb_is_refused_and_never_expanded() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [
+        f"{later}: &{later} [{', '.join([f'*{earlier}'] * 10)}]"
+        for earlier, later in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    assert refusal("\n".join(lines))[2] == "the aliases up to here expand to more than 100,000 values"
+
+
+def test_what_all_aliases_together_repeat_is_limited() -> None:
+    thousand = f"a: &a [{', '.join(['x'] * 999)}]\n"
+    assert parse_yaml(f"{thousand}b: [{', '.join(['*a'] * 100)}]")[1] == []
+    assert refusal(f"{thousand}b: [{', '.join(['*a'] * 101)}]") == (
+        2,
+        405,
+        "the aliases up to here expand to more than 100,000 values",
+    )
+
+
+@pytest.mark.parametrize("text", ["=", "<<", "a = b"])
+def test_signs_that_only_yaml_1_1_knows_are_text(text: str) -> None:
+    root, problems = parse_yaml(f"a: {text}\nb: [{text}]\n=: x\n")
+    assert problems == []
+    assert root.data() == {"a": text, "b": [text], "=": "x"}
+
+
+@pytest.mark.parametrize("key", ["1", "yes", "~", "2024-01-02", "1.5"])
+def test_the_value_of_a_key_that_is_not_a_string_is_kept(key: str) -> None:
+    assert list(parse_yaml(f"a: {{{key}: x}}\n")[0].data()["a"].values()) == ["x"]
