@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.capture.body import BINARY_KEY
 from pytest_chatprompt.capture.prompt_prefix import CACHE_BLOCK, CACHE_KEY, prompt_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.evalfile.media_types import described_size
+from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and
 # https://ai.google.dev/gemini-api/docs/tokens say so. Other languages and code have fewer.

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.capture.apis.table import find_api, get_api
-from pytest_chatprompt.capture.body import read_body
+from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
+from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.providers.http.request_body import read_body
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")

@@ -412,8 +412,7 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
 
 
 PAUSED_FOR = tuple(
-    f"pytest_chatprompt.{name}"
-    for name in ("evalfile.loader", "items.session", "prompt.request", "providers.chat.base")
+    f"pytest_chatprompt.{name}" for name in ("evalfile.loader", "items.session", "prompt.request", "apis.chat_provider")
 )
 
 
@@ -447,7 +446,7 @@ def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
             "pytest_chatprompt.items.session False",
             "collected True",
             "*pytest_chatprompt.prompt.request False",
-            "pytest_chatprompt.providers.chat.base False",
+            "pytest_chatprompt.apis.chat_provider False",
             "set up True",
         ]
     )
@@ -456,7 +455,8 @@ def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
 NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
-        "capture.apis.reply",
+        "apis.schema_instance",
+        "apis.sending",
         "evalfile.ambiguous_scalars",
         "evalfile.code_origin",
         "evalfile.dataset_yaml",
@@ -472,8 +472,6 @@ NEEDED_ONLY_SOMETIMES = [
         "prompt.guideline_patterns",
         "prompt.option_files",
         "prompt.tool_definitions",
-        "providers.chat.metered_try",
-        "providers.chat.reply_reader",
         "providers.http.error_replies",
         "providers.prices.billing",
     )
@@ -501,7 +499,7 @@ def test_a_plain_case_imports_nothing_that_only_others_need(run: Run) -> None:
 NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
     f"pytest_chatprompt.{name}"
     for name in (
-        "capture.apis",
+        "apis.anthropic",
         "capture.clients.interception",
         "capture.offline_api",
         "capture.provider_capture",
@@ -516,7 +514,6 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "live.budget",
         "live.judging",
         "providers.agents.process",
-        "providers.chat.anthropic",
         "reports.answer_hooks",
         "reports.provider_totals",
         "results.summary_line",
