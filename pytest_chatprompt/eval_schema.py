@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import Final
 
+from pytest_chatprompt.apis.table import PROVIDERS
 from pytest_chatprompt.cases.json_schema import make_json_schema
 from pytest_chatprompt.cases.loader import EvalFileKeys
 from pytest_chatprompt.grading.parsing import CHECKS
 from pytest_chatprompt.options import SCHEMA_NAME
-from pytest_chatprompt.providers.registry import PROVIDERS
 
 SCHEMA_FILE: Final = Path(__file__).with_name(SCHEMA_NAME)
 

@@ -18,6 +18,14 @@ from pytest_chatprompt.options import all_results_key, options_key
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
+    from pytest_chatprompt.apis.anthropic import AnthropicProvider
+    from pytest_chatprompt.apis.azure import AzureProvider
+    from pytest_chatprompt.apis.bedrock import BedrockProvider
+    from pytest_chatprompt.apis.gemini import GeminiProvider
+    from pytest_chatprompt.apis.ollama import OllamaProvider
+    from pytest_chatprompt.apis.openai import OpenAIProvider
+    from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
+    from pytest_chatprompt.apis.openrouter import OpenRouterProvider
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.cases.case import EvalCase
@@ -25,14 +33,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.cli import CLIProvider
     from pytest_chatprompt.providers.agents.codex import CodexProvider
     from pytest_chatprompt.providers.agents.vscode import VSCodeProvider
-    from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider
-    from pytest_chatprompt.providers.chat.azure import AzureProvider
-    from pytest_chatprompt.providers.chat.bedrock import BedrockProvider
-    from pytest_chatprompt.providers.chat.gemini import GeminiProvider
-    from pytest_chatprompt.providers.chat.ollama import OllamaProvider
-    from pytest_chatprompt.providers.chat.openai import OpenAIProvider
-    from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
-    from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 _SUFFIX: Final = "_provider"
@@ -143,7 +143,7 @@ def _available_providers(error: pytest.FixtureLookupError) -> set[str]:
 
 def _make(name: str) -> Any:
     """Make a built-in provider with its defaults."""
-    from pytest_chatprompt.providers.registry import PROVIDERS  # noqa: PLC0415
+    from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
     provider_class: Any = PROVIDERS[name]
     return provider_class()

@@ -250,7 +250,7 @@ def resolve_options(config: pytest.Config) -> Options:
     """
     provider = config.getoption("chatprompt_provider")
     if provider is not None and not provider.strip():
-        from pytest_chatprompt.providers.registry import PROVIDERS  # noqa: PLC0415
+        from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
 
         raise pytest.UsageError(f"--chatprompt-provider is empty; name a provider, such as {', '.join(PROVIDERS)}")
     live, record, replay = (config.getoption(f"chatprompt_{name}") for name in ("live", "record", "replay"))

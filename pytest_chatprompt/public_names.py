@@ -2,6 +2,39 @@
 
 from __future__ import annotations
 
+from pytest_chatprompt.apis.anthropic import AnthropicProvider as AnthropicProvider
+from pytest_chatprompt.apis.azure import AzureProvider as AzureProvider
+from pytest_chatprompt.apis.bedrock import BedrockProvider as BedrockProvider
+from pytest_chatprompt.apis.chat_provider import (
+    ChatProvider as ChatProvider,
+    ChatProviderArguments as ChatProviderArguments,
+    ChatSettings as ChatSettings,
+)
+from pytest_chatprompt.apis.gemini import GeminiProvider as GeminiProvider
+from pytest_chatprompt.apis.ollama import OllamaProvider as OllamaProvider
+from pytest_chatprompt.apis.openai import (
+    CompatibleProvider as CompatibleProvider,
+    MaxTokensParameter as MaxTokensParameter,
+    OpenAIProvider as OpenAIProvider,
+)
+from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider as OpenAIResponsesProvider
+from pytest_chatprompt.apis.openrouter import OpenRouterProvider as OpenRouterProvider
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits as ModelLimits,
+    ModelParameters as ModelParameters,
+    PreflightInput as PreflightInput,
+    Rule as Rule,
+    RuleFunction as RuleFunction,
+    Violation as Violation,
+)
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport as MediaSupport,
+    Payload as Payload,
+    PreparedRequest as PreparedRequest,
+    PreviewedBody as PreviewedBody,
+    SettingField as SettingField,
+    VendorAPI as VendorAPI,
+)
 from pytest_chatprompt.capture.eval_api import EvalAPI as EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret as FoundSecret, Redactor as Redactor
 from pytest_chatprompt.capture.sent_request import AnsweredBy as AnsweredBy, SentRequest as SentRequest
@@ -72,45 +105,10 @@ from pytest_chatprompt.providers.agents.cli import CLIProvider as CLIProvider
 from pytest_chatprompt.providers.agents.codex import CodexProvider as CodexProvider
 from pytest_chatprompt.providers.agents.process import ProcessResult as ProcessResult
 from pytest_chatprompt.providers.agents.vscode import VSCodeProvider as VSCodeProvider
-from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider as AnthropicProvider
-from pytest_chatprompt.providers.chat.azure import AzureProvider as AzureProvider
-from pytest_chatprompt.providers.chat.base import ChatProvider as ChatProvider
-from pytest_chatprompt.providers.chat.bedrock import BedrockProvider as BedrockProvider
-from pytest_chatprompt.providers.chat.compatible import CompatibleProvider as CompatibleProvider
-from pytest_chatprompt.providers.chat.gemini import GeminiProvider as GeminiProvider
-from pytest_chatprompt.providers.chat.media_support import MediaSupport as MediaSupport
-from pytest_chatprompt.providers.chat.ollama import OllamaProvider as OllamaProvider
-from pytest_chatprompt.providers.chat.openai import (
-    MaxTokensParameter as MaxTokensParameter,
-    OpenAIProvider as OpenAIProvider,
-)
-from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider as OpenAIResponsesProvider
-from pytest_chatprompt.providers.chat.openrouter import OpenRouterProvider as OpenRouterProvider
-from pytest_chatprompt.providers.chat.payload import (
-    Payload as Payload,
-    PreparedRequest as PreparedRequest,
-    PreviewedBody as PreviewedBody,
-)
-from pytest_chatprompt.providers.chat.setting_fields import SettingField as SettingField
-from pytest_chatprompt.providers.chat.settings import (
-    ChatProviderArguments as ChatProviderArguments,
-    ChatSettings as ChatSettings,
-)
-from pytest_chatprompt.providers.chat.vendor_api import VendorAPI as VendorAPI
-from pytest_chatprompt.providers.preflight.finding import Finding as Finding
-from pytest_chatprompt.providers.preflight.models import ModelLimits as ModelLimits
-from pytest_chatprompt.providers.preflight.preflight_input import (
-    ModelParameters as ModelParameters,
-    PreflightInput as PreflightInput,
-)
-from pytest_chatprompt.providers.preflight.rule import (
-    Rule as Rule,
-    RuleFunction as RuleFunction,
-    Violation as Violation,
-)
 from pytest_chatprompt.providers.prices.billing import Billing as Billing
 from pytest_chatprompt.providers.prices.own_price import TokenPrice as TokenPrice
 from pytest_chatprompt.providers.response import (
+    Finding as Finding,
     Provider as Provider,
     ProviderResponse as ProviderResponse,
     TokenUsage as TokenUsage,

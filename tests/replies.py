@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.apis.table import get_api
+from pytest_chatprompt.apis.table import get_api
 
 
 def plain_reply(api: str) -> dict[str, Any]:

@@ -21,7 +21,10 @@ import yaml
 
 import pytest_chatprompt
 from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdict
-from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
+from pytest_chatprompt.apis import bedrock
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatProviderArguments
+from pytest_chatprompt.apis.table import API_NAMES, PROVIDERS, chat_providers, find_api, get_api
+from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
@@ -38,11 +41,6 @@ from pytest_chatprompt.grading.parsing import CHECKS, ENTRY_POINT_GROUP
 from pytest_chatprompt.options import add_options
 from pytest_chatprompt.providers.agents.base import AgentProvider, AgentSettings
 from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
-from pytest_chatprompt.providers.chat import bedrock
-from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.chat.settings import ChatProviderArguments
-from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
-from pytest_chatprompt.providers.registry import PROVIDERS, chat_providers
 from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
 from tests.capture.clients.table import CLIENTS
@@ -814,11 +812,9 @@ def test_the_table_of_apis_is_the_table_of_apis() -> None:
     for _, name, requests in rows:
         for request in quoted(requests):
             host, slash, path = request.partition("/")
-            api = find_api("POST", slash + path, host)
-            assert api is not None
-            assert f"`{api.name}`" == name
+            assert find_api("POST", slash + path, host) is get_api(name.strip("`"))
         names.append(name.strip("`"))
-    assert sorted(names) == sorted(api.name for api in MODEL_APIS)
+    assert sorted(names) == sorted(API_NAMES)
 
 
 def test_every_key_of_an_eval_file_is_documented() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pytest_chatprompt.apis.table import PROVIDERS
 from pytest_chatprompt.eval_schema import SCHEMA_FILE, make_schema_text, write_schema
-from pytest_chatprompt.providers.registry import PROVIDERS
 from tests.eval_schema import SCHEMA, editor_problems, read_as_editors_do, schema_problems
 
 ROOT = Path(__file__).parent.parent

@@ -27,7 +27,7 @@ from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.offline_api import OfflineAPI
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
@@ -108,7 +108,7 @@ class EvalAPI(respx.MockRouter):
         Raises:
             ValueError, TypeError: an argument is invalid, or two of them exclude each other.
         """
-        from pytest_chatprompt.capture.apis.reply import Reply  # noqa: PLC0415
+        from pytest_chatprompt.apis.reply import Reply  # noqa: PLC0415
 
         self.was_used = True
         self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.apis.reply import Reply
+    from pytest_chatprompt.apis.vendor_api import PreparedRequest
     from pytest_chatprompt.capture.sent_request import SentRequest
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.agents.base import AgentInvocation
-    from pytest_chatprompt.providers.chat.payload import PreparedRequest
     from pytest_chatprompt.providers.response import ProviderResponse
 
 

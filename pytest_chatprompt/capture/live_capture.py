@@ -26,7 +26,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BudgetError
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 
 Send = Callable[[httpx.Request], httpx.Response]

@@ -13,10 +13,10 @@ from typing import Final, Protocol
 
 import httpx
 
-from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.table import find_api, get_api
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import find_api, get_api, is_path_of
 from pytest_chatprompt.capture.audit_events import is_loopback
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 
 _JSON: Final = (("content-type", "application/json"),)
@@ -46,7 +46,7 @@ def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
         is_its_path = bool(sender.offline_path) and re.search(sender.offline_path, request.url.path) is not None
         if is_its_path and sender.offline_reply:
             return _DeclaredReply(sender)
-        if sender.offline_api and (is_its_path or get_api(sender.offline_api).answers("POST", request.url.path)):
+        if sender.offline_api and (is_its_path or is_path_of(sender.offline_api, request.url.path)):
             return _APIOfProvider(sender)
     api = find_api(request.method, request.url.path, request.url.host)
     # On this machine, it may be the user's own server.

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 import httpx
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.table import is_built_in_class
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
 from pytest_chatprompt.providers.http.model_headers import model_headers
-from pytest_chatprompt.providers.registry import is_built_in_class
 from pytest_chatprompt.providers.response import ProviderResponse
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any, Final
 
-from pytest_chatprompt.capture.apis.table import find_api
+from pytest_chatprompt.apis.table import find_api
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 # Marks for the API's cache that the model does not read: Anthropic's is in a block, Bedrock's is a block of its own.

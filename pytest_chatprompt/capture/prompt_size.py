@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.capture.body import BINARY_KEY
 from pytest_chatprompt.capture.prompt_prefix import CACHE_BLOCK, CACHE_KEY, prompt_keys
 from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 from pytest_chatprompt.text.media_types import described_size
 
 # English has about four characters a token: https://platform.openai.com/tokenizer and

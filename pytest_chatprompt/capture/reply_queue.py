@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.apis.reply import Reply
+    from pytest_chatprompt.apis.reply import Reply
 
 
 @dataclass(eq=False, slots=True)

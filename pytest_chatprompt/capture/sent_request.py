@@ -16,10 +16,10 @@ from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.capture.body import decode_body, read_body
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.http.model_headers import model_headers
+from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 AnsweredBy = Literal["route", "reply", "default", "network", "recording", "nothing"]
 
@@ -51,7 +51,7 @@ class SentRequest:
     def question(self) -> str:
         """The conversation of the body as a transcript, as `question` in snapshots; `""` if it is of no known API."""
         # A run that reads no conversation back does not load the APIs.
-        from pytest_chatprompt.capture.apis.table import find_api  # noqa: PLC0415
+        from pytest_chatprompt.apis.table import find_api  # noqa: PLC0415
 
         method, _, target = self.endpoint.partition(" ")
         path = target.partition("?")[0]

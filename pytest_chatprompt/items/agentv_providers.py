@@ -170,11 +170,10 @@ def _command_provider(target: Target) -> Provider:
 
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
     """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
+    from pytest_chatprompt.apis.chat_provider import ChatProvider  # noqa: PLC0415
     from pytest_chatprompt.cases.agentv import resolve_references  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
     from pytest_chatprompt.providers.agents.target_variant import agent_variant  # noqa: PLC0415
-    from pytest_chatprompt.providers.chat.agentv_variant import chat_variant  # noqa: PLC0415
-    from pytest_chatprompt.providers.chat.base import ChatProvider  # noqa: PLC0415
 
     def resolve(text: str | None) -> str | None:
         """The text with the variables that it refers to; `None` offline, where none is needed."""
@@ -190,9 +189,7 @@ def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bo
     if isinstance(provider, ChatProvider):
         api_key, endpoint = resolve(target.api_key), resolve(target.endpoint)
         try:
-            return chat_variant(
-                provider, target.settings, api_key=api_key, endpoint=endpoint, api_version=target.api_version
-            )
+            return provider.variant(target.settings, api_key=api_key, endpoint=endpoint, api_version=target.api_version)
         except ValueError as error:
             raise ProviderError(f"the target {target.name!r} ({target.place}): {error}") from None
     if not isinstance(provider, AgentProvider):

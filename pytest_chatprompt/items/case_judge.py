@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
@@ -30,7 +31,6 @@ from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace

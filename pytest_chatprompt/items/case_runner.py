@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import capture_prepared
 from pytest_chatprompt.errors import CaptureError, SnapshotError
@@ -23,7 +24,6 @@ from pytest_chatprompt.items.own_fixtures import set_up_response
 from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks

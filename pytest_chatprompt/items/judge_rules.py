@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import can_preview
 from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE
 from pytest_chatprompt.items.fixture_origin import is_from_plugin
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.prefetch_rules import find_fixture
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 
 UNSHOWN_REASON: Final = "their judge does not prepare its requests as the providers of APIs do"

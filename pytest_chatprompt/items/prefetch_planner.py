@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
@@ -28,7 +29,6 @@ from pytest_chatprompt.live.prefetch import Prefetcher
 from pytest_chatprompt.live.snapshot_matcher import UpcomingCase
 from pytest_chatprompt.prompt.attachments import FileReader
 from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
@@ -25,7 +26,6 @@ from pytest_chatprompt.live.request_future import RequestFuture
 from pytest_chatprompt.live.sending import SentExchange, send_once
 from pytest_chatprompt.live.snapshot_matcher import MatchedCase, SnapshotMatcher, UpcomingCase
 from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 

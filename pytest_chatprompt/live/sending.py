@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace

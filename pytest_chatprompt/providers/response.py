@@ -1,18 +1,51 @@
-"""`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns.
+"""A finding: one place where a request breaks a preflight rule.
+
+Rules make them; they travel with the `ProviderResponse`, and `items` shows them as warnings.
+
+----
+`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns.
 
 Providers make responses; `capture`, `live`, `snapshots`, `items` and users read them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pytest_chatprompt.cases.message import ToolCall
+from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.preflight.finding import Finding
 from pytest_chatprompt.providers.reply_text import replace_surrogates
+from pytest_chatprompt.wording import about_message
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place where a request breaks a preflight rule.
+
+    Args:
+        rule: the rule's name.
+        text: what the API will do, and what to change.
+        source: the URL of the vendor's document.
+        message_number: 1-based number of the message in the case's `input_messages`; `None` if it is not one message.
+        location: the keys and indexes that lead to one of the settings, a tool or a format, such as `"tools", 0`;
+            empty if it is not about one.
+    """
+
+    rule: str
+    text: str
+    source: str
+    message_number: int | None = None
+    location: tuple[str | int, ...] = ()
+
+    def to_warning(self) -> PayloadWarning:
+        """Make a warning of it; the text ends with the rule and its source."""
+        text = about_message(self.message_number, f"{self.text} [{self.rule}, {self.source}]")
+        return PayloadWarning(text, rule=self.rule, message_number=self.message_number, location=self.location)
+
 
 # The text of an answer where nothing is sent.
 OFFLINE_TEXT: Final = "(offline)"

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_chatprompt.capture.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.capture.apis.table import find_api, get_api
-from pytest_chatprompt.capture.body import read_body
+from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
+from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
 from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults

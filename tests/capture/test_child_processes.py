@@ -9,7 +9,7 @@ from unittest import mock
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.eval_api import EvalAPI

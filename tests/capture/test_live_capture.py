@@ -11,7 +11,7 @@ import httpx
 import pytest
 import requests
 
-from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.recording import onward_client
 from pytest_chatprompt.capture.secrets.redaction import Redactor

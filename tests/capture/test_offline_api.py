@@ -9,12 +9,11 @@ import httpx
 import pytest
 
 from pytest_chatprompt import EvalAPI, OpenAIProvider, ProviderRequest, ProviderResponse
-from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.table import get_api
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import API_NAMES, chat_providers
 from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.registry import chat_providers
 
 
 class Fim(OpenAIProvider):
@@ -36,7 +35,7 @@ def post(path: str, sender: type[ChatProvider], body: Any = None) -> httpx.Reque
 
 @pytest.mark.parametrize("provider", chat_providers())
 def test_every_built_in_provider_names_an_api(provider: type[ChatProvider]) -> None:
-    assert get_api(provider.offline_api).name == provider.offline_api
+    assert provider.offline_api in API_NAMES
 
 
 def test_a_declared_reply_comes_first_and_a_queued_one_before_it() -> None:

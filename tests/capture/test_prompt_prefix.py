@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.apis.table import MODEL_APIS
+from pytest_chatprompt.apis.table import API_NAMES, get_api
 from pytest_chatprompt.capture.prompt_prefix import assert_conversation, find_break, find_break_of_conversation
 from pytest_chatprompt.capture.sent_request import SentRequest
 
@@ -189,5 +189,5 @@ def test_a_conversation_is_asserted_request_by_request() -> None:
 
 
 def test_every_api_of_conversations_says_what_its_model_reads() -> None:
-    silent = [api.name for api in MODEL_APIS if not api.prompt_keys]
+    silent = [name for name in API_NAMES if not get_api(name).prompt_keys]
     assert silent == []

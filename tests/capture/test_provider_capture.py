@@ -35,8 +35,8 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
+from pytest_chatprompt.apis.table import chat_providers
 from pytest_chatprompt.capture.provider_capture import capture_offline
-from pytest_chatprompt.providers.registry import chat_providers
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from tests.replies import plain_reply
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.apis.reply import Reply
-from pytest_chatprompt.capture.apis.table import find_api
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import find_api
 
 
 class Server:

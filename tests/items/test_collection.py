@@ -412,7 +412,7 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
 
 
 PAUSED_FOR = tuple(
-    f"pytest_chatprompt.{name}" for name in ("cases.loader", "items.session", "prompt.request", "providers.chat.base")
+    f"pytest_chatprompt.{name}" for name in ("cases.loader", "items.session", "prompt.request", "apis.chat_provider")
 )
 
 
@@ -446,7 +446,7 @@ def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
             "pytest_chatprompt.items.session False",
             "collected True",
             "*pytest_chatprompt.prompt.request False",
-            "pytest_chatprompt.providers.chat.base False",
+            "pytest_chatprompt.apis.chat_provider False",
             "set up True",
         ]
     )
@@ -455,7 +455,6 @@ def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
 NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
-        "capture.apis.reply",
         "cases.agentv",
         "cases.code_origin",
         "cases.datasets",
@@ -466,9 +465,9 @@ NEEDED_ONLY_SOMETIMES = [
         "cases.settings",
         "cases.templates",
         "cases.tools",
+        "apis.schema_instance",
+        "apis.sending",
         "prompt.tool_definitions",
-        "providers.chat.metered_try",
-        "providers.chat.reply_reader",
         "providers.http.error_replies",
         "providers.prices.billing",
     )
@@ -496,7 +495,7 @@ def test_a_plain_case_imports_nothing_that_only_others_need(run: Run) -> None:
 NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
     f"pytest_chatprompt.{name}"
     for name in (
-        "capture.apis",
+        "apis.anthropic",
         "capture.clients.interception",
         "capture.offline_api",
         "capture.provider_capture",
@@ -510,7 +509,6 @@ NEEDED_ONLY_BY_SOME_LIVE_RUNS = [
         "live.budget",
         "live.judging",
         "providers.agents.process",
-        "providers.chat.anthropic",
         "reports.totals",
         "results.texts",
         "snapshots.diff",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.providers.registry import PROVIDERS
+from pytest_chatprompt.apis.table import PROVIDERS
 from tests.items.conftest import HELLO, Run
 
 IMPORTS = "import pytest, httpx\nfrom pytest_chatprompt import *\n\n"

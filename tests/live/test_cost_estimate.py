@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from pytest_chatprompt.apis.anthropic import AnthropicProvider
+from pytest_chatprompt.apis.bedrock import BedrockProvider
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.gemini import GeminiProvider
+from pytest_chatprompt.apis.openai import OpenAIProvider
+from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.live.cost_estimate import CostEstimate, estimate_cost
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.chat.anthropic import AnthropicProvider
-from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.providers.chat.bedrock import BedrockProvider
-from pytest_chatprompt.providers.chat.gemini import GeminiProvider
-from pytest_chatprompt.providers.chat.openai import OpenAIProvider
-from pytest_chatprompt.providers.chat.openai_responses import OpenAIResponsesProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.prices.own_price import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse

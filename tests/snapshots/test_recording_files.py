@@ -15,7 +15,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.apis.aws_event_stream import event_message, read_messages
+from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages
 from pytest_chatprompt.capture.recording.content import write_content
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+from pytest_chatprompt.apis.model_api import json_bytes
 from pytest_chatprompt.capture.recording.event_formats import event_format, parse_exact_json
 
 # Of a reply of which each part is a line of the recording. A larger one, such as long vectors, is kept as one text.

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.capture.apis.aws_event_stream import read_messages, write_message
-from pytest_chatprompt.capture.apis.reply_stream import json_bytes
+from pytest_chatprompt.apis.aws_event_stream import read_messages, write_message
+from pytest_chatprompt.apis.model_api import json_bytes
 from pytest_chatprompt.text.json_data import parse_json
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")

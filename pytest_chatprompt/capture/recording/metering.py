@@ -15,15 +15,15 @@ from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.capture.apis.model_request import ModelRequest
-from pytest_chatprompt.capture.body import read_body
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.offline_api import find_offline_api
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import Budget, Reservation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
+from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.prices.billing import Billing
 from pytest_chatprompt.providers.response import TokenUsage
 

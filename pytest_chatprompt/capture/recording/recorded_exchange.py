@@ -15,7 +15,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
+from pytest_chatprompt.apis.model_api import ReplyStream
 from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_content, write_content
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import ToolCall

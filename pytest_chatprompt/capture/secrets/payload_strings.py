@@ -17,9 +17,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from pytest_chatprompt.capture.body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 from pytest_chatprompt.capture.secrets.names import SecretKind, kind_of_key
 from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret, names_data
+from pytest_chatprompt.providers.http.request_body import BINARY_KEY, CONTENT_KEY, PARTS_KEY, part_name
 
 # A place in JSON data: the place around it, and the key or index in that. `None` is the whole.
 Place = tuple[Any, str | int] | None

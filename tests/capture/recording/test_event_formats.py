@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.apis.aws_event_stream import event_message, read_messages, write_message
+from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages, write_message
 from pytest_chatprompt.capture.recording.event_formats import EventFormat, event_format, parse_exact_json
 
 JSON = st.recursive(

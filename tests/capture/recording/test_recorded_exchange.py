@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.apis.aws_event_stream import write_message
+from pytest_chatprompt.apis.aws_event_stream import write_message
 from pytest_chatprompt.capture.recording import recorded_exchange
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.apis.reply_stream import ReplyStream
+from pytest_chatprompt.apis.model_api import ReplyStream
 from pytest_chatprompt.capture.recording import replaying
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply

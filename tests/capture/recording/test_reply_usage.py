@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.capture.recording.reply_usage import read_usage
-from tests.providers.chat.test_token_counts import ROWS
+from tests.apis.test_token_counts import ROWS
 
 
 @pytest.mark.parametrize(("reply", "usage", "expected"), [row.values[1:] for row in ROWS], ids=[row.id for row in ROWS])

@@ -23,7 +23,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Reply
 from tests.clients.replying_server import Server, collect_what_clients_leave, server
 
 __all__ = ["collect_what_clients_leave", "server"]

@@ -14,7 +14,7 @@ import openai
 import pydantic
 import pytest
 
-from pytest_chatprompt.capture.apis.reply import Reply
+from pytest_chatprompt.apis.reply import Reply
 from tests.clients.replying_server import Server, collect_what_clients_leave, server
 
 __all__ = ["collect_what_clients_leave", "server"]

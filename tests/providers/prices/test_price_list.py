@@ -103,6 +103,6 @@ def test_nothing_updates_the_list() -> None:
 
 
 def test_it_is_loaded_when_the_first_answer_is_priced() -> None:
-    code = "import sys, pytest_chatprompt.providers.registry; print('genai_prices' in sys.modules)"
+    code = "import sys, pytest_chatprompt.apis.table; print('genai_prices' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "False"

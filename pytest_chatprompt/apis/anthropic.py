@@ -1,0 +1,599 @@
+"""Anthropic's Messages API, as Anthropic and others serve it, and as Vertex serves it by `rawPredict`.
+
+Sources: https://docs.claude.com/en/api/messages,
+https://platform.claude.com/docs/en/build-with-claude/structured-outputs, and the package `anthropic` (`types/`:
+requests in `message_create_params.py`, `tool_param.py` and `output_config_param.py`, replies in `message.py`; `lib/vertex/`).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_base64,
+    read_call,
+    read_message,
+    read_parts,
+    read_url,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    effort_among,
+    to_list,
+)
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """Make the block for a text."""
+    return {"type": "text", "text": text}
+
+
+def _block(media: Media) -> dict[str, Any]:
+    source = (
+        {"type": "url", "url": media.url}
+        if media.content is None
+        else {"type": "base64", "media_type": media.media_type, "data": media.base64}
+    )
+    return {"type": media.kind, "source": source}
+
+
+ANTHROPIC_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+    "document": MediaSupport(_block, roles=("user", "tool"), takes_urls=True),
+}
+
+
+DEFAULT_MODEL: Final = "claude-sonnet-5-5"
+# The API demands a value. This one is large enough for an answer and small enough for a test.
+DEFAULT_MAX_OUTPUT_TOKENS: Final = 4096
+# The later version, 2026-10-21, accepts the same except for a temperature (the rule `temperature-removed`).
+DEFAULT_API_VERSION: Final = "2023-06-01"
+
+
+# `types/output_config_param.py`
+_effort: Final = effort_among("Anthropic", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")})
+
+
+_ANTHROPIC: Final = "https://platform.claude.com/docs/en/api/messages/create"
+_ANTHROPIC_ERRORS: Final = "https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/error-codes.md"
+ANTHROPIC_PREFILL: Final = "https://platform.claude.com/docs/en/api/errors#prefill-not-supported"
+_ANTHROPIC_BLANKS: Final = "https://docs.claude.com/en/docs/prefill-claudes-response"
+_ANTHROPIC_TOOLS: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
+_ANTHROPIC_TOOL_NAMES: Final = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools"
+_ANTHROPIC_MODELS: Final = "https://platform.claude.com/docs/en/about-claude/models/overview"
+ANTHROPIC_SAMPLING: Final = "https://platform.claude.com/docs/en/api/versioning"
+_ANTHROPIC_IMAGES: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
+_ANTHROPIC_SIZES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
+_ANTHROPIC_NAME: Final = (r"[a-zA-Z0-9_-]{1,128}", "1 to 128 of a-z, A-Z, 0-9, _ and -")
+
+ANTHROPIC_RULES: Final = (
+    about_calls("tool-call-without-result", _ANTHROPIC_TOOLS, message_rules.calls_without_results),
+    about_calls("tool-result-order", _ANTHROPIC_TOOLS, message_rules.results_out_of_order),
+    about_calls("tool-result-twice", _ANTHROPIC_TOOLS, message_rules.results_given_twice),
+    about_calls(
+        "function-name",
+        _ANTHROPIC_TOOL_NAMES,
+        message_rules.function_names(*_ANTHROPIC_NAME),
+    ),
+    about_calls("tool-call-id-twice", _ANTHROPIC_TOOLS, message_rules.call_ids_used_twice),
+    about_definitions("tool-name", _ANTHROPIC_TOOL_NAMES, definition_rules.tool_names(*_ANTHROPIC_NAME)),
+    about_definitions("tool-name-twice", _ANTHROPIC_TOOL_NAMES, definition_rules.names_defined_twice),
+    about_definitions("tool-choice", _ANTHROPIC_TOOL_NAMES, definition_rules.choices_without_tools),
+    # 100 for models with a context of 200,000 tokens.
+    about_media("image-count", _ANTHROPIC_IMAGES, media_rules.too_many("image", 600)),
+    about_media("media-size", _ANTHROPIC_IMAGES, media_rules.too_large("image", 10, "base64")),
+    about_media("media-total", _ANTHROPIC_SIZES, media_rules.too_large_together(32, "base64")),
+    Rule("first-turn", _ANTHROPIC_ERRORS, message_rules.first_turn_not_the_users),
+    Rule("merged-turns", _ANTHROPIC, message_rules.merged_turns),
+    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+    Rule("prefill-blanks", _ANTHROPIC_BLANKS, message_rules.trailing_blanks_in_prefill),
+    Rule("output-cap", _ANTHROPIC_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _ANTHROPIC, setting_rules.temperature_range(1)),
+    Rule("temperature-fixed", ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
+    Rule("temperature-removed", ANTHROPIC_SAMPLING, setting_rules.temperature_removed),
+    Rule("sampling-fixed", ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("top_p",))),
+    Rule("sampling-removed", ANTHROPIC_SAMPLING, setting_rules.top_p_removed),
+)
+
+ANTHROPIC_MODELS: Final[Mapping[str, ModelLimits]] = {
+    "claude-3*": ModelLimits(),
+    "claude-*-4-5*": ModelLimits(max_output_tokens=64_000, prefill=True, temperature=True),
+    "claude-*-4-6*": ModelLimits(max_output_tokens=128_000, prefill=False, temperature=True),
+    "claude-*-4-[78]*": ModelLimits(max_output_tokens=128_000, prefill=False, temperature=False),
+    "claude-mythos-preview*": ModelLimits(prefill=False),
+    "claude-*-5*": ModelLimits(max_output_tokens=128_000, prefill=False, temperature=False),
+}
+
+
+class AnthropicProvider(ChatProvider):
+    """Sends chat prompts to Anthropic, at `{base_url}/v1/messages`.
+
+    Args:
+        model: the model's name.
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `ANTHROPIC_BASE_URL`, and without that it is `https://api.anthropic.com`.
+        api_version: a date, sent in the header `anthropic-version`.
+        settings: see `ChatSettings`; without `max_output_tokens`, 4096 is sent.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Anthropic"
+    price_vendor = "anthropic"
+    key_variable = "ANTHROPIC_API_KEY"
+    # anthropic 2.12 `_client.py`
+    base_url_variable = "ANTHROPIC_BASE_URL"
+    default_base_url = "https://api.anthropic.com"
+    offline_api = "anthropic"
+    setting_fields: Mapping[str, SettingField] = {
+        "max_output_tokens": SettingField(("max_tokens",)),
+        "temperature": SettingField(("temperature",)),
+        "top_p": SettingField(("top_p",)),
+        "stop": SettingField(("stop_sequences",), to_list),
+        "reasoning_effort": SettingField(("output_config", "effort"), _effort),
+    }
+    media: ClassVar[MediaTable] = ANTHROPIC_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = ANTHROPIC_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = ANTHROPIC_MODELS
+    api_version: str
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        api_version: str = DEFAULT_API_VERSION,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
+
+    def endpoint_path(self) -> str:
+        """`/v1/messages`."""
+        return "/v1/messages"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in Anthropic's own header, and the API's version."""
+        headers = {"anthropic-version": self.api_version}
+        return {"x-api-key": key, **headers} if key else headers
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `system`, the turns as strings, or as blocks for tool calls and their results.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        max_tokens = DEFAULT_MAX_OUTPUT_TOKENS if self.max_output_tokens is None else self.max_output_tokens
+        body: dict[str, Any] = {"model": self.model, "max_tokens": max_tokens}
+        if split.system:
+            body["system"] = split.system
+        body["messages"] = [_message(turn) for turn in split.turns]
+        self.settings_body(body)
+        return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, with the schema of the arguments as `input_schema`."""
+        return Payload({"tools": anthropic_tools(tools, self.vendor)})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`: `auto`, `none`, `any` or one tool."""
+        return Payload({"tool_choice": anthropic_tool_choice(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`output_config` with the schema."""
+        return anthropic_output_format(response_format, self.vendor)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model, the temperature, and `max_tokens`."""
+        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_tokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the text blocks, without the thinking; a refusal sets `blocked`."""
+        stop_reason = data.get("stop_reason")
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
+            finish_reason=stop_reason,
+            usage=_usage(usage),
+            raw=data,
+            tool_calls=tuple(
+                make_tool_call(block["id"], block["name"], block["input"])
+                for block in data["content"]
+                if block["type"] == "tool_use"
+            ),
+            blocked="refusal" if stop_reason == "refusal" else None,
+        )
+
+
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
+    read, written = count_at(usage, "cache_read_input_tokens"), count_at(usage, "cache_creation_input_tokens")
+    return TokenUsage(
+        input_tokens=total(count_at(usage, "input_tokens"), read, written),
+        output_tokens=count_at(usage, "output_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"),
+        reasoning_tokens=count_at(usage, "output_tokens_details", "thinking_tokens"),
+    )
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        blocks = [
+            {"type": "tool_result", "tool_use_id": result.call_id, "content": _content(result.content)}
+            for result in turn.results
+        ]
+        return {"role": "user", "content": blocks}
+    message = turn.message
+    return {"role": message.role, "content": _tool_blocks(message) if message.tool_calls else _content(message.content)}
+
+
+def _content(content: Content) -> Any:
+    """A text as it is, media and the texts between them as blocks."""
+    return content_blocks(content, ANTHROPIC_MEDIA, text_block) if isinstance(content, tuple) else content
+
+
+def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
+    # The API refuses empty text blocks.
+    text = content_blocks(message.content, ANTHROPIC_MEDIA, text_block)
+    calls = [
+        {"type": "tool_use", "id": call.id, "name": call.function.name, "input": parse_arguments(call, message)}
+        for call in message.tool_calls
+    ]
+    return [*text, *calls]
+
+
+_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+
+
+def anthropic_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
+    """Make the body's `tools`.
+
+    Raises:
+        PayloadError: a tool is not a function.
+    """
+    return [_tool(tool) for tool in require_functions(tools, vendor)]
+
+
+def _tool(tool: FunctionTool) -> dict[str, Any]:
+    optional = {"description": tool.description, "strict": tool.strict}
+    return {
+        "name": tool.name,
+        **{key: value for key, value in optional.items() if value is not None},
+        "input_schema": _NO_ARGUMENTS if tool.parameters is None else tool.parameters,
+    }
+
+
+def anthropic_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
+    """Make the body's `tool_choice`.
+
+    Raises:
+        PayloadError: it chooses something other than a function, or allows several.
+    """
+    read = read_tool_choice(choice, vendor)
+    if read.is_list:
+        raise PayloadError(
+            f"{vendor} has no allowed_tools; write auto, none, required or the name of one function",
+            location=("tool_choice",),
+        )
+    if read.names:
+        return {"type": "tool", "name": read.names[0]}
+    return {"type": "any" if read.mode == "required" else read.mode}
+
+
+def anthropic_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
+    """The body's `output_config` with the format, if it has a schema.
+
+    Raises:
+        PayloadError: it is JSON without a schema.
+    """
+    schema = output_schema(response_format)
+    if schema is not None:
+        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
+        left_out += ["strict"] if schema.strict is False else []
+        adjustments = (f"response_format: {', '.join(left_out)} left out, {vendor} has none",)
+        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
+    if response_format["type"] == "json_object":
+        raise PayloadError(
+            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
+            location=("response_format",),
+        )
+    # Text is what the API answers with by default.
+    return Payload({})
+
+
+_VERTEX_PATH = re.compile(r"/publishers/anthropic/models/([^/:@]+)[^/:]*:(?:stream)?[rR]awPredict$")
+
+
+class AnthropicMessages(ChatAPI):
+    """Anthropic's Messages API."""
+
+    # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+    prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
+    finish_reasons: ClassVar[Mapping[str, str]] = {
+        "stop": "end_turn",
+        "length": "max_tokens",
+        "tool_calls": "tool_use",
+        "content_filter": "refusal",
+    }
+    # `types/shared/` of the package; https://docs.claude.com/en/api/errors
+    error_words: ClassVar[Mapping[int, str]] = {
+        400: "invalid_request_error",
+        401: "authentication_error",
+        403: "permission_error",
+        404: "not_found_error",
+        408: "timeout_error",
+        409: "invalid_request_error",
+        413: "request_too_large",
+        422: "invalid_request_error",
+        429: "rate_limit_error",
+        500: "api_error",
+        503: "api_error",
+        504: "timeout_error",
+        529: "overloaded_error",
+    }
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `output_config.format`, its older form `output_format`, and `tool_choice`."""
+        wanted = as_mapping(
+            as_mapping(model_request.body.get("output_config")).get("format") or model_request.body.get("output_format")
+        )
+        schema = with_limits(wanted.get("schema")) if wanted.get("type") == "json_schema" else None
+        tools = [
+            Tool(tool["name"], tool["input_schema"])
+            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
+            # Tools of Anthropic's own have no schema.
+            if isinstance(tool.get("name"), str) and isinstance(tool.get("input_schema"), Mapping)
+        ]
+        choice = as_mapping(model_request.body.get("tool_choice"))
+        if choice.get("type") == "any":
+            return Demand(tools, force(tools), schema)
+        return Demand(tools, force(tools, [choice.get("name")]) if choice.get("type") == "tool" else (), schema)
+
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
+        """The id of the request, under Anthropic's own name."""
+        return {"request-id": f"req_{model_request.digest[:24]}"}
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The body of the reply, a `Message`."""
+        content: list[dict[str, Any]] = []
+        if answer.text is not None:
+            content.append({"type": "text", "text": answer.text, "citations": None})
+        content += [
+            {"type": "tool_use", "id": call.id or f"toolu_{call.digest}", "name": call.name, "input": call.arguments}
+            for call in answer.tool_calls
+        ]
+        in_path = _VERTEX_PATH.search(model_request.path)
+        return {
+            "id": f"msg_{answer.digest[:24]}",
+            "type": "message",
+            "role": "assistant",
+            "model": model_request.model if in_path is None else in_path[1],
+            "content": content,
+            "stop_reason": self.finish_reason(answer),
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": answer.input_tokens,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+                "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+                "output_tokens": answer.output_tokens,
+                "service_tier": "standard",
+            },
+        }
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of a message, each with its name."""
+        return named_events(_events(body))
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
+        """The body of an error in Anthropic's shape."""
+        error = {"type": self.error_words.get(status, "api_error"), "message": message}
+        return {"type": "error", "error": error, "request_id": f"req_{model_request.digest[:24]}"}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `system` and `messages`."""
+        sent = as_mapping(body)
+        turns: list[ConversationTurn] = []
+        if sent.get("system") is not None:
+            turns.append(ConversationTurn("system", read_parts(sent["system"], _read_block)))
+        for message in as_items(sent.get("messages")):
+            turns += read_message(message, _read_block)
+        return Conversation(tuple(turns))
+
+
+def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    usage = message["usage"]
+    begun = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
+    yield {"type": "message_start", "message": begun}
+    yield {"type": "ping"}
+    for index, block in enumerate(message["content"]):
+        is_text = block["type"] == "text"
+        empty = {**block, "text": ""} if is_text else {**block, "input": {}}
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for piece in pieces(block["text"] if is_text else json_text(block["input"])):
+            delta = (
+                {"type": "text_delta", "text": piece}
+                if is_text
+                else {"type": "input_json_delta", "partial_json": piece}
+            )
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": message["stop_sequence"]}
+    counts = {key: count for key, count in usage.items() if key not in ("cache_creation", "service_tier")}
+    yield {"type": "message_delta", "delta": ended, "usage": counts}
+    yield {"type": "message_stop"}
+
+
+def _read_block(block: Any) -> Iterable[Part]:
+    content = as_mapping(block)
+    match content.get("type"):
+        case "text":
+            yield as_text(content.get("text"))
+        case "image" | "document" as kind if isinstance(content.get("source"), Mapping):
+            yield _read_source(content["source"], kind, content.get("title"))
+        case "tool_use":
+            yield read_call(content.get("name"), content.get("input"), content.get("id"))
+        case "tool_result":
+            parts = result_parts(read_parts(content.get("content"), _read_block))
+            yield ToolResult(parts, as_text(content.get("tool_use_id")))
+        case "thinking":
+            yield Thought(as_text(content.get("thinking")))
+        case "redacted_thinking":
+            yield Thought()
+        case _:
+            yield json_text(block)
+
+
+def _read_source(source: Mapping[str, Any], kind: str, title: Any) -> Part:
+    match source.get("type"):
+        case "base64":
+            return read_base64(source.get("data"), source.get("media_type"), kind, title)
+        case "url":
+            return read_url(source.get("url"), kind)
+        case "file":
+            return SentMedia(kind, source=as_text(source.get("file_id")))
+        case "text":
+            return as_text(source.get("data"))
+        case "content":
+            return "\n".join(map(str, read_parts(source.get("content"), _read_block)))
+    return json_text(source)
+
+
+_NUMBERS: Final = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
+    *("minItems", "maxItems", "minProperties", "maxProperties", "uniqueItems", "minContains", "maxContains"),
+)
+_TEXTS: Final = ("pattern", "format", "contentMediaType", "contentEncoding")
+_DATA: Final = (
+    *("enum", "const", "prefixItems", "items", "contains", "patternProperties", "propertyNames", "contentSchema"),
+    *("dependentRequired", "dependentSchemas", "if", "then", "else", "not", "allOf", "anyOf", "oneOf"),
+)
+# Keywords that do not restrict the valid values.
+_NOTES: Final = ("default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator", "$comment", "$schema")
+_KNOWN: Final = frozenset((*_NUMBERS, *_TEXTS, *_DATA, *_NOTES))
+_START: Final = re.compile(r"(?:^|\n\n)\{")
+_KEY: Final = re.compile(r"(?:^|, )([\w$-]+): ")
+# A limit, so that no description takes seconds to read.
+_MOST_KEYS: Final = 100
+
+
+def with_limits(schema: Any) -> Any:
+    """Put the limits in the descriptions of a schema back into their places.
+
+    Args:
+        schema: as the request demands it; it is not changed.
+    """
+    copied = json.loads(json_text(schema))
+    pending = [copied]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, list):
+            pending += current
+        elif isinstance(current, dict):
+            pending += current.values()
+            description = current.get("description")
+            if isinstance(description, str) and description.endswith("}"):
+                _add_limits(current, _find_limits(description))
+    return copied
+
+
+def _add_limits(schema: dict[str, Any], limits: Mapping[str, Any]) -> None:
+    for keyword, value in limits.items():
+        if keyword != "minProperties" or "patternProperties" in limits or value <= len(schema.get("properties", ())):
+            # The SDK forbids all properties that the schema does not name, so there cannot be more of them.
+            schema.setdefault(keyword, value)
+
+
+def _find_limits(description: str) -> dict[str, Any]:
+    """The limits at the end of a description; empty if there are none."""
+    for start in _START.finditer(description):
+        limits = _read_limits(description[start.end() : -1])
+        if limits is not None:
+            return limits
+    return {}
+
+
+def _read_limits(text: str) -> dict[str, Any] | None:
+    """Read `minimum: 1, maximum: 10`; `None` if the text is something else.
+
+    Values hold commas and colons too. So it is read from its end: a keyword is one if all after it can be read.
+    """
+    keys = list(_KEY.finditer(text))
+    if not keys or keys[0].start() != 0 or len(keys) > _MOST_KEYS:
+        return None
+    # What is read from each place on.
+    read: dict[int, dict[str, Any]] = {len(text): {}}
+    for index in reversed(range(len(keys))):
+        keyword = keys[index][1]
+        for end in (*(key.start() for key in keys[index + 1 :]), len(text)):
+            if end not in read or (keyword in _TEXTS and not _is_end_of_text(text, end)):
+                continue
+            value = _read_value(keyword, text[keys[index].end() : end])
+            if value is not None:
+                read[keys[index].start()] = {**value, **read[end]}
+                break
+    return read.get(0)
+
+
+def _is_end_of_text(text: str, end: int) -> bool:
+    """Whether a text may end here: before a keyword that exists, or an extension."""
+    key = _KEY.match(text, end)
+    return key is None or key[1] in _KNOWN or key[1].startswith("x-")
+
+
+def _read_value(keyword: str, written: str) -> dict[str, Any] | None:
+    """A keyword with its value; empty for one that says nothing here, `None` if it cannot have this value."""
+    if keyword in _TEXTS:
+        return {keyword: written}
+    if keyword not in _NUMBERS and keyword not in _DATA:
+        return {}
+    try:
+        value = ast.literal_eval(written)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if keyword in _NUMBERS and not isinstance(value, int | float):
+        return None
+    return {keyword: value}

@@ -1,0 +1,159 @@
+"""Azure OpenAI's chat completions: OpenAI's, at the path of a deployment or, without an API version, at the v1 path.
+
+Sources: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the package `openai` (`lib/azure.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.apis.answer import Answer, ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.openai import OPENAI_MEDIA, OPENAI_RULES, MaxTokensParameter, OpenAIChat, OpenAIProvider
+from pytest_chatprompt.apis.preflight import media_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, Rule, about_media
+from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
+from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.providers.arguments import check_setting
+
+DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
+# The latest dated version that is generally available.
+DEFAULT_API_VERSION: Final = "2024-10-21"
+
+
+_AZURE_LIMITS: Final = "https://learn.microsoft.com/azure/ai-foundry/openai/quotas-limits"
+
+# Azure takes fewer images; its document says so of GPT-4o and GPT-4.1.
+AZURE_RULES: Final = (
+    *(rule for rule in OPENAI_RULES if rule.name != "image-count"),
+    about_media("image-count", _AZURE_LIMITS, media_rules.too_many("image", 50)),
+)
+
+
+# Azure answers a part of the type `file` with "This model does not support file content types".
+AZURE_MEDIA: Final[MediaTable] = {"image": OPENAI_MEDIA["image"], "audio": OPENAI_MEDIA["audio"]}
+
+
+class AzureProvider(OpenAIProvider):
+    """Sends chat prompts to a deployment on Azure.
+
+    The URL is `{endpoint}/openai/deployments/{deployment}/chat/completions?api-version=...`.
+
+    Args:
+        deployment: the deployment's name.
+        endpoint: the URL of the resource; `None` reads it from the environment variable `AZURE_OPENAI_ENDPOINT`.
+        api_version: the API's version; `None` for the path `{endpoint}/openai/v1/chat/completions`, which has none.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; older deployments want `max_tokens`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    offline_api = "azure-chat"
+    vendor = "Azure OpenAI"
+    price_vendor = "azure"
+    key_variable = "AZURE_OPENAI_API_KEY"
+    endpoint_variable = "AZURE_OPENAI_ENDPOINT"
+    media: ClassVar[MediaTable] = AZURE_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = AZURE_RULES
+    # Users choose the names of deployments, so these say nothing about the model.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
+
+    def __init__(
+        self,
+        *,
+        deployment: str = DEFAULT_DEPLOYMENT,
+        endpoint: str | None = None,
+        api_version: str | None = DEFAULT_API_VERSION,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        if "model" in settings or "base_url" in settings:
+            raise TypeError(f"{type(self).__name__} takes deployment and endpoint instead of model and base_url")
+        check_setting(self, "deployment", deployment, NonEmptyString)
+        super().__init__(
+            model=deployment,
+            base_url=endpoint,
+            max_tokens_parameter=max_tokens_parameter,
+            **settings,
+        )
+        self.deployment = deployment
+        self.api_version = api_version
+
+    def use_model(self, model: str) -> None:
+        """Send to another deployment: Azure names models by them."""
+        super().use_model(model)
+        self.deployment = model
+
+    def _use_api_version(self, api_version: str) -> None:
+        self.api_version = None if api_version == "v1" else api_version
+
+    def _use_endpoint(self, endpoint: str) -> None:
+        super()._use_endpoint(endpoint if "://" in endpoint else f"https://{endpoint}.openai.azure.com")
+
+    @classmethod
+    def placeholders(cls) -> dict[str, str]:
+        """The key and the endpoint."""
+        return {**super().placeholders(), cls.endpoint_variable: "https://azure-openai.invalid"}
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint, without a slash at its end.
+
+        Raises:
+            MissingSettingError: neither `endpoint` nor the environment variable is set.
+        """
+        endpoint = self._base_url or self._variable(self.endpoint_variable)
+        if not endpoint:
+            raise MissingSettingError(
+                f"no endpoint for {self.vendor}: set the environment variable {self.endpoint_variable}, "
+                f"or pass endpoint to {type(self).__name__}"
+            )
+        return endpoint.rstrip("/")
+
+    @property
+    def target(self) -> str:
+        """What a request is sent to, as error messages name it: the deployment, the endpoint and the API version."""
+        version = "" if self.api_version is None else f" and the API version {self.api_version}"
+        return f"the deployment {self.deployment!r}, the endpoint {self.redacted_base_url}{version}"
+
+    def endpoint_path(self) -> str:
+        """The path of the deployment with the API version, or the v1 path."""
+        if self.api_version is None:
+            return "/openai/v1/chat/completions"
+        version = quote(self.api_version, safe="")
+        return f"/openai/deployments/{quote(self.deployment, safe='')}/chat/completions?api-version={version}"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in Azure's own header."""
+        return {"api-key": key} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """OpenAI's body; it names the deployment only if the path does not."""
+        return super().build_payload(prompt) if self.api_version is None else Payload(self.body_without_model(prompt))
+
+
+_CODES = {404: "DeploymentNotFound", 400: "BadRequest"}
+_SEVERITIES = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "sexual", "violence")}
+
+
+class AzureChat(OpenAIChat):
+    """Azure OpenAI's chat completions by deployment."""
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """OpenAI's body, with empty content filter results."""
+        body = super().body(model_request, answer)
+        for choice in body["choices"]:
+            choice["content_filter_results"] = _SEVERITIES
+        filtered = [{"prompt_index": 0, "content_filter_results": _SEVERITIES}]
+        return {**body, "prompt_filter_results": filtered}
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """Azure's error: its code is the status, as text, or Azure's own word."""
+        return {"error": {"code": _CODES.get(status, str(status)), "message": message}}

@@ -1,0 +1,657 @@
+"""Amazon Bedrock's Converse API, which is the same for the models of all vendors there.
+
+Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the model of the API in the
+package `botocore` (`data/bedrock-runtime`), and https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+import httpx
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
+from pytest_chatprompt.apis.aws_event_stream import event_message
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_base64,
+    read_call,
+    read_message,
+    read_parts,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.model_api import ChatAPI, pieces
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    effort_among,
+    to_list,
+)
+from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, describe_messages
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.aws_signature import AWSSigner
+from pytest_chatprompt.providers.http.error_replies import ErrorContext
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+# Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
+_REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
+_BLANKS: Final = re.compile(r" {2,}")
+# Leaves room for a number.
+_MAX_NAME_LENGTH: Final = 190
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """Make the block for a text."""
+    return {"text": text}
+
+
+def _image(media: Media) -> dict[str, Any]:
+    return {"image": {"format": media.media_type.removeprefix("image/"), "source": {"bytes": media.base64}}}
+
+
+def _document(media: Media) -> dict[str, Any]:
+    return {"document": {"format": "pdf", "name": _document_name(media), "source": {"bytes": media.base64}}}
+
+
+def _audio(media: Media) -> dict[str, Any]:
+    audio_format = "wav" if media.media_type == "audio/wav" else "mp3"
+    return {"audio": {"format": audio_format, "source": {"bytes": media.base64}}}
+
+
+def _document_name(media: Media) -> str:
+    """The file's name without its suffix, with hyphens for what a name cannot contain."""
+    stem = media.file_name.rpartition(".")[0] or media.file_name
+    name = _BLANKS.sub(" ", _REFUSED_IN_NAMES.sub("-", stem))[:_MAX_NAME_LENGTH].strip(" -")
+    return name or media.kind
+
+
+def number_documents(messages: Iterable[dict[str, Any]]) -> None:
+    """Put a number behind the name of each document whose name an earlier one has.
+
+    Args:
+        messages: of the body that is being made; their documents are changed.
+    """
+    taken: set[str] = set()
+    for message in messages:
+        for document in _documents(message["content"]):
+            name, number = document["name"], 1
+            while document["name"].lower() in taken:
+                number += 1
+                document["name"] = f"{name} {number}"
+            taken.add(document["name"].lower())
+
+
+def _documents(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in blocks:
+        if "document" in block:
+            yield block["document"]
+        if "toolResult" in block:
+            yield from _documents(block["toolResult"]["content"])
+
+
+BEDROCK_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(_image, roles=("user", "tool")),
+    "document": MediaSupport(_document, roles=("user", "tool")),
+    # `ToolResultContentBlock` has none.
+    "audio": MediaSupport(_audio),
+}
+
+
+# An inference profile that every region has.
+DEFAULT_MODEL: Final = "global.anthropic.claude-sonnet-5-5"
+_OFFLINE_REGION: Final = "us-east-1"
+_REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+# Where all SDKs of AWS read the URL (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
+_URL_VARIABLES: Final = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
+_IGNORES_URLS: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+# What errors of signed requests name in place of the key.
+_CREDENTIAL_VARIABLES: Final = "AWS_PROFILE or AWS_ACCESS_KEY_ID"
+_BLOCKING_REASONS: Final = frozenset({"guardrail_intervened", "content_filtered"})
+
+# `OutputConfig` in botocore
+_effort: Final = effort_among(
+    "Amazon Bedrock", {effort: effort for effort in ("low", "medium", "high", "xhigh", "max")}
+)
+
+
+_BEDROCK: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"
+_BEDROCK_TOOLS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html"
+_BEDROCK_CALLS: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html"
+_BEDROCK_CONFIG: Final = (
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html"
+)
+_BEDROCK_MEDIA: Final = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html"
+_BEDROCK_MODELS: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html"
+_BEDROCK_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+_BEDROCK_CALL_ID: Final = (r"[a-zA-Z0-9_.:-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ . : and -")
+
+# What only the API's own errors say: results right after their calls ("Expected toolResult blocks at ..."), a user who
+# begins, roles that alternate, texts that are not blank, tools ("The toolConfig field must be defined when using
+# toolUse and toolResult content blocks"), and that the documents of all messages count ("You can't include more than 5
+# documents in a request").
+BEDROCK_RULES: Final = (
+    about_calls("tool-call-without-result", _BEDROCK_TOOLS, message_rules.calls_without_results),
+    about_calls("tool-result-order", _BEDROCK_TOOLS, message_rules.results_out_of_order),
+    about_calls("tool-result-twice", _BEDROCK_TOOLS, message_rules.results_given_twice),
+    about_calls("tool-result-blank", _BEDROCK, message_rules.blank_results),
+    about_calls("tools-missing", _BEDROCK_TOOLS, message_rules.calls_without_tools),
+    about_calls("call-id", _BEDROCK_CALLS, message_rules.call_ids(*_BEDROCK_CALL_ID)),
+    about_calls("function-name", _BEDROCK_CALLS, message_rules.function_names(*_BEDROCK_NAME)),
+    about_definitions("tool-name", _BEDROCK_CALLS, definition_rules.tool_names(*_BEDROCK_NAME)),
+    about_definitions("tool-name-twice", _BEDROCK_TOOLS, definition_rules.names_defined_twice),
+    about_definitions("tool-choice", _BEDROCK_TOOLS, definition_rules.choices_without_tools),
+    about_media("image-count", _BEDROCK_MEDIA, media_rules.too_many_in_a_message("image", 20)),
+    about_media("document-count", _BEDROCK_MEDIA, media_rules.too_many("document", 5)),
+    about_media("document-text", _BEDROCK_MEDIA, media_rules.documents_without_text),
+    about_media("media-size", _BEDROCK_MEDIA, media_rules.too_large("image", 3.75, "bytes")),
+    about_media("document-size", _BEDROCK_MEDIA, media_rules.too_large("document", 4.5, "bytes")),
+    Rule("first-turn", _BEDROCK, message_rules.first_turn_not_the_users),
+    Rule("alternating-turns", _BEDROCK, message_rules.turns_of_the_same_role),
+    Rule("prefill", ANTHROPIC_PREFILL, message_rules.prefill_not_supported),
+    Rule("output-cap", _BEDROCK_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _BEDROCK_CONFIG, setting_rules.temperature_range(1)),
+    Rule("temperature-fixed", ANTHROPIC_SAMPLING, setting_rules.temperature_not_accepted),
+    Rule("sampling-fixed", ANTHROPIC_SAMPLING, setting_rules.sampling_not_accepted(("topP",), "inferenceConfig")),
+)
+
+# Bedrock's names of Anthropic's models have its region and vendor in front, or are the end of an ARN.
+BEDROCK_MODELS: Final[Mapping[str, ModelLimits]] = {
+    f"*anthropic.{glob}": limits for glob, limits in ANTHROPIC_MODELS.items()
+}
+
+
+class BedrockProvider(ChatProvider):
+    """Sends chat prompts to Amazon Bedrock, at `{base_url}/model/{model}/converse`.
+
+    Args:
+        model: the id or the ARN of a model or of an inference profile.
+        region: the region of AWS; `None` reads it from the environment variables `AWS_REGION` and `AWS_DEFAULT_REGION`,
+            then from the profile.
+        base_url: without the path; `None` reads it in a live run from the environment variables
+            `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` and `AWS_ENDPOINT_URL`, then from the profile, unless
+            `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS` says not to; without these it is the region's.
+        settings: see `ChatSettings`; this API has no `seed`. `api_key` is a Bedrock API key. Without one, requests are
+            signed with the credentials that the tools of AWS use.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Amazon Bedrock"
+    price_vendor = "aws"
+    key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    key_is_optional = True
+    offline_api = "bedrock"
+    setting_fields: Mapping[str, SettingField] = {
+        "max_output_tokens": SettingField(("inferenceConfig", "maxTokens")),
+        "temperature": SettingField(("inferenceConfig", "temperature")),
+        "top_p": SettingField(("inferenceConfig", "topP")),
+        "stop": SettingField(("inferenceConfig", "stopSequences"), to_list),
+        "reasoning_effort": SettingField(("outputConfig", "effort"), _effort),
+    }
+    media: ClassVar[MediaTable] = BEDROCK_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = BEDROCK_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = BEDROCK_MODELS
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        region: str | None = None,
+        base_url: str | None = None,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        # `ChatProvider` would accept an `api_version` too, and this API has none.
+        check_names(self, settings, ChatSettings)
+        check_setting(self, "region", region, NonEmptyString | None)
+        super().__init__(model=model, base_url=base_url, **settings)
+        self._region = region
+        self._signer = AWSSigner(self.vendor, "bedrock", f"set the environment variable {self.key_variable}")
+
+    @property
+    def region(self) -> str:
+        """The region of AWS.
+
+        Raises:
+            MissingSettingError: nothing sets it.
+        """
+        if current_context().is_offline:
+            return self._region or _OFFLINE_REGION
+        region = self._region or _first_variable(_REGION_VARIABLES) or self._signer.profile_region()
+        if region is None:
+            raise MissingSettingError(
+                f"no region for {self.vendor}: set the environment variable {_REGION_VARIABLES[0]}, "
+                f"or pass region to {type(self).__name__}"
+            )
+        return region
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without a slash at its end.
+
+        Raises:
+            MissingSettingError: see `region`; an environment variable or the profile holds no URL.
+        """
+        base_url = self._base_url or self._configured_url() or f"https://bedrock-runtime.{self.region}.amazonaws.com"
+        return base_url.rstrip("/")
+
+    def _configured_url(self) -> str:
+        # As `ConfiguredEndpointProvider` of botocore 1.44 (`configprovider.py`).
+        if current_context().is_offline or os.environ.get(_IGNORES_URLS, "").lower() == "true":
+            return ""
+        url = self._url_in(*_URL_VARIABLES)
+        profile = "" if url else self._signer.profile_endpoint()
+        return self._checked_url("endpoint_url of the AWS profile", profile) if profile else url
+
+    def endpoint_path(self) -> str:
+        """The path of the model, which only the path names."""
+        return f"/model/{quote(self.model, safe='~')}/converse"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def authorize(self, request: httpx.Request) -> dict[str, str]:
+        """The key, or without one a signature. Offline nothing is signed.
+
+        Args:
+            request: as it is about to be sent.
+
+        Raises:
+            MissingSettingError: there are neither a key nor credentials, or botocore is not installed.
+        """
+        headers = self.credentials()
+        return headers if headers or current_context().is_offline else self._signer.sign(request, self.region)
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `system`, the turns as lists of blocks; what the user says to tool results is with them.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        body: dict[str, Any] = {}
+        if split.system:
+            body["system"] = [{"text": split.system}]
+        joined: list[str] = []
+        body["messages"] = []
+        for before, turn in zip((None, *split.turns), split.turns, strict=False):
+            message = _message(turn)
+            if before is not None and before.results and message["role"] == "user":
+                # Roles alternate, and tool results are the user's.
+                body["messages"][-1]["content"] += message["content"]
+                joined.append(f"{describe_messages([turn.message])}: sent in one turn with the tool results before it")
+            else:
+                body["messages"].append(message)
+        number_documents(body["messages"])
+        self.settings_body(body)
+        return Payload(body, (*split.adjustments, *joined))
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`toolConfig` with the specification of each function."""
+        return Payload({"toolConfig": {"tools": bedrock_tools(tools, self.vendor)}})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`toolConfig` with the choice: `auto`, `any` or one tool."""
+        return Payload({"toolConfig": {"toolChoice": bedrock_tool_choice(choice, self.vendor)}})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`outputConfig` with the schema."""
+        return bedrock_output_format(response_format, self.vendor)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model that the path names, and the parameters in `inferenceConfig`."""
+        config = body.get("inferenceConfig")
+        config = config if isinstance(config, dict) else {}
+        return ModelParameters(self.model, config.get("temperature"), config.get("maxTokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the text blocks, without the reasoning; a filter or a guardrail that intervened sets `blocked`."""
+        blocks = data["output"]["message"]["content"]
+        stop_reason = data.get("stopReason")
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text="".join(map(_text, blocks)),
+            finish_reason=stop_reason,
+            usage=_usage(usage),
+            raw=data,
+            tool_calls=tuple(
+                make_tool_call(call["toolUseId"], call["name"], call["input"])
+                for block in blocks
+                if (call := block.get("toolUse"))
+            ),
+            blocked=stop_reason if stop_reason in _BLOCKING_REASONS else None,
+        )
+
+    def _error_context(self, target: str | None = None) -> ErrorContext:
+        context = super()._error_context(target)
+        return context if self._key() else context._replace(key_variable=_CREDENTIAL_VARIABLES)
+
+
+def _first_variable(names: Sequence[str]) -> str | None:
+    """The value of the first environment variable that is set, and not empty."""
+    return next((value for name in names if (value := os.environ.get(name))), None)
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    """The text of a block of a reply; where documents are cited, it is in parts beside the citations."""
+    cited = (block.get("citationsContent") or {}).get("content") or ()
+    return "".join((block.get("text", ""), *(part["text"] for part in cited)))
+
+
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply. The API counts what it reads from its cache, and writes to it, beside the input."""
+    read, written = count_at(usage, "cacheReadInputTokens"), count_at(usage, "cacheWriteInputTokens")
+    details = usage.get("cacheDetails") or []
+    return TokenUsage(
+        input_tokens=total(count_at(usage, "inputTokens"), read, written),
+        output_tokens=count_at(usage, "outputTokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=total(*(count_at(entry, "inputTokens") for entry in details if entry.get("ttl") == "1h")),
+    )
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        blocks = [
+            {"toolResult": {"toolUseId": result.call_id, "content": _result_blocks(result.content)}}
+            for result in turn.results
+        ]
+        return {"role": "user", "content": blocks}
+    return {"role": turn.message.role, "content": _blocks(turn.message)}
+
+
+def _blocks(message: ChatMessage) -> list[dict[str, Any]]:
+    content = content_blocks(message.content, BEDROCK_MEDIA, text_block)
+    calls = [
+        {"toolUse": {"toolUseId": call.id, "name": call.function.name, "input": parse_arguments(call, message)}}
+        for call in message.tool_calls
+    ]
+    return [*content, *calls]
+
+
+def _result_blocks(content: str | tuple[ContentPart, ...]) -> list[dict[str, Any]]:
+    # A result has to have a block, even if it is empty.
+    return content_blocks(content, BEDROCK_MEDIA, text_block) or [text_block("")]
+
+
+_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+
+
+def bedrock_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
+    """The `tools` in the body's `toolConfig`.
+
+    Raises:
+        PayloadError: a tool is not a function.
+    """
+    return [{"toolSpec": _specification(tool)} for tool in require_functions(tools, vendor)]
+
+
+def _specification(tool: FunctionTool) -> dict[str, Any]:
+    # The API refuses an empty description.
+    description = {"description": tool.description} if tool.description else {}
+    schema = {"json": _NO_ARGUMENTS if tool.parameters is None else tool.parameters}
+    strict = {} if tool.strict is None else {"strict": tool.strict}
+    return {"name": tool.name, **description, "inputSchema": schema, **strict}
+
+
+def bedrock_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
+    """The `toolChoice` in the body's `toolConfig`.
+
+    Raises:
+        PayloadError: it chooses something other than a function, allows several, or is `none`.
+    """
+    read = read_tool_choice(choice, vendor)
+    if read.is_list:
+        raise PayloadError(
+            f"{vendor} has no allowed_tools; write auto, required or the name of one function",
+            location=("tool_choice",),
+        )
+    if read.mode == "none":
+        raise PayloadError(
+            f"{vendor} has no tool_choice 'none'; leave out the tools and the choice", location=("tool_choice",)
+        )
+    if read.names:
+        return {"tool": {"name": read.names[0]}}
+    return {"any" if read.mode == "required" else "auto": {}}
+
+
+def bedrock_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
+    """The body's `outputConfig` with the format, if it has a schema; the schema is JSON text.
+
+    Raises:
+        PayloadError: it is JSON without a schema.
+    """
+    schema = output_schema(response_format)
+    if schema is not None:
+        optional = {"name": schema.name, "description": schema.description}
+        definition = {
+            "schema": json.dumps(schema.schema, ensure_ascii=False),
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
+        adjustments = () if schema.strict is None else (f"response_format: strict left out, {vendor} has none",)
+        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
+    if response_format["type"] == "json_object":
+        raise PayloadError(
+            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
+            location=("response_format",),
+        )
+    # Text is what the API answers with by default.
+    return Payload({})
+
+
+class BedrockConverse(ChatAPI):
+    """Amazon Bedrock's Converse API."""
+
+    # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
+    prompt_keys = ("toolConfig", "system", "messages")
+    stream_type = "application/vnd.amazon.eventstream"
+    finish_reasons: ClassVar[Mapping[str, str]] = {
+        "stop": "end_turn",
+        "length": "max_tokens",
+        "tool_calls": "tool_use",
+        "content_filter": "content_filtered",
+    }
+    error_words: ClassVar[Mapping[int, str]] = {
+        400: "ValidationException",
+        401: "UnrecognizedClientException",
+        403: "AccessDeniedException",
+        404: "ResourceNotFoundException",
+        408: "ModelTimeoutException",
+        409: "ConflictException",
+        413: "ValidationException",
+        422: "ValidationException",
+        424: "ModelErrorException",
+        429: "ThrottlingException",
+        500: "InternalServerException",
+        503: "ServiceUnavailableException",
+        529: "ServiceUnavailableException",
+    }
+
+    def is_streamed(self, model_request: ModelRequest) -> bool:
+        """Whether the path asks for a stream."""
+        return model_request.path.endswith("-stream")
+
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
+        """The id of the request, under Amazon's own name."""
+        return {"x-amzn-requestid": model_request.digest[:32]}
+
+    def error_headers(self, status: int) -> Mapping[str, str]:
+        """The name of the exception, by which botocore knows it."""
+        return {**super().error_headers(status), "x-amzn-errortype": self.error_words.get(status, "UnknownException")}
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `outputConfig` and `toolConfig`."""
+        config = as_mapping(model_request.body.get("toolConfig"))
+        specs = [as_mapping(as_mapping(tool).get("toolSpec")) for tool in as_items(config.get("tools"))]
+        tools = [
+            Tool(spec["name"], as_mapping(spec.get("inputSchema")).get("json") or {})
+            for spec in specs
+            if isinstance(spec.get("name"), str)
+        ]
+        choice = as_mapping(config.get("toolChoice"))
+        if "any" in choice:
+            return Demand(tools, force(tools), _schema(model_request.body))
+        forced = force(tools, [as_mapping(choice["tool"]).get("name")]) if "tool" in choice else ()
+        return Demand(tools, forced, _schema(model_request.body))
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
+        """The body of the reply, a `ConverseResponse`."""
+        content: list[dict[str, Any]] = [] if answer.text is None else [{"text": answer.text}]
+        content += [
+            {"toolUse": {"toolUseId": call.id or f"tooluse_{call.digest}", "name": call.name, "input": call.arguments}}
+            for call in answer.tool_calls
+        ]
+        return {
+            "output": {"message": {"role": "assistant", "content": content}},
+            "stopReason": self.finish_reason(answer),
+            "usage": {
+                "inputTokens": answer.input_tokens,
+                "outputTokens": answer.output_tokens,
+                "totalTokens": answer.total_tokens,
+                "cacheReadInputTokens": 0,
+                "cacheWriteInputTokens": 0,
+            },
+            "metrics": {"latencyMs": 0},
+        }
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of a message."""
+        return (event_message(event, data) for event, data in _events(body))
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the headers say it
+        """The body of an error: only the message."""
+        return {"message": message}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `system` and `messages`."""
+        return Conversation(read_messages(as_mapping(body)))
+
+
+def _schema(body: Mapping[str, Any]) -> Any:
+    """The schema of the text, which the request gives as JSON text."""
+    wanted = as_mapping(as_mapping(body.get("outputConfig")).get("textFormat"))
+    definition = as_mapping(as_mapping(wanted.get("structure")).get("jsonSchema"))
+    if "schema" not in definition:
+        return None
+    try:
+        return json.loads(definition["schema"])
+    except (TypeError, ValueError, RecursionError):
+        return {"type": "object"}
+
+
+def _events(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    message = body["output"]["message"]
+    yield "messageStart", {"role": message["role"]}
+    for index, block in enumerate(message["content"]):
+        place = {"contentBlockIndex": index}
+        if "toolUse" in block:
+            use = block["toolUse"]
+            start = {"toolUseId": use["toolUseId"], "name": use["name"]}
+            yield "contentBlockStart", {"start": {"toolUse": start}, **place}
+            for piece in pieces(json_text(use["input"])):
+                yield "contentBlockDelta", {"delta": {"toolUse": {"input": piece}}, **place}
+        else:
+            for piece in pieces(block["text"]):
+                yield "contentBlockDelta", {"delta": {"text": piece}, **place}
+        yield "contentBlockStop", place
+    yield "messageStop", {"stopReason": body["stopReason"]}
+    yield "metadata", {"usage": body["usage"], "metrics": body["metrics"]}
+
+
+# The media types of documents by format; images, audio and videos have their kind in front.
+_DOCUMENTS: Final = {
+    "pdf": "application/pdf",
+    "csv": "text/csv",
+    "html": "text/html",
+    "txt": "text/plain",
+    "md": "text/markdown",
+}
+
+
+def read_messages(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
+    """Read `system` and `messages`.
+
+    Args:
+        body: of the request.
+    """
+    turns: list[ConversationTurn] = []
+    if as_items(body.get("system")):
+        turns.append(ConversationTurn("system", read_parts(body["system"], _read_block)))
+    for message in as_items(body.get("messages")):
+        turns += read_message(message, _read_block)
+    return tuple(turns)
+
+
+def _read_block(block: Any) -> Iterable[Part]:
+    # A block is a union: its only key says what it is.
+    kind, value = next(iter(as_mapping(block).items()), (None, None))
+    if kind == "text":
+        yield as_text(value)
+    elif kind == "json":
+        yield json_text(value)
+    elif kind in ("image", "document", "audio", "video") and isinstance(value, Mapping):
+        yield _read_media(str(kind), value)
+    elif kind == "toolUse" and isinstance(value, Mapping):
+        yield read_call(value.get("name"), value.get("input"), value.get("toolUseId"))
+    elif kind == "toolResult" and isinstance(value, Mapping):
+        parts = result_parts(read_parts(value.get("content"), _read_block))
+        yield ToolResult(parts, as_text(value.get("toolUseId")))
+    elif kind == "guardContent" and isinstance(text := as_mapping(value).get("text"), Mapping):
+        yield as_text(text.get("text"))
+    elif kind == "reasoningContent":
+        yield Thought(as_text(as_mapping(as_mapping(value).get("reasoningText")).get("text")))
+    elif kind != "cachePoint":
+        yield json_text(block)
+
+
+def _read_media(kind: str, value: Mapping[str, Any]) -> Part:
+    source = as_mapping(value.get("source"))
+    extension, name = as_text(value.get("format")), as_text(value.get("name"))
+    media_type = _DOCUMENTS.get(extension, "") if kind == "document" else f"{kind}/{extension}" if extension else ""
+    if "bytes" in source:
+        return read_base64(source["bytes"], media_type, kind, name)
+    if source.get("text") is not None:
+        return as_text(source["text"])
+    if source.get("content") is not None:
+        return "\n".join(map(str, read_parts(source["content"], _read_block)))
+    return SentMedia(kind, media_type, source=as_text(as_mapping(source.get("s3Location")).get("uri")) or name)

@@ -1,0 +1,486 @@
+"""`ChatProvider`: base class of the providers that send a chat prompt to an LLM API over HTTP (rules E)."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack
+
+import httpx
+from pydantic import InstanceOf, NonNegativeInt, PositiveInt
+
+from pytest_chatprompt.apis.json_body import as_sent, encode_json
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
+from pytest_chatprompt.apis.vendor_api import (
+    PreparedRequest,
+    PreviewedBody,
+    VendorAPI,
+    add_options,
+    check_media,
+    with_settings,
+)
+from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
+from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.conversion import block_of_texts
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
+from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
+from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
+from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.reply_text import replace_surrogates
+from pytest_chatprompt.providers.response import Finding, ProviderResponse
+from pytest_chatprompt.text.json_data import deep_merge
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.providers.http.error_replies import ErrorContext
+    from pytest_chatprompt.providers.prices.billing import Billing
+
+# The vendors' own SDKs wait as long by default.
+DEFAULT_TIMEOUT_SECONDS: Final = 600.0
+# A provider takes these only if its `setting_fields` say where its API has them.
+LATER_SETTINGS: Final = frozenset({"top_p", "stop", "seed", "reasoning_effort"})
+
+
+class ChatSettings(TypedDict, total=False):
+    """The keyword arguments that every chat provider takes, beside its own such as `model`.
+
+    Args:
+        api_key: the key; `None`, the default, reads it from the environment; `""` sends none.
+        temperature: from 0; `None`, the default, leaves it out. 0 is sent.
+        max_output_tokens: the largest number of tokens in the answer; `None`, the default, leaves it out, except
+            for Anthropic, whose API demands one.
+        top_p: from 0 to 1; `None`, the default, leaves it out. So it does in the next three.
+        stop: the text, or the texts, before which the model stops.
+        seed: makes answers repeatable, if the model supports it.
+        reasoning_effort: how long the model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
+        timeout_seconds: how long one try may take: each step of the network, and the whole reply. 600 by default.
+        total_timeout_seconds: how long all tries and the waits between them may take; `None`, the default: no limit.
+        max_retries: how many times a request is sent again after an error that may pass; 5 by default, 0 for never.
+        extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
+        model_limits: what you know about the model; overrides what preflight knows about it.
+        price: what the model costs; `None`, the default, for the price list.
+        requests_per_minute: how many requests may be sent in any minute; `None`, the default: no limit.
+        tokens_per_minute: how many tokens they may have, input and output together; `None`, the default: no limit.
+    """
+
+    api_key: str | None
+    temperature: NonNegativeNumber | None
+    max_output_tokens: NonNegativeInt | None
+    top_p: TopP | None
+    stop: Stop | None
+    seed: Seed | None
+    reasoning_effort: ReasoningEffort | None
+    timeout_seconds: NonNegativeNumber
+    total_timeout_seconds: NonNegativeNumber | None
+    max_retries: NonNegativeInt
+    extra_body: InstanceOf[Mapping[str, Any]] | None
+    model_limits: InstanceOf[ModelLimits] | None
+    price: InstanceOf[TokenPrice] | None
+    requests_per_minute: PositiveInt | None
+    tokens_per_minute: PositiveInt | None
+
+
+class ChatProviderArguments(ChatSettings, total=False):
+    """What a subclass passes to `ChatProvider`: the user's settings, and values of arguments of its own.
+
+    Args:
+        model: the model's name; leave it out for an API that has no models.
+        api_version: the API's version; leave it out for an API that has none.
+    """
+
+    model: NonEmptyString
+    api_version: NonEmptyString
+
+
+def check_base_url(where: str, base_url: str) -> None:
+    """Refuse a base URL that no request can be sent to.
+
+    Args:
+        where: the class or the variable that it was given to, for errors.
+        base_url: must be http or https, with a host and without a query; a path is fine.
+
+    Raises:
+        ValueError: it is not such a URL.
+    """
+    try:
+        url = parsed_url(base_url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{where}: {base_url!r} is not a valid URL: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+        raise ValueError(f"{where}: {base_url!r} is not an http or https URL with a host and without a query")
+
+
+# Longer texts of an API are cut in errors.
+_MAX_SHOWN_CHARACTERS: Final = 500
+_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
+
+
+class ChatProvider(VendorAPI):
+    """Base class of the LLM APIs: sends the chat prompt of a request over HTTP, and reads the answer.
+
+    A subclass defines what `VendorAPI` declares.
+
+    Args:
+        base_url: http or https, with a host and without a query; a path in it is kept.
+        settings: see `ChatSettings`; a subclass may pass `model` and `api_version` too.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    def __init__(self, *, base_url: str | None, **settings: Unpack[ChatProviderArguments]) -> None:
+        check_settings(self, settings, ChatProviderArguments, LATER_SETTINGS - self.setting_fields.keys())
+        if base_url is not None:
+            check_base_url(type(self).__name__, base_url)
+        self.model = settings.get("model", "")
+        self.api_version = settings.get("api_version")
+        self.temperature = settings.get("temperature")
+        self.max_output_tokens = settings.get("max_output_tokens")
+        self.top_p = settings.get("top_p")
+        self.stop = settings.get("stop")
+        self.seed = settings.get("seed")
+        self.reasoning_effort = settings.get("reasoning_effort")
+        self.timeout_seconds = settings.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+        self.total_timeout_seconds = settings.get("total_timeout_seconds")
+        self.max_retries = settings.get("max_retries", DEFAULT_MAX_RETRIES)
+        self.extra_body = dict(settings.get("extra_body") or {})
+        self.model_limits = settings.get("model_limits") or ModelLimits()
+        self.price = settings.get("price")
+        self._minute_limits = MinuteLimits(settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
+        self._base_url = base_url
+        self._api_key = settings.get("api_key")
+        self._http = HTTPClient(self.vendor, self.authorize, self._redact, type(self))
+
+    def variant(
+        self, settings: Mapping[str, Any], *, api_key: str | None, endpoint: str | None, api_version: str | None
+    ) -> Self:
+        """Copy the provider, with another key, endpoint, API version or settings, as a target of AgentV says.
+
+        Args:
+            settings: by the names of `RequestSettings`; those that the API lacks are an error.
+            api_key: the key; `None` for the provider's own.
+            endpoint: the base URL, or the name of a resource on Azure; `None` for the provider's own.
+            api_version: the version of the API, `v1` on Azure for the path without one; `None` for the provider's own.
+
+        Raises:
+            PayloadError: the API lacks one of the settings.
+            ValueError: the endpoint is not a URL.
+        """
+        variant = copy.copy(with_settings(self, ProviderRequest(settings=settings)))
+        if api_version is not None:
+            variant._use_api_version(api_version)
+        if endpoint is not None:
+            variant._use_endpoint(endpoint)
+        if api_key is not None:
+            variant._api_key = api_key
+        # Connections carry the key of the provider that made them.
+        variant._http = HTTPClient(variant.vendor, variant.authorize, variant._redact, type(variant))
+        return variant
+
+    def _use_api_version(self, api_version: str) -> None:
+        if self.api_version is not None:
+            self.api_version = api_version
+
+    def _use_endpoint(self, endpoint: str) -> None:
+        check_base_url(type(self).__name__, endpoint)
+        self._base_url = endpoint
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without a slash at its end.
+
+        Raises:
+            MissingSettingError: the environment variable holds no URL.
+        """
+        return (self._base_url or self._url_in(self.base_url_variable) or self.default_base_url).rstrip("/")
+
+    @property
+    def redacted_base_url(self) -> str:
+        """The base URL without the user name and password that it may contain."""
+        return str(httpx.URL(self.base_url).copy_with(userinfo=b""))
+
+    @property
+    def target(self) -> str:
+        """What a request is sent to, as error messages name it: `the model 'm' and the base URL https://...`."""
+        base_url = f"the base URL {self.redacted_base_url}"
+        return f"the model {self.model!r} and {base_url}" if self.model else base_url
+
+    def build_chat_prompt(self, request: ProviderRequest) -> ChatPrompt:
+        """Decide which messages are sent (rule E2).
+
+        Args:
+            request: with a `chat_prompt`, or a legacy request with only a `question`.
+
+        Returns:
+            The chat prompt, unchanged if it has a system message, else with the system prompt before it. For a legacy
+            request the system prompt with the guidelines, then the question.
+
+        Raises:
+            PayloadError: the chat prompt is an empty list, or there is neither a chat prompt nor a question.
+        """
+        system_prompt = request.metadata.get("systemPrompt")
+        if system_prompt is None:
+            system_prompt = DEFAULT_SYSTEM_PROMPT
+        if request.chat_prompt is None:
+            return _legacy_prompt(request, system_prompt)
+        if not request.chat_prompt:
+            raise PayloadError(
+                "the chat prompt is an empty list; add a message, or leave the list out to send the question"
+            )
+        if not system_prompt or any(message.role == "system" for message in request.chat_prompt):
+            return request.chat_prompt
+        return (ChatMessage("system", system_prompt), *request.chat_prompt)
+
+    def preflight(self, request: ProviderRequest) -> tuple[Finding, ...]:
+        """Find what the API will refuse or misread; nothing is sent.
+
+        Args:
+            request: the request to look at.
+
+        Returns:
+            The findings; empty if the request breaks no rule.
+
+        Raises:
+            PayloadError: the API cannot express the messages.
+        """
+        return with_settings(self, request)._build_body(request)[2]
+
+    def _build_body(self, request: ProviderRequest) -> tuple[dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
+        """The body as it is sent, with its adjustments and findings."""
+        prompt = self.build_chat_prompt(request)
+        check_media(prompt, self.vendor, self.media)
+        payload = add_options(self, request, self.build_payload(prompt))
+        body = deep_merge(payload.body, self.extra_body)
+        return body, payload.adjustments, self._findings(request, prompt, body)
+
+    def _findings(self, request: ProviderRequest, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
+        parameters = self.model_parameters(body)
+        preflight_input = PreflightInput(
+            vendor=self.vendor,
+            model=parameters.model,
+            prompt=prompt,
+            limits=find_limits(parameters.model, self.known_models).updated_with(self.model_limits),
+            api_version=self.api_version,
+            temperature=number_or_none(parameters.temperature),
+            max_output_tokens=number_or_none(parameters.max_output_tokens),
+            tools=request.tools,
+            tool_choice=request.tool_choice,
+            response_format=request.response_format,
+            body=body,
+        )
+        return apply_rules(preflight_input, self.rules)
+
+    def prepare(self, request: ProviderRequest) -> PreparedRequest:
+        """Make the HTTP request; nothing is sent.
+
+        Args:
+            request: the request to prepare.
+
+        Raises:
+            PayloadError: the API cannot express the messages.
+            MissingSettingError: there is no base URL.
+        """
+        provider, body, adjustments, findings = self._build_request(request)
+        url = provider.base_url + provider.endpoint_path()
+        target = provider.target if request.settings else None
+        return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
+
+    def preview_body(self, request: ProviderRequest) -> PreviewedBody:
+        """What a receiver of the HTTP request would decode; nothing is sent or encoded.
+
+        Args:
+            request: the request to prepare.
+
+        Raises:
+            PayloadError, MissingSettingError: see `prepare`.
+        """
+        provider, body, adjustments, findings = self._build_request(request)
+        return PreviewedBody(provider.base_url + provider.endpoint_path(), as_sent(body), adjustments, findings)
+
+    def _build_request(
+        self, request: ProviderRequest
+    ) -> tuple[ChatProvider, dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
+        """The provider with the settings of a request, and what `_build_body` gives."""
+        provider = with_settings(self, request)
+        return provider, *provider._build_body(request)
+
+    def billing(self, body: Mapping[str, Any]) -> Billing:
+        """Who bills a request, and for what model.
+
+        Args:
+            body: as it is sent.
+        """
+        from pytest_chatprompt.providers.prices.billing import Billing  # noqa: PLC0415
+
+        model = self.model_parameters(body).model
+        return Billing(self.vendor, model, self.price_vendor, self.base_url, self.price)
+
+    def send(self, request: ProviderRequest) -> ProviderResponse:
+        """Send a request, again after an error that may pass, and read the answer. Safe between threads.
+
+        Args:
+            request: the request to send.
+
+        Raises:
+            PayloadError: the API cannot express the messages; nothing was sent.
+            MissingSettingError: there is no key or no base URL; nothing was sent.
+            APIConnectionError: no complete reply came.
+            APIStatusError: the reply is an error, or cannot be read; its subclasses say why.
+        """
+        return self.send_prepared(self.prepare(request))
+
+    def send_prepared(self, prepared: PreparedRequest) -> ProviderResponse:
+        """Do as `send` does, with a request that `prepare` made. Safe between threads.
+
+        Args:
+            prepared: the HTTP request.
+
+        Raises:
+            MissingSettingError, APIConnectionError, APIStatusError: see `send`.
+        """
+        with self._http.in_flight() as cancellation:
+            return self._send_prepared(prepared, cancellation)
+
+    def _send_prepared(self, prepared: PreparedRequest, cancellation: Cancellation) -> ProviderResponse:
+        # A run that sends nothing need not load what sends.
+        from pytest_chatprompt.apis.sending import MeteredTry, read_http_reply  # noqa: PLC0415
+
+        total = self.total_timeout_seconds
+        deadline = math.inf if total is None else time.monotonic() + total
+        error_context = partial(self._error_context, prepared.target)
+
+        def seconds_left() -> float:
+            return min(self.timeout_seconds, max(deadline - time.monotonic(), 0.0))
+
+        def send_once() -> ProviderResponse:
+            metered = MeteredTry(prepared, self._minute_limits, cancellation, seconds_left, deadline)
+            try:
+                reply = self._http.post(prepared.url, prepared.content, seconds_left(), cancellation, metered.begin)
+                response = read_http_reply(reply, self.read_reply, error_context, self._redact)
+            except BaseException as error:
+                metered.fail(error)
+                raise
+            return metered.finish(response)
+
+        response, retries = send_with_retries(
+            send_once,
+            self._http.shared_pause,
+            cancellation,
+            max_retries=self.max_retries,
+            total_timeout_seconds=self.total_timeout_seconds,
+        )
+        return response.model_copy(
+            update={"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
+        )
+
+    def cancel(self) -> None:
+        """End the requests in flight in all threads, and refuse new ones until `close` is called."""
+        self._http.cancel()
+
+    def close(self) -> None:
+        """Close the connections; the provider can be used again."""
+        self._http.close()
+
+    def credentials(self) -> dict[str, str]:
+        """The headers that carry the key.
+
+        Raises:
+            MissingSettingError: there is no key, or a header cannot contain it.
+        """
+        return self.auth_headers(self._key())
+
+    def authorize(self, request: httpx.Request) -> dict[str, str]:  # noqa: ARG002 - for subclasses
+        """The headers that authorize one try of a request; an API whose requests are signed overrides it.
+
+        Args:
+            request: as it is about to be sent, its body included.
+
+        Raises:
+            MissingSettingError: see `credentials`.
+        """
+        return self.credentials()
+
+    def model_headers(self, prepared: PreparedRequest) -> dict[str, str]:
+        """The headers of a request that change what the model does, such as `anthropic-beta`; it needs no key.
+
+        Args:
+            prepared: the HTTP request.
+        """
+        return self._http.model_headers(prepared.url, prepared.content)
+
+    def known_keys(self) -> tuple[str, ...]:
+        """The real keys that the provider may use: its argument and its variable's, to keep them out of snapshots."""
+        return tuple(filter(None, (self._api_key, os.environ.get(self.key_variable))))
+
+    @classmethod
+    def placeholders(cls) -> dict[str, str]:
+        """The environment variables that the provider reads, by name, each with the value that it has offline."""
+        return {cls.key_variable: "offline"} if cls.key_variable else {}
+
+    def _variable(self, name: str) -> str | None:
+        """The value of an environment variable; `None` if it is not set. Offline it is the placeholder."""
+        # CI sets the variable of a secret that it does not have to an empty text: that counts as not set.
+        return self.placeholders()[name] if current_context().is_offline else os.environ.get(name) or None
+
+    def _url_in(self, *names: str) -> str:
+        """The base URL in the first of some environment variables that is set; `""` for none, and offline."""
+        # CI sets a variable that it does not have to an empty text: that counts as not set.
+        name = next((name for name in names if not current_context().is_offline and os.environ.get(name)), None)
+        return "" if name is None else self._checked_url(name, os.environ[name])
+
+    @staticmethod
+    def _checked_url(where: str, url: str) -> str:
+        try:
+            check_base_url(where, url)
+        except ValueError as error:
+            raise MissingSettingError(str(error)) from None
+        return url
+
+    def _key(self) -> str:
+        if self._api_key is None and not self.key_variable:
+            return ""
+        key = self._api_key if self._api_key is not None else self._variable(self.key_variable)
+        if key is None and self.key_is_optional:
+            return ""
+        if key is None:
+            raise MissingSettingError(
+                f"no key for {self.vendor}: set the environment variable {self.key_variable}, "
+                f"or pass api_key to {type(self).__name__}"
+            )
+        if not _HEADER_SAFE.fullmatch(key):
+            raise MissingSettingError(
+                f"the key for {self.vendor} contains a space, a line break or another character that an HTTP header "
+                f"cannot contain; check the environment variable {self.key_variable}, or api_key"
+            )
+        return key
+
+    def _error_context(self, target: str | None = None) -> ErrorContext:
+        from pytest_chatprompt.providers.http.error_replies import ErrorContext  # noqa: PLC0415
+
+        return ErrorContext(self.vendor, self.key_variable, target or self.target)
+
+    def _redact(self, text: str) -> str:
+        """Remove the key from a text of the API, which may echo it, and what cannot be shown; cut a long text."""
+        key = self._key()
+        text = replace_surrogates(text)
+        text = text.replace(key, "[key]") if key else text
+        return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
+
+
+def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
+    if not request.question:
+        raise PayloadError("the request has neither a chat prompt nor a question")
+    block = block_of_texts(request.guidelines)
+    system = "\n\n".join(text for text in (system_prompt, block) if text)
+    user = ChatMessage("user", request.question)
+    return (ChatMessage("system", system), user) if system else (user,)

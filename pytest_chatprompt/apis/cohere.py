@@ -1,0 +1,115 @@
+"""Cohere's chat API, version 2.
+
+Source: https://docs.cohere.com/reference/chat, and the package `cohere` (`v2/`, `types/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    as_items,
+    as_mapping,
+    as_text,
+    first_of,
+)
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.openai import read_chat_message
+
+
+class CohereChat(ChatAPI):
+    """Cohere's chat API, version 2."""
+
+    prompt_keys = ("model", "tools", "documents", "messages")
+    finish_reasons: ClassVar[Mapping[str, str]] = {
+        "stop": "COMPLETE",
+        "length": "MAX_TOKENS",
+        "tool_calls": "TOOL_CALL",
+        "content_filter": "ERROR",
+    }
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `response_format` and `tool_choice`."""
+        functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(model_request.body.get("tools"))]
+        tools = [
+            Tool(function["name"], function.get("parameters") or {})
+            for function in functions
+            if isinstance(function.get("name"), str)
+        ]
+        wanted = as_mapping(model_request.body.get("response_format"))
+        schema = first_of(wanted, "json_schema", "schema") or {"type": "object"}
+        is_forced = model_request.body.get("tool_choice") == "REQUIRED"
+        return Demand(tools, force(tools) if is_forced else (), schema if wanted.get("type") == "json_object" else None)
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
+        """A `V2ChatResponse`; the text beside calls is the plan for them."""
+        message: dict[str, Any] = {"role": "assistant"}
+        if answer.tool_calls:
+            message["tool_plan"] = answer.text or ""
+            message["tool_calls"] = [
+                {
+                    "id": call.id or f"{call.name}_{call.digest[:12]}",
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": json_text(call.arguments)},
+                }
+                for call in answer.tool_calls
+            ]
+        else:
+            message["content"] = [{"type": "text", "text": answer.text}]
+        counts = {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
+        return {
+            "id": answer.digest[:32],
+            "message": message,
+            "finish_reason": self.finish_reason(answer),
+            "usage": {"billed_units": counts, "tokens": counts},
+        }
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of a message, each with its name."""
+        return named_events(_events(body))
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """The body of an error in Cohere's shape."""
+        return {"id": model_request.digest[:32], "message": message}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `messages` and `documents`."""
+        sent = as_mapping(body)
+        turns = [_with_plan(message) for message in as_items(sent.get("messages"))]
+        documents = tuple(as_text(document) for document in as_items(sent.get("documents")))
+        return Conversation((*([ConversationTurn("system", documents)] if documents else []), *turns))
+
+
+def _with_plan(message: Any) -> ConversationTurn:
+    """A message of the shape of OpenAI's, with Cohere's plan in front."""
+    turn = read_chat_message(message)
+    plan: Iterable[Part] = [as_text(message["tool_plan"])] if as_mapping(message).get("tool_plan") else []
+    return ConversationTurn(turn.role, (*plan, *turn.parts))
+
+
+def _events(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    message = body["message"]
+    begun = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    yield {"type": "message-start", "id": body["id"], "delta": {"message": begun}}
+    for piece in pieces(message.get("tool_plan", "")):
+        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
+    for index, call in enumerate(message.get("tool_calls", ())):
+        empty = {**call, "function": {**call["function"], "arguments": ""}}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": empty}}}
+        for piece in pieces(call["function"]["arguments"]):
+            delta = {"message": {"tool_calls": {"function": {"arguments": piece}}}}
+            yield {"type": "tool-call-delta", "index": index, "delta": delta}
+        yield {"type": "tool-call-end", "index": index}
+    for index, content in enumerate(message.get("content", ())):
+        yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**content, "text": ""}}}}
+        for piece in pieces(content["text"]):
+            yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {"text": piece}}}}
+        yield {"type": "content-end", "index": index}
+    ended = {"finish_reason": body["finish_reason"], "usage": body["usage"]}
+    yield {"type": "message-end", "id": body["id"], "delta": ended}

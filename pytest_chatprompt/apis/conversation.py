@@ -1,0 +1,304 @@
+"""`Conversation`: what a request says to the model, the same for all APIs; and helpers that read it from a body.
+
+A body may be anything: what is not understood stays as JSON text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
+from pytest_chatprompt.text.media_types import described_size
+
+
+@dataclass(frozen=True, slots=True)
+class SentMedia:
+    """An image or another file in a turn.
+
+    Args:
+        kind: `image`, `document`, `audio`, `video`, or `file` where nothing says what it is.
+        media_type: such as `image/png`; `""` if the request does not say.
+        size: in bytes; `None` for one that is not in the request itself.
+        source: its URL, id or name; `""` for none.
+    """
+
+    kind: str
+    media_type: str = ""
+    size: int | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f"{self.size} bytes"
+        facts = ", ".join(filter(None, (self.source, self.media_type, size)))
+        return f"<{self.kind.capitalize()}: {facts}>" if facts else f"<{self.kind.capitalize()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning of the model that is sent back to it.
+
+    Args:
+        text: what can be read of it; `""` where it is encrypted.
+    """
+
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"<Thought: {self.text}>" if self.text else "<Thought>"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationToolCall:
+    """A call of a tool.
+
+    Args:
+        name: the tool's name.
+        arguments: JSON text; as sent, where the API takes text.
+        id: what its result names; `""` for none.
+    """
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a tool call.
+
+    Args:
+        parts: its texts and files, in order.
+        call_id: the id of the call; `""` for none.
+        name: the tool's name; `""` if the request does not say.
+    """
+
+    parts: tuple[str | SentMedia | Thought, ...]
+    call_id: str = ""
+    name: str = ""
+
+
+Part = str | SentMedia | Thought | ConversationToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """What one role says: texts, media, thoughts, tool calls and results.
+
+    Args:
+        role: `system`, `user`, `assistant` or `tool`; another word of the API as it is.
+        parts: in the order in which they were sent.
+    """
+
+    role: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts, those of tool results included."""
+        return tuple(part for part in self._content() if isinstance(part, str))
+
+    @property
+    def media(self) -> tuple[SentMedia, ...]:
+        """The images and other files, those of tool results included."""
+        return tuple(part for part in self._content() if isinstance(part, SentMedia))
+
+    @property
+    def tool_calls(self) -> tuple[ConversationToolCall, ...]:
+        """The calls that the turn makes."""
+        return tuple(part for part in self.parts if isinstance(part, ConversationToolCall))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The tool results in the turn."""
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+    @property
+    def content(self) -> str:
+        """The texts, with a line in place of each file."""
+        return "\n".join(filter(None, map(str, self._content())))
+
+    def _content(self) -> Iterator[str | SentMedia | Thought]:
+        for part in self.parts:
+            if isinstance(part, ToolResult):
+                yield from part.parts
+            elif not isinstance(part, ConversationToolCall):
+                yield part
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a request says to the model.
+
+    Args:
+        turns: in order; what an API takes apart from the turns, such as a system prompt, comes first.
+    """
+
+    turns: tuple[ConversationTurn, ...] = ()
+
+    @property
+    def system(self) -> str:
+        """The system messages, with an empty line between them; `""` for none."""
+        return "\n\n".join(turn.content for turn in self.turns if turn.role == "system")
+
+    @property
+    def tool_calls(self) -> tuple[ConversationToolCall, ...]:
+        """All calls, in order."""
+        return tuple(call for turn in self.turns for call in turn.tool_calls)
+
+    def as_transcript(self) -> str:
+        """The conversation as one text, in the format of `question` (rules D)."""
+        return write_transcript(
+            [
+                TranscriptTurn(turn.role, turn.content, tuple((call.name, call.arguments) for call in turn.tool_calls))
+                for turn in self.turns
+            ]
+        )
+
+
+# The words of the APIs for the four roles of a transcript.
+_ROLES: Final = {"developer": "system", "model": "assistant", "chatbot": "assistant", "function": "tool"}
+_ROLE: Final = re.compile(r"[A-Za-z][\w-]{0,63}", re.ASCII)
+_DATA_URL: Final = re.compile(r"data:([^;,]*)([^,]*),", re.IGNORECASE)
+_BASE64_DIGITS_OF_3_BYTES: Final = 4
+_KINDS: Final = ("image", "audio", "video")
+
+PartReader = Callable[[Any], Iterable[Part]]
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping as it is; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_items(value: Any) -> Sequence[Any]:
+    """A list as it is; nothing for `None`; any other value as the only item."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def as_text(value: Any) -> str:
+    """A text as it is; nothing for `None`; anything else as JSON text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_text(value)
+
+
+def first_of(mapping: Mapping[str, Any], *keys: str) -> Any:
+    """The value of the first key that the mapping has; some APIs take snake case and camel case."""
+    return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
+
+
+def read_role(value: Any) -> str:
+    """The role in the words of transcripts; `unknown` if the value cannot be a role."""
+    if not isinstance(value, str) or not _ROLE.fullmatch(value):
+        return "unknown"
+    return _ROLES.get(value.lower(), value.lower())
+
+
+def read_parts(value: Any, read: PartReader) -> tuple[Part, ...]:
+    """The parts of a content that is a text or a list.
+
+    Args:
+        value: the content.
+        read: reads one item of the list that is not a text.
+    """
+    parts: list[Part] = []
+    for item in as_items(value):
+        parts += (item,) if isinstance(item, str) else read(item)
+    return tuple(parts)
+
+
+def result_parts(parts: Iterable[Part]) -> tuple[str | SentMedia | Thought, ...]:
+    """The parts of a tool result; calls and results, which it cannot hold, become JSON text."""
+    return tuple(
+        part
+        if isinstance(part, str | SentMedia | Thought)
+        else json_text({"name": part.name, "arguments": part.arguments})
+        if isinstance(part, ConversationToolCall)
+        else "\n".join(map(str, part.parts))
+        for part in parts
+    )
+
+
+def turns_of_parts(role: str, parts: Sequence[Part]) -> list[ConversationTurn]:
+    """The turns of one message: its tool results are turns of the tool, as in the eval files."""
+    results = [ConversationTurn("tool", (part,)) for part in parts if isinstance(part, ToolResult)]
+    rest = tuple(part for part in parts if not isinstance(part, ToolResult))
+    return [*results, ConversationTurn(role, rest)] if rest or not results else results
+
+
+def read_message(message: Any, read: PartReader) -> list[ConversationTurn]:
+    """The turns of a message that has a role, and a text or parts as its content; one that has not stays as JSON text.
+
+    Args:
+        message: of any shape.
+        read: reads one part of the content.
+    """
+    if not isinstance(message, Mapping):
+        return [ConversationTurn("user", (as_text(message),))]
+    role = read_role(message.get("role"))
+    if role == "unknown":
+        return [ConversationTurn(role, (json_text(message),))]
+    return turns_of_parts(role, read_parts(message.get("content"), read))
+
+
+def read_call(name: Any, arguments: Any, call_id: Any = None) -> ConversationToolCall:
+    """Read a tool call; arguments other than text are written as JSON."""
+    written = arguments if isinstance(arguments, str) else json_text({} if arguments is None else arguments)
+    return ConversationToolCall(as_text(name), written, as_text(call_id))
+
+
+def read_url(url: Any, kind: str = "", name: Any = None) -> SentMedia:
+    """A file by its URL, which may hold the bytes.
+
+    Args:
+        url: `https:`, `data:` or another.
+        kind: of media; by default what the media type says.
+        name: the file's name.
+    """
+    text = as_text(url)
+    data = _DATA_URL.match(text)
+    if data is None:
+        return SentMedia(kind or "file", source=as_text(name) or text)
+    content = text[data.end() :]
+    size = (
+        _base64_size(content)
+        if "base64" in data[2].lower()
+        else len(unquote_to_bytes(content.encode(errors="replace")))
+    )
+    return SentMedia(kind or kind_of(data[1]), data[1], size, as_text(name))
+
+
+def read_base64(data: Any, media_type: Any, kind: str = "", name: Any = None) -> SentMedia:
+    """A file by its bytes in base64.
+
+    Args:
+        data: the base64 text; for anything else the size is not known.
+        media_type: such as `image/png`.
+        kind: of media; by default what the media type says.
+        name: the file's name.
+    """
+    written = as_text(media_type)
+    size = _base64_size(data) if isinstance(data, str) else None
+    return SentMedia(kind or kind_of(written), written, size, as_text(name))
+
+
+def kind_of(media_type: str) -> str:
+    """The kind of media of a media type."""
+    kind = media_type.partition("/")[0].lower()
+    return kind if kind in _KINDS else "document" if media_type else "file"
+
+
+def _base64_size(text: str) -> int:
+    """The size of bytes that are in base64, or described as in snapshots."""
+    described = described_size(text)
+    if described is not None:
+        return described
+    digits = len(text) - text.count("=") - text.count("\n") - text.count("\r")
+    return digits * 3 // _BASE64_DIGITS_OF_3_BYTES

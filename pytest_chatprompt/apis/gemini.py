@@ -1,0 +1,588 @@
+"""Google's Gemini API, and Vertex's: `generateContent` and `streamGenerateContent`.
+
+Sources: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching, and the package `google-genai`
+(`types.py`, `models.py`, `_api_client.py`). Google's APIs take the names of fields in camel case and in snake case
+(https://protobuf.dev/programming-guides/json/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    first_of,
+    kind_of,
+    read_base64,
+    read_call,
+    read_parts,
+    read_role,
+    turns_of_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    effort_among,
+    to_list,
+)
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Make the part for a text."""
+    return {"text": text}
+
+
+def _part(media: Media) -> dict[str, Any]:
+    media_type = "audio/mp3" if media.media_type == "audio/mpeg" else media.media_type
+    if media.content is None:
+        return {"fileData": {"mimeType": media_type, "fileUri": media.url}}
+    return {"inlineData": {"mimeType": media_type, "data": media.base64}}
+
+
+GEMINI_MEDIA: Final[MediaTable] = {
+    # The model makes images too, which a conversation sends back to it.
+    "image": MediaSupport(
+        _part,
+        roles=("user", "assistant"),
+        takes_urls=True,
+        needs_type_of_urls=True,
+        media_types=("image/png", "image/jpeg", "image/webp"),
+    ),
+    "document": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
+    "audio": MediaSupport(_part, takes_urls=True, needs_type_of_urls=True),
+}
+
+
+DEFAULT_MODEL: Final = "gemini-3.8-flash"
+# The default of the SDK since its version 3 (google-genai 3.4, `_api_client.py`: `GOOGLE_AI_API_DEFAULT_VERSION`).
+DEFAULT_API_VERSION: Final = "v1"
+# The finish reasons of an answer that was withheld (`FinishReason` of google-genai).
+_BLOCKING_REASONS: Final = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+    }
+)
+
+
+# `ThinkingLevel` of google-genai
+_effort: Final = effort_among(
+    "Gemini", {effort: effort.upper() for effort in ("minimal", "low", "medium", "high", "xhigh")}
+)
+
+
+_GEMINI: Final = "https://ai.google.dev/api/generate-content"
+_GEMINI_TOOLS: Final = "https://ai.google.dev/gemini-api/docs/function-calling"
+_GEMINI_THOUGHTS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_GEMINI_IMAGES: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
+_GEMINI_FILES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
+_GEMINI_MODELS: Final = "https://ai.google.dev/gemini-api/docs/models"
+_GEMINI_SDK: Final = "https://github.com/googleapis/python-genai/blob/main/README.md"
+_GEMINI_NAME: Final = (
+    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
+    "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -",
+)
+
+GEMINI_RULES: Final = (
+    about_calls("tool-call-without-result", _GEMINI_TOOLS, message_rules.calls_without_results),
+    about_calls("tool-result-order", _GEMINI_TOOLS, message_rules.results_out_of_order),
+    about_calls("tool-result-twice", _GEMINI_TOOLS, message_rules.results_given_twice),
+    about_calls("tool-call-order", _GEMINI_TOOLS, message_rules.calls_after_an_answer),
+    about_calls("thought-signature", _GEMINI_THOUGHTS, message_rules.calls_without_thought_signatures),
+    about_calls(
+        "function-name",
+        _GEMINI,
+        message_rules.function_names(*_GEMINI_NAME),
+    ),
+    about_definitions("tool-name", _GEMINI, definition_rules.tool_names(*_GEMINI_NAME)),
+    about_definitions("tool-name-twice", _GEMINI_TOOLS, definition_rules.names_defined_twice),
+    about_definitions("tool-choice", _GEMINI_TOOLS, definition_rules.choices_without_tools),
+    about_media("image-count", _GEMINI_IMAGES, media_rules.too_many("image", 3600)),
+    about_media("media-total", _GEMINI_FILES, media_rules.too_large_together(100, "base64")),
+    Rule(
+        "last-turn",
+        _GEMINI,
+        message_rules.assistant_message_last(
+            "{vendor} expects the last turn from the user or a tool; end the case with a user message"
+        ),
+    ),
+    Rule("model-alias", _GEMINI_SDK, setting_rules.aliases_of_beta),
+    Rule("output-cap", _GEMINI_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _GEMINI, setting_rules.temperature_range(2)),
+)
+
+GEMINI_MODELS: Final[Mapping[str, ModelLimits]] = {
+    "gemini-2.0-flash*": ModelLimits(max_output_tokens=8_192),
+    "gemini-2.5-flash-lite*": ModelLimits(max_output_tokens=65_536),
+    "gemini-3*-lite*": ModelLimits(thought_signatures=True),
+    "gemini-3*": ModelLimits(max_output_tokens=65_536, thought_signatures=True),
+}
+
+
+class GeminiProvider(ChatProvider):
+    """Sends chat prompts to Gemini, at `{base_url}/{api_version}/models/{model}:generateContent`.
+
+    Args:
+        model: the model's name, or its whole resource name (`tunedModels/...`).
+        base_url: without the version; `None` reads it in a live run from the environment variable
+            `GOOGLE_GEMINI_BASE_URL`, and without that it is `https://generativelanguage.googleapis.com`.
+        api_version: the API's version, `v1` or `v1beta`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Gemini"
+    price_vendor = "google"
+    key_variable = "GEMINI_API_KEY"
+    # google-genai 3.4 `_base_url.py`
+    base_url_variable = "GOOGLE_GEMINI_BASE_URL"
+    default_base_url = "https://generativelanguage.googleapis.com"
+    offline_api = "gemini"
+    setting_fields: Mapping[str, SettingField] = {
+        "temperature": SettingField(("generationConfig", "temperature")),
+        "max_output_tokens": SettingField(("generationConfig", "maxOutputTokens")),
+        "top_p": SettingField(("generationConfig", "topP")),
+        "stop": SettingField(("generationConfig", "stopSequences"), to_list),
+        "seed": SettingField(("generationConfig", "seed")),
+        "reasoning_effort": SettingField(("generationConfig", "thinkingConfig", "thinkingLevel"), _effort),
+    }
+    media: ClassVar[MediaTable] = GEMINI_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = GEMINI_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = GEMINI_MODELS
+    api_version: str
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        api_version: str = DEFAULT_API_VERSION,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, api_version=api_version, **settings)
+
+    def endpoint_path(self) -> str:
+        """The path of the model, which only the path names."""
+        resource = self.model if "/" in self.model else f"models/{self.model}"
+        return f"/{quote(self.api_version, safe='')}/{quote(resource)}:generateContent"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key in a header, never in the URL."""
+        return {"x-goog-api-key": key} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `systemInstruction`, the turns as `contents` of the roles `user` and `model`.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, a tool message answers no call, or a call's arguments are not a JSON object.
+        """
+        split = split_prompt(prompt, self.vendor)
+        body: dict[str, Any] = {}
+        if split.system:
+            body["systemInstruction"] = {"parts": [{"text": split.system}]}
+        body["contents"] = [_content(turn) for turn in split.turns]
+        self.settings_body(body)
+        return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools` with the declarations of all functions."""
+        return gemini_tools(tools, self.vendor)
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`toolConfig` with the mode, and the names of the functions to choose from."""
+        return Payload({"toolConfig": gemini_tool_config(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """The media type and the schema, in `generationConfig`."""
+        return gemini_response_format(response_format, self.vendor)
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model that the path names, and the parameters in `generationConfig`."""
+        config = body.get("generationConfig")
+        config = config if isinstance(config, dict) else {}
+        return ModelParameters(self.model.rpartition("/")[2], config.get("temperature"), config.get("maxOutputTokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first candidate, without its thoughts; a blocked prompt or answer sets `blocked`."""
+        block_reason = (data.get("promptFeedback") or {}).get("blockReason")
+        candidate = {} if block_reason else data["candidates"][0]
+        parts = (candidate.get("content") or {}).get("parts") or []
+        finish_reason = candidate.get("finishReason")
+        usage = data.get("usageMetadata") or {}
+        return ProviderResponse(
+            text="".join(part.get("text", "") for part in parts if not part.get("thought")),
+            finish_reason=finish_reason,
+            usage=_usage(usage),
+            raw=data,
+            tool_calls=tuple(
+                # Older models send no id with a call.
+                make_tool_call(call.get("id") or call["name"], call["name"], call.get("args") or {})
+                for part in parts
+                if (call := part.get("functionCall"))
+            ),
+            blocked=block_reason or (finish_reason if finish_reason in _BLOCKING_REASONS else None),
+        )
+
+
+def _usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The counts of a reply: thoughts are billed as output, and what tools of the API gave as input."""
+    thoughts = count_at(usage, "thoughtsTokenCount")
+    return TokenUsage(
+        input_tokens=total(count_at(usage, "promptTokenCount"), count_at(usage, "toolUsePromptTokenCount")),
+        output_tokens=total(count_at(usage, "candidatesTokenCount"), thoughts),
+        cache_read_tokens=count_at(usage, "cachedContentTokenCount"),
+        reasoning_tokens=thoughts,
+    )
+
+
+def _content(turn: Turn) -> dict[str, Any]:
+    if turn.results:
+        return {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "id": result.call_id,
+                        "name": result.function_name,
+                        "response": {"result": result.content},
+                    }
+                }
+                for result in turn.results
+            ],
+        }
+    role = "model" if turn.message.role == "assistant" else "user"
+    return {"role": role, "parts": _parts(turn.message)}
+
+
+def _parts(message: ChatMessage) -> list[dict[str, Any]]:
+    content = content_blocks(message.content, GEMINI_MEDIA, text_part)
+    calls = [
+        {"functionCall": {"id": call.id, "name": call.function.name, "args": parse_arguments(call, message)}}
+        for call in message.tool_calls
+    ]
+    return [*content, *calls]
+
+
+_MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+_JSON: Final = "application/json"
+
+
+def gemini_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> Payload:
+    """The body's `tools`: one tool with all functions.
+
+    Raises:
+        PayloadError: a tool is not a function.
+    """
+    functions = require_functions(tools, vendor)
+    adjustments = tuple(
+        f"tool {function.name}: strict left out, {vendor} has none"
+        for function in functions
+        if function.strict is not None
+    )
+    return Payload({"tools": [{"functionDeclarations": [_declaration(tool) for tool in functions]}]}, adjustments)
+
+
+def _declaration(tool: FunctionTool) -> dict[str, Any]:
+    fields = {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def gemini_tool_config(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
+    """Make the body's `toolConfig`.
+
+    Raises:
+        PayloadError: it chooses something other than functions, or allows some without demanding one.
+    """
+    read = read_tool_choice(choice, vendor)
+    if read.is_list and read.mode == "auto":
+        raise PayloadError(
+            f"{vendor} has allowed_tools with the mode 'required' only; leave out the tools that are not allowed",
+            location=("tool_choice",),
+        )
+    config: dict[str, Any] = {"mode": _MODES[read.mode]}
+    if read.names:
+        config["allowedFunctionNames"] = list(read.names)
+    return {"functionCallingConfig": config}
+
+
+def gemini_response_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
+    """The fields of the body's `generationConfig` with the format."""
+    schema = output_schema(response_format)
+    if schema is not None:
+        left_out = [key for key in ("name", "description", "strict") if getattr(schema, key) is not None]
+        config = {"responseMimeType": _JSON, "responseJsonSchema": schema.schema}
+        adjustments = (f"response_format: {', '.join(left_out)} left out, {vendor} has none",)
+        return Payload({"generationConfig": config}, adjustments)
+    # Text is what the API answers with by default.
+    return Payload(
+        {"generationConfig": {"responseMimeType": _JSON}} if response_format["type"] == "json_object" else {}
+    )
+
+
+_PATH = re.compile(r"([^/:]+):(g|streamG)enerateContent$")
+_MOST_CANDIDATES = 8
+
+
+_CAMEL_CASE: Final = {
+    "any_of": "anyOf",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "prefix_items": "prefixItems",
+    "additional_properties": "additionalProperties",
+}
+
+
+class GeminiGenerateContent(ChatAPI):
+    """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
+
+    prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
+    finish_reasons: ClassVar[Mapping[str, str]] = {
+        "stop": "STOP",
+        "length": "MAX_TOKENS",
+        "tool_calls": "STOP",
+        "content_filter": "SAFETY",
+    }
+    # https://ai.google.dev/gemini-api/docs/troubleshooting, https://cloud.google.com/apis/design/errors
+    error_words: ClassVar[Mapping[int, str]] = {
+        400: "INVALID_ARGUMENT",
+        401: "UNAUTHENTICATED",
+        403: "PERMISSION_DENIED",
+        404: "NOT_FOUND",
+        408: "DEADLINE_EXCEEDED",
+        409: "ABORTED",
+        413: "INVALID_ARGUMENT",
+        422: "INVALID_ARGUMENT",
+        429: "RESOURCE_EXHAUSTED",
+        500: "INTERNAL",
+        503: "UNAVAILABLE",
+        504: "DEADLINE_EXCEEDED",
+        529: "UNAVAILABLE",
+    }
+
+    def is_streamed(self, model_request: ModelRequest) -> bool:
+        """Whether the path asks for a stream."""
+        return model_request.path.endswith(":streamGenerateContent")
+
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
+        """The media type of a stream: a JSON array, or events if the query asks for them."""
+        is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
+        return {"content-type": "application/json; charset=UTF-8"} if is_array else {}
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `generationConfig` and `toolConfig`."""
+        tools = [
+            Tool(
+                function["name"],
+                _with_camel_case(
+                    first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters") or {}
+                ),
+            )
+            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
+            for function in map(as_mapping, as_items(first_of(tool, "functionDeclarations", "function_declarations")))
+            if isinstance(function.get("name"), str)
+        ]
+        config = as_mapping(first_of(model_request.body, "toolConfig", "tool_config"))
+        calling = as_mapping(first_of(config, "functionCallingConfig", "function_calling_config"))
+        allowed = first_of(calling, "allowedFunctionNames", "allowed_function_names")
+        is_forced = as_text(calling.get("mode")).upper() == "ANY"
+        forced = force(tools, as_items(allowed) if allowed else None) if is_forced else ()
+        return Demand(tools, forced, _schema(model_request.body))
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The body of the reply, a `GenerateContentResponse`."""
+        parts: list[dict[str, Any]] = []
+        if answer.text is not None:
+            parts.append({"text": _unquoted(model_request.body, answer.text)})
+        parts += [
+            {"functionCall": {"id": call.id or call.digest, "name": call.name, "args": call.arguments}}
+            for call in answer.tool_calls
+        ]
+        config = as_mapping(first_of(model_request.body, "generationConfig", "generation_config"))
+        count = first_of(config, "candidateCount", "candidate_count")
+        count = min(count, _MOST_CANDIDATES) if isinstance(count, int) and count > 0 else 1
+        candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": self.finish_reason(answer)}
+        model = _PATH.search(model_request.path)
+        return {
+            "candidates": [{**candidate, "index": index} for index in range(int(count))],
+            "usageMetadata": {
+                "promptTokenCount": answer.input_tokens,
+                "candidatesTokenCount": answer.output_tokens,
+                "totalTokenCount": answer.total_tokens,
+            },
+            "modelVersion": model_request.model if model is None else model[1],
+            "responseId": answer.digest[:24],
+        }
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+        """Events, or the items of a JSON array."""
+        is_array = model_request.query.get("alt") != "sse"
+        for index, chunk in enumerate(_chunks(body)):
+            yield (b",\r\n" if index else b"[") + json_bytes(chunk) if is_array else server_sent_event(chunk)
+        if is_array:
+            yield b"]"
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
+        """Google's error; in a JSON array, where the reply is one."""
+        error: dict[str, Any] = {"code": status, "message": message, "status": self.error_words.get(status, "UNKNOWN")}
+        is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
+        return [{"error": error}] if is_array else {"error": error}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `systemInstruction` and `contents`."""
+        return Conversation(read_contents(as_mapping(body)))
+
+
+def _schema(body: Mapping[str, Any]) -> Any:
+    config = as_mapping(first_of(body, "generationConfig", "generation_config"))
+    media_type = first_of(config, "responseMimeType", "response_mime_type")
+    schema = first_of(
+        config, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema"
+    )
+    if schema is not None:
+        return _with_camel_case(schema)
+    return {"type": "object"} if media_type == "application/json" else None
+
+
+def _with_camel_case(schema: Any) -> Any:
+    """A schema with the keywords of JSON Schema: google-genai sends those inside of `responseSchema` in snake case."""
+    if isinstance(schema, list):
+        return [_with_camel_case(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    converted = {_CAMEL_CASE.get(key, key): value for key, value in schema.items()}
+    return {
+        # The keys of `properties` are names.
+        key: {name: _with_camel_case(each) for name, each in value.items()}
+        if key == "properties" and isinstance(value, Mapping)
+        else _with_camel_case(value)
+        for key, value in converted.items()
+    }
+
+
+def _unquoted(body: Mapping[str, Any], text: str) -> str:
+    """The text of a reply; for the media type `text/x.enum` the value without its quotes."""
+    config = as_mapping(first_of(body, "generationConfig", "generation_config"))
+    is_enum = first_of(config, "responseMimeType", "response_mime_type") == "text/x.enum"
+    return text.strip('"') if is_enum else text
+
+
+def _chunks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The chunks of a stream, each with a piece of one candidate; the last one of each has its finish reason."""
+    for candidate in body["candidates"]:
+        for part in _pieces_of(candidate["content"]["parts"]):
+            yield {**body, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": candidate["index"]}]}
+        ended = {"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": candidate["finishReason"]}
+        yield {**body, "candidates": [{**ended, "index": candidate["index"]}]}
+
+
+def _pieces_of(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        if "text" in part:
+            yield from ({"text": piece} for piece in pieces(part["text"]))
+        else:
+            yield part
+
+
+def read_contents(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
+    """Read `systemInstruction` and `contents`.
+
+    Args:
+        body: of the request.
+    """
+    turns: list[ConversationTurn] = []
+    instruction = first_of(body, "systemInstruction", "system_instruction")
+    if instruction is not None:
+        is_content = isinstance(instruction, Mapping) and "parts" in instruction
+        turns.append(
+            ConversationTurn("system", read_parts(instruction["parts"] if is_content else instruction, _read_part))
+        )
+    for content in as_items(body.get("contents")):
+        turns += _read_content(content)
+    return tuple(turns)
+
+
+def _read_content(content: Any) -> list[ConversationTurn]:
+    if not isinstance(content, Mapping):
+        return [ConversationTurn("user", (as_text(content),))]
+    # Without a role the content is the user's.
+    role = read_role("user" if content.get("role") in (None, "") else content["role"])
+    if role == "unknown" or "parts" not in content:
+        return [ConversationTurn(role, (json_text(content),))]
+    return turns_of_parts(role, read_parts(content["parts"], _read_part))
+
+
+def _read_part(part: Any) -> Iterable[Part]:
+    content = as_mapping(part)
+    inline, file = first_of(content, "inlineData", "inline_data"), first_of(content, "fileData", "file_data")
+    call = first_of(content, "functionCall", "function_call")
+    response = first_of(content, "functionResponse", "function_response")
+    if content.get("text") is not None:
+        yield Thought(as_text(content["text"])) if content.get("thought") is True else as_text(content["text"])
+    elif isinstance(inline, Mapping):
+        name = first_of(inline, "displayName", "display_name")
+        yield read_base64(inline.get("data"), first_of(inline, "mimeType", "mime_type"), name=name)
+    elif isinstance(file, Mapping):
+        media_type = as_text(first_of(file, "mimeType", "mime_type"))
+        yield SentMedia(kind_of(media_type), media_type, source=as_text(first_of(file, "fileUri", "file_uri")))
+    elif isinstance(call, Mapping):
+        yield read_call(call.get("name"), call.get("args"), call.get("id"))
+    elif isinstance(response, Mapping):
+        yield _read_response(response)
+    else:
+        yield json_text(part)
+
+
+def _read_response(response: Mapping[str, Any]) -> ToolResult:
+    result = response.get("response")
+    # The SDK puts other values than mappings under `result` or `output`.
+    if isinstance(result, Mapping) and len(result) == 1:
+        result = result.get("result", result.get("output", result))
+    return ToolResult((as_text(result),), as_text(response.get("id")), as_text(response.get("name")))

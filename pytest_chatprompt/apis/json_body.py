@@ -1,0 +1,204 @@
+"""JSON of requests and replies: bodies and arguments of tool calls, written and read, and counts of tokens."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+
+
+def json_text(value: Any) -> str:
+    """Write data as JSON text, with characters other than ASCII as they are.
+
+    Args:
+        value: JSON data of any depth; what JSON does not know is written as its `repr`, in quotes.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_as_json)
+    except (ValueError, TypeError, RecursionError):
+        return _written_in_steps(value)
+
+
+def _as_json(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else repr(value)
+
+
+def _written_in_steps(value: Any) -> str:
+    """`json.dumps` without recursion: a body may be nested deeper than Python's stack."""
+    written: list[str] = []
+    # What is left to write, the next one last: text as a tuple of one, anything else as it is.
+    pending: list[Any] = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, _Text):
+            written.append(current)
+        elif isinstance(current, Mapping):
+            steps: list[Any] = [_Text("{")]
+            for index, (key, item) in enumerate(current.items()):
+                steps += [_Text(f"{', ' if index else ''}{_scalar(str(key))}: "), item]
+            pending += reversed([*steps, _Text("}")])
+        elif isinstance(current, list | tuple):
+            steps = [_Text("[")]
+            for index, item in enumerate(current):
+                steps += [_Text(", "), item] if index else [item]
+            pending += reversed([*steps, _Text("]")])
+        else:
+            written.append(_scalar(current))
+    return "".join(written)
+
+
+class _Text(str):
+    """Text that is JSON already."""
+
+    __slots__ = ()
+
+
+def _scalar(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except ValueError:
+        # An integer of more digits than Python writes in decimal.
+        return json.dumps(hex(value))
+
+
+# Python refuses to decode numbers of thousands of digits.
+_LARGE_NUMBER: Final = 2**63
+_MAX_DEPTH: Final = 50
+
+
+def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
+    """Parse the arguments of a tool call, for an API that takes them as data.
+
+    Args:
+        call: its `function.arguments` are JSON text.
+        message: the message that makes the call; errors name it.
+
+    Raises:
+        PayloadError: they are not a JSON object.
+    """
+    arguments: Any
+    try:
+        arguments = json.loads(call.function.arguments, parse_constant=_finite_float, parse_float=_finite_float)
+    except (ValueError, RecursionError) as error:
+        arguments = error
+    if not isinstance(arguments, dict):
+        raise PayloadError(
+            f"the arguments of the tool call {call.id!r} are not a JSON object: {call.function.arguments!r}; "
+            "write one, such as '{}'",
+            message_number=message.number,
+        )
+    return arguments
+
+
+def _finite_float(text: str) -> float:
+    """Read a number of JSON, which has neither NaN nor infinity, although Python reads both."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"JSON has no {text}")
+    return number
+
+
+def make_tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """Make a tool call out of the response of an API that gives the arguments as data.
+
+    Args:
+        call_id: the call's id.
+        name: the function's name.
+        arguments: JSON data; written as JSON text.
+    """
+    return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False)))
+
+
+def encode_json(body: dict[str, Any]) -> bytes:
+    """Encode a body as compact JSON in UTF-8.
+
+    Raises:
+        PayloadError: it holds something that JSON or UTF-8 cannot express.
+    """
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        surrogate = ord(error.object[error.start])
+        raise PayloadError(
+            f"the text contains half a character (the surrogate U+{surrogate:04X}), which UTF-8 cannot encode"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
+
+
+def as_sent(body: dict[str, Any]) -> Any:
+    """What a receiver decodes from a body: the same data where JSON keeps it, else what JSON makes of it.
+
+    Args:
+        body: as it is about to be sent.
+
+    Raises:
+        PayloadError: see `encode_json`.
+    """
+    return body if _is_kept(body) else json.loads(encode_json(body))
+
+
+def _is_kept(body: dict[str, Any]) -> bool:
+    """Whether encoding and decoding gives back the same data, so that both can be left out."""
+    # Level by level, which takes half as long as a call for each value.
+    level: list[Any] = [body]
+    for _ in range(_MAX_DEPTH):
+        inner: list[Any] = []
+        for value in level:
+            kind = type(value)
+            if kind is dict and all(type(key) is str for key in value):
+                inner += value
+                inner += value.values()
+            elif kind is list:
+                inner += value
+            elif not _is_scalar_kept(value):
+                return False
+        if not inner:
+            return True
+        level = inner
+    return False
+
+
+def _is_scalar_kept(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        # ASCII is known without a look at each character.
+        return value.isascii() or not _has_surrogate(value)
+    if kind is int:
+        return bool(-_LARGE_NUMBER < value < _LARGE_NUMBER)
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind is bool
+
+
+def _has_surrogate(text: str) -> bool:
+    """Whether a text holds half a character, which UTF-8 cannot encode."""
+    try:
+        # UTF-16 refuses the same characters, much faster than a pattern finds them.
+        text.encode("utf-16-le")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def count_at(usage: Any, *path: str) -> int | None:
+    """The count at a path of keys; `None` if there is none.
+
+    Args:
+        usage: decoded from JSON, of any type.
+        path: the keys, from the outermost.
+    """
+    for key in path:
+        usage = usage.get(key) if isinstance(usage, Mapping) else None
+    return usage if isinstance(usage, int) and not isinstance(usage, bool) and usage >= 0 else None
+
+
+def total(*counts: int | None) -> int | None:
+    """The sum of the counts that are known; `None` if none is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

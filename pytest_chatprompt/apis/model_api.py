@@ -1,0 +1,199 @@
+"""`ModelAPI`: what differs from one API to another when it answers and when its requests are read; streams."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+import httpx
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, make_answer
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.reply import Reply
+
+_PIECE: Final = re.compile(r"\s*\S+|\s+$")
+
+
+class ReplyStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The chunks of a streamed reply, made one after the other.
+
+    Args:
+        make_chunks: gives the chunks from the first one on.
+    """
+
+    def __init__(self, make_chunks: Callable[[], Iterator[bytes]]) -> None:
+        self._make_chunks = make_chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._make_chunks()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._make_chunks():
+            yield chunk
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The pieces in which a text is streamed: words, each with the white space before it."""
+    return (match[0] for match in _PIECE.finditer(text))
+
+
+def json_bytes(data: Any) -> bytes:
+    """Compact JSON in ASCII, which can hold half a character too."""
+    return json.dumps(data, separators=(",", ":")).encode("ascii")
+
+
+def server_sent_event(data: Any, event: str = "") -> bytes:
+    """One server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+
+    Args:
+        data: JSON data.
+        event: its name; `""` for none.
+    """
+    return (f"event: {event}\n".encode() if event else b"") + b"data: " + json_bytes(data) + b"\n\n"
+
+
+def named_events(events: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Server-sent events whose data name them in `type`."""
+    return (server_sent_event(event, event["type"]) for event in events)
+
+
+# 2025-01-01: replies say the same on every day.
+CREATED: Final = 1735689600
+# SDKs that retry wait as long as these say, or for seconds without them; openai, anthropic and cohere pass over 0.
+RETRY_HEADERS: Final[Mapping[str, str]] = {"retry-after-ms": "1", "retry-after": "0"}
+_RETRYABLE: Final = frozenset({408, 409, 429, 500, 503, 529})
+
+
+class ModelAPI(ABC):
+    """An API of a model: how it answers, and how a request to it reads.
+
+    Attributes:
+        prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
+        error_words: the API's own word for each status of an error.
+        refusal: what to do about a reply that is not for this API.
+    """
+
+    prompt_keys: ClassVar[tuple[str, ...]] = ()
+    error_words: ClassVar[Mapping[int, str]] = {}
+    refusal: ClassVar[str] = ""
+
+    def claims(self, request: httpx.Request) -> bool:  # noqa: ARG002 - what the APIs with common paths look at
+        """Whether a request to one of the API's paths is for this API: other servers may have the same path."""
+        return True
+
+    def accepts(self, reply: Reply) -> bool:  # noqa: ARG002 - what others look at
+        """Whether a queued reply is for this API; otherwise it waits for a request of another."""
+        return True
+
+    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
+        """Answer a request as the API does.
+
+        Args:
+            request: its body has been read.
+            reply: what the test wants; `None` for the smallest valid answer to this request.
+
+        Returns:
+            JSON, or where the request asks for it a stream; its chunks are made as they are read, in a sync or an async
+            loop.
+
+        Raises:
+            ValueError: the reply is not one for this API.
+        """
+        model_request = ModelRequest.from_httpx(request)
+        if reply is not None and reply.error is not None:
+            return self._error(request, model_request, reply.error)
+        if reply is not None and not self.accepts(reply):
+            raise ValueError(self.refusal)
+        return self.respond(request, model_request, self.reply_body(model_request, reply))
+
+    def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+        """Put the body of a reply into a response."""
+        return _response(request, 200, body, self.headers(model_request))
+
+    def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
+        """The API's own headers; the id of the request."""
+        return {"x-request-id": f"req_{model_request.digest[:24]}"}
+
+    @abstractmethod
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """The body of the reply, as JSON data."""
+
+    @abstractmethod
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:
+        """The body of an error, as JSON data."""
+
+    def error_headers(self, status: int) -> Mapping[str, str]:
+        """The headers of an error."""
+        return RETRY_HEADERS if status in _RETRYABLE else {}
+
+    @abstractmethod
+    def read_conversation(self, path: str, body: Any) -> Conversation:
+        """Read the body of a request back into the conversation that it holds.
+
+        Args:
+            path: of the URL.
+            body: decoded JSON, of any shape: what is not understood stays as JSON text.
+        """
+
+    def _error(self, request: httpx.Request, model_request: ModelRequest, status: int) -> httpx.Response:
+        word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
+        message = f"{word} (queued by the test)"
+        headers = {**self.headers(model_request), **self.error_headers(status)}
+        return _response(request, status, self.error_body(model_request, status, message), headers)
+
+
+class ChatAPI(ModelAPI):
+    """An API whose replies are text and tool calls.
+
+    Attributes:
+        finish_reasons: the API's own word for each common one.
+        stream_type: the media type of its streams.
+    """
+
+    finish_reasons: ClassVar[Mapping[str, str]] = {}
+    stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+
+    def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
+        """Put the body of a reply into a response: whole, or as a stream."""
+        if not self.is_streamed(model_request):
+            return super().respond(request, model_request, body)
+        return httpx.Response(
+            200,
+            headers={"content-type": self.stream_type, **self.headers(model_request)},
+            stream=ReplyStream(lambda: self.stream(model_request, body)),
+            request=request,
+        )
+
+    def is_streamed(self, model_request: ModelRequest) -> bool:
+        """Whether a request asks for a stream."""
+        return model_request.body.get("stream") is True
+
+    def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
+        """The answer to the request, in the API's shape."""
+        sent = self.read_conversation(model_request.path, model_request.body)
+        return self.body(model_request, make_answer(model_request, self.demand(model_request), sent, reply))
+
+    def finish_reason(self, answer: Answer) -> str:
+        """The API's own word for why the answer ends."""
+        return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
+
+    @abstractmethod
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """What a request demands of the reply."""
+
+    @abstractmethod
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+        """The chunks of the streamed reply, made of the body of the whole one."""
+
+    @abstractmethod
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The body of the reply that holds an answer, as JSON data."""
+
+
+def _response(request: httpx.Request, status: int, body: Any, headers: Mapping[str, str]) -> httpx.Response:
+    content_type = {"content-type": "application/json"}
+    return httpx.Response(status, headers={**content_type, **headers}, content=json_bytes(body), request=request)

@@ -1,0 +1,276 @@
+"""Ollama: its chat completions, which are OpenAI's, and its own APIs, `/api/chat` and `/api/generate`.
+
+Sources: https://docs.ollama.com/api/openai-compatibility, `openai/openai.go` of https://github.com/ollama/ollama, whose
+`ChatCompletionRequest` has `max_tokens` and no `max_completion_tokens`; `docs/api.md` there, and the package `ollama`
+(`_types.py`, `_client.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import urlsplit
+
+import httpx
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_base64,
+    read_call,
+    read_parts,
+    read_role,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces
+from pytest_chatprompt.apis.openai import (
+    OPENAI_MEDIA,
+    CompatibleProvider,
+    MaxTokensParameter,
+    image_part,
+    read_chat_part,
+)
+from pytest_chatprompt.apis.preflight import definition_rules, message_rules
+from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable
+from pytest_chatprompt.providers.context import current_context
+
+# The model of the examples in Ollama's documentation.
+DEFAULT_MODEL: Final = "gpt-oss:20b"
+_PORT: Final = 11434
+
+
+_OLLAMA: Final = "https://docs.ollama.com/api/openai-compatibility"
+_OLLAMA_SOURCE: Final = "https://github.com/ollama/ollama/blob/main/openai/openai.go"
+
+OLLAMA_RULES: Final = (
+    about_calls("tool-result-content", _OLLAMA_SOURCE, message_rules.results_without_content),
+    about_definitions("tool-choice-ignored", _OLLAMA_SOURCE, definition_rules.choices_ignored),
+)
+
+
+# `FromChatRequest` and `decodeImageURL` have parts of text, images and sounds, know three types of images, and answer a
+# URL with "image URLs are not currently supported"; `llm/media.go` tells WAV and MP3 from images. A tool message in
+# parts loses its call there.
+OLLAMA_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(image_part, media_types=("image/png", "image/jpeg", "image/webp")),
+    "audio": OPENAI_MEDIA["audio"],
+}
+
+
+class OllamaProvider(CompatibleProvider):
+    """Sends chat prompts to Ollama, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name; `ollama list` shows those that are there.
+        base_url: including the version; `None` reads it in a live run from the environment variable `OLLAMA_BASE_URL`,
+            else from `OLLAMA_HOST`, which has none; without these it is `http://localhost:11434/v1`.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; Ollama knows `max_tokens` only.
+        settings: see `ChatSettings`. A key is sent where there is one: Ollama's cloud wants it.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Ollama"
+    key_variable = "OLLAMA_API_KEY"
+    key_is_optional = True
+    base_url_variable = "OLLAMA_BASE_URL"
+    default_base_url = "http://localhost:11434/v1"
+    media: ClassVar[MediaTable] = OLLAMA_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = OLLAMA_RULES
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without a slash at its end.
+
+        Raises:
+            MissingSettingError: an environment variable holds no URL.
+        """
+        host = "" if current_context().is_offline else os.environ.get("OLLAMA_HOST", "")
+        is_own = self.base_url_variable == OllamaProvider.base_url_variable
+        if self._base_url or not host or not is_own or os.environ.get(self.base_url_variable):
+            return super().base_url
+        return self._checked_url("OLLAMA_HOST", _url_of_host(host))
+
+
+def _url_of_host(host: str) -> str:
+    """The URL for a value of `OLLAMA_HOST`, such as `0.0.0.0` or `example.com:80` (ollama 0.6 `_client.py`)."""
+    scheme, _, address = host.partition("://")
+    if not address:
+        scheme, address, port = "http", host, _PORT
+    else:
+        port = {"http": 80, "https": 443}.get(scheme, _PORT)
+    try:
+        parts = urlsplit(f"{scheme}://{address}")
+        name, port = parts.hostname or "127.0.0.1", parts.port or port
+    except ValueError:
+        # `check_base_url` says what is wrong with it.
+        return host
+    path = parts.path.strip("/")
+    return "/".join(filter(None, (f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}", path, "v1")))
+
+
+class OllamaAPI(ChatAPI):
+    """Base of Ollama's chat and generate APIs."""
+
+    stream_type = "application/x-ndjson"
+    finish_reasons: ClassVar[Mapping[str, str]] = {"tool_calls": "stop"}
+
+    def claims(self, request: httpx.Request) -> bool:
+        """Whether the body names a model: applications have a path `/api/chat` too."""
+        return "model" in ModelRequest.from_httpx(request).body
+
+    def is_streamed(self, model_request: ModelRequest) -> bool:
+        """Whether the request asks for a stream, which is Ollama's default."""
+        return model_request.body.get("stream") is not False
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `format`; no field of Ollama forces a tool."""
+        wanted = model_request.body.get("format")
+        return Demand(
+            schema={"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
+        )
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The whole reply: the fields of the last line, with all of the answer."""
+        return {
+            "model": model_request.model,
+            "created_at": "2025-01-01T00:00:00Z",
+            **self.content(answer),
+            "done": True,
+            "done_reason": self.finish_reason(answer),
+            "total_duration": 0,
+            "load_duration": 0,
+            "prompt_eval_count": answer.input_tokens,
+            "prompt_eval_duration": 0,
+            "eval_count": answer.output_tokens,
+            "eval_duration": 0,
+        }
+
+    @abstractmethod
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """The fields of the body that hold the answer."""
+
+    @abstractmethod
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The same fields for each piece of a streamed answer, the last piece empty."""
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """A line of JSON for each piece."""
+        *begin, end = self.contents(body)
+        head = {"model": body["model"], "created_at": body["created_at"]}
+        for content in begin:
+            yield json_bytes({**head, **content, "done": False}) + b"\n"
+        yield json_bytes({**body, **end}) + b"\n"
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """The body of an error in Ollama's shape."""
+        return {"error": message}
+
+
+class OllamaChat(OllamaAPI):
+    """Ollama's `/api/chat`."""
+
+    prompt_keys = ("model", "tools", "messages")
+
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """The answer as a message."""
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text or ""}
+        if answer.tool_calls:
+            message["tool_calls"] = [
+                {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
+            ]
+        return {"message": message}
+
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The pieces of the answer, each as a message."""
+        message = body["message"]
+        for piece in pieces(message["content"]):
+            yield {"message": {"role": "assistant", "content": piece}}
+        if "tool_calls" in message:
+            yield {"message": {**message, "content": ""}}
+        yield {"message": {"role": "assistant", "content": ""}}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `messages`."""
+        return Conversation(tuple(map(_read_message, as_items(as_mapping(body).get("messages")))))
+
+
+class OllamaGenerate(OllamaAPI):
+    """Ollama's `/api/generate`, which has no tools."""
+
+    prompt_keys = ("model", "template", "system", "prompt", "suffix")
+    refusal = "/api/generate has no tools; queue a text for it, or ask /api/chat"
+
+    def accepts(self, reply: Reply) -> bool:
+        """Accept all replies but tool calls, which wait for a request to another API."""
+        return not reply.tool_calls
+
+    def content(self, answer: Answer) -> dict[str, Any]:
+        """The answer as a text."""
+        return {"response": answer.text or "", "context": []}
+
+    def contents(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The pieces of the answer, each as a text."""
+        for piece in (*pieces(body["response"]), ""):
+            yield {"response": piece}
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `system`, `prompt`, `suffix` and `images`."""
+        sent = as_mapping(body)
+        turns = [ConversationTurn("system", (as_text(sent["system"]),))] if sent.get("system") else []
+        texts = [as_text(sent[key]) for key in ("prompt", "suffix") if sent.get(key)]
+        parts: tuple[Part, ...] = (*texts, *_images(sent.get("images")))
+        return Conversation((*turns, *([ConversationTurn("user", parts)] if parts else [])))
+
+
+def _read_message(message: Any) -> ConversationTurn:
+    if not isinstance(message, Mapping):
+        return ConversationTurn("user", (as_text(message),))
+    role = read_role(message.get("role"))
+    if role == "unknown":
+        return ConversationTurn(role, (json_text(message),))
+    parts: list[Part] = [Thought(as_text(message["thinking"]))] if message.get("thinking") else []
+    parts += read_parts(message.get("content"), read_chat_part)
+    parts += _images(message.get("images"))
+    if role == "tool":
+        name = as_text(message.get("tool_name") or message.get("name"))
+        return ConversationTurn(role, (ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), name),))
+    parts += map(_read_call, as_items(message.get("tool_calls")))
+    return ConversationTurn(role, tuple(parts))
+
+
+def _read_call(call: Any) -> Part:
+    function = as_mapping(call).get("function")
+    if not isinstance(function, Mapping):
+        return json_text(call)
+    return read_call(function.get("name"), function.get("arguments"), as_mapping(call).get("id"))
+
+
+def _images(images: Any) -> Iterable[SentMedia]:
+    return (read_base64(image, "", "image") for image in as_items(images))

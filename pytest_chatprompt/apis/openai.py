@@ -1,0 +1,603 @@
+"""OpenAI's chat completions, and every server that has the same API (vLLM, a gateway).
+
+Sources: https://platform.openai.com/docs/api-reference/chat/create, and the package `openai` (`types/chat/`: requests
+in `completion_create_params.py`, parts in `chat_completion_content_part_param.py`, tools in
+`chat_completion_tool_union_param.py`; `types/shared_params/response_format_json_schema.py`); for errors
+https://platform.openai.com/docs/guides/error-codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, Unpack
+
+from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    first_of,
+    read_base64,
+    read_call,
+    read_parts,
+    read_role,
+    read_url,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
+from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Make the part for a text."""
+    return {"type": "text", "text": text}
+
+
+def image_part(media: Media) -> dict[str, Any]:
+    """Make the part for an image."""
+    return {"type": "image_url", "image_url": {"url": media.url}}
+
+
+def document_part(media: Media) -> dict[str, Any]:
+    """Make the part for a document."""
+    return {"type": "file", "file": {"file_data": media.url, "filename": media.file_name}}
+
+
+def audio_part(media: Media) -> dict[str, Any]:
+    """Make the part for a sound."""
+    audio_format = "wav" if media.media_type == "audio/wav" else "mp3"
+    return {"type": "input_audio", "input_audio": {"data": media.base64, "format": audio_format}}
+
+
+# Only the parts of a user message may be media; files and audio have no field for a URL.
+OPENAI_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(image_part, takes_urls=True),
+    "document": MediaSupport(document_part),
+    "audio": MediaSupport(audio_part),
+}
+
+
+DEFAULT_MODEL: Final = "gpt-5.5"
+
+MaxTokensParameter = Literal["max_completion_tokens", "max_tokens"]
+
+
+_OPENAI: Final = "https://platform.openai.com/docs/api-reference/chat/create"
+OPENAI_TOOLS: Final = "https://platform.openai.com/docs/guides/function-calling"
+_OPENAI_JSON: Final = "https://platform.openai.com/docs/guides/structured-outputs#json-mode"
+_OPENAI_SCHEMAS: Final = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
+_OPENAI_REASONING: Final = "https://platform.openai.com/docs/guides/reasoning"
+_OPENAI_MODELS: Final = "https://platform.openai.com/docs/models"
+_OPENAI_IMAGES: Final = "https://developers.openai.com/api/docs/guides/images-vision"
+_OPENAI_FILES: Final = "https://developers.openai.com/api/docs/guides/pdf-files"
+# A pattern for names of functions, and the same in words.
+OPENAI_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+_OPENAI_SAMPLING: Final = (
+    *("top_p", "presence_penalty", "frequency_penalty"),
+    *("logprobs", "top_logprobs", "logit_bias"),
+)
+# The same in chat completions and Responses.
+OPENAI_DEFINITIONS_RULES: Final = (
+    about_definitions("tool-name", _OPENAI, definition_rules.tool_names(*OPENAI_NAME)),
+    about_definitions("tool-name-twice", OPENAI_TOOLS, definition_rules.names_defined_twice),
+    about_definitions("tool-choice", _OPENAI, definition_rules.choices_without_tools),
+    about_definitions("schema-name", _OPENAI, definition_rules.schema_name),
+    about_definitions("json-word", _OPENAI_JSON, definition_rules.json_without_the_word),
+    about_definitions("strict-additional-properties", _OPENAI_SCHEMAS, definition_rules.objects_with_more_properties),
+    about_definitions("strict-required", _OPENAI_SCHEMAS, definition_rules.properties_not_required),
+    about_definitions("strict-keyword", _OPENAI_SCHEMAS, definition_rules.keywords_refused),
+    about_definitions("strict-root", _OPENAI_SCHEMAS, definition_rules.root_not_an_object),
+    about_definitions("strict-size", _OPENAI_SCHEMAS, definition_rules.schemas_too_large),
+)
+OPENAI_MEDIA_RULES: Final = (
+    about_media("image-count", _OPENAI_IMAGES, media_rules.too_many("image", 1500)),
+    about_media("media-total", _OPENAI_FILES, media_rules.too_large_together(50, "bytes", "document")),
+)
+OPENAI_SETTINGS_RULES: Final = (
+    Rule("output-cap", _OPENAI_MODELS, setting_rules.max_output_tokens_above_limit),
+    Rule("temperature", _OPENAI, setting_rules.temperature_range(2)),
+    Rule("temperature-fixed", _OPENAI_MODELS, setting_rules.temperature_not_accepted),
+    Rule("sampling-fixed", _OPENAI_REASONING, setting_rules.sampling_not_accepted(_OPENAI_SAMPLING)),
+)
+OPENAI_PREFILL_RULE: Final = Rule(
+    "prefill",
+    _OPENAI,
+    message_rules.assistant_message_last(
+        "{vendor} does not continue a final assistant message but answers after it; end the case with a user message"
+    ),
+)
+
+OPENAI_RULES: Final = (
+    about_calls("tool-call-id", _OPENAI, message_rules.results_without_id),
+    about_calls("tool-result-content", _OPENAI, message_rules.results_without_content),
+    about_calls("tool-result-without-call", OPENAI_TOOLS, message_rules.results_without_call),
+    about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_without_results),
+    about_calls("tool-result-order", OPENAI_TOOLS, message_rules.results_out_of_order),
+    about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
+    about_calls("function-name", _OPENAI, message_rules.function_names(*OPENAI_NAME)),
+    *OPENAI_DEFINITIONS_RULES,
+    *OPENAI_MEDIA_RULES,
+    Rule("speaker-name", _OPENAI, message_rules.speaker_names),
+    OPENAI_PREFILL_RULE,
+    *OPENAI_SETTINGS_RULES,
+    Rule("max-tokens", _OPENAI, setting_rules.max_tokens_not_accepted),
+)
+
+# gpt-5.1 and 5.2 accept a temperature as long as they do not reason, which cannot be seen in a body: not known.
+OPENAI_MODELS: Final[Mapping[str, ModelLimits]] = {
+    "gpt-4o-2024-05-13": ModelLimits(max_output_tokens=4_096, temperature=True),
+    "gpt-4o*": ModelLimits(max_output_tokens=16_384, temperature=True),
+    "gpt-4.1*": ModelLimits(max_output_tokens=32_768, temperature=True),
+    "gpt-4-turbo*": ModelLimits(max_output_tokens=4_096, temperature=True),
+    "o1-preview*": ModelLimits(max_output_tokens=32_768, temperature=False, max_tokens=False),
+    "o1-mini*": ModelLimits(max_output_tokens=65_536, temperature=False, max_tokens=False),
+    "o[134]*": ModelLimits(max_output_tokens=100_000, temperature=False, max_tokens=False),
+    "gpt-5*-chat*": ModelLimits(max_output_tokens=16_384),
+    "gpt-5.[12]*": ModelLimits(max_output_tokens=128_000, max_tokens=False),
+    "gpt-5*": ModelLimits(max_output_tokens=128_000, temperature=False, max_tokens=False),
+    "gpt-6-astra*": ModelLimits(max_output_tokens=128_000, temperature=False, max_tokens=False),
+}
+
+
+class OpenAIProvider(ChatProvider):
+    """Sends chat prompts to OpenAI, or to a compatible server, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; older servers want `max_tokens`.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "OpenAI"
+    price_vendor = "openai"
+    key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
+    offline_api = "openai-chat"
+    setting_fields: Mapping[str, SettingField] = {
+        "temperature": SettingField(("temperature",)),
+        "max_output_tokens": SettingField(("max_completion_tokens",)),
+        "top_p": SettingField(("top_p",)),
+        "stop": SettingField(("stop",)),
+        "seed": SettingField(("seed",)),
+        "reasoning_effort": SettingField(("reasoning_effort",)),
+    }
+    media: ClassVar[MediaTable] = OPENAI_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = OPENAI_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_completion_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        # `ChatProvider` would accept an `api_version` too, and this API has none.
+        check_names(self, settings, ChatSettings)
+        check_setting(self, "max_tokens_parameter", max_tokens_parameter, MaxTokensParameter)
+        super().__init__(model=model, base_url=base_url, **settings)
+        self.max_tokens_parameter = max_tokens_parameter
+        if max_tokens_parameter != "max_completion_tokens":
+            self.setting_fields = {**self.setting_fields, "max_output_tokens": SettingField((max_tokens_parameter,))}
+
+    def endpoint_path(self) -> str:
+        """`/chat/completions`."""
+        return "/chat/completions"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The model's name, the messages unchanged, and the settings."""
+        return Payload({"model": self.model, **self.body_without_model(prompt)})
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model, which Azure has in the path, the temperature, and the token limit under either of its names."""
+        max_output_tokens = body.get("max_completion_tokens", body.get("max_tokens"))
+        return ModelParameters(str(body.get("model", self.model)), body.get("temperature"), max_output_tokens)
+
+    def body_without_model(self, prompt: ChatPrompt) -> dict[str, Any]:
+        """The messages and the settings, for a path that names the model already."""
+        body: dict[str, Any] = {"messages": [self._message(message) for message in prompt]}
+        self.settings_body(body)
+        return body
+
+    def _message(self, message: ChatMessage) -> dict[str, Any]:
+        data = message.as_dict()
+        if message.media:
+            data["content"] = content_blocks(message.content, self.media, text_part)
+        return data
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, each with its definition nested."""
+        return Payload({"tools": chat_tools(tools, self.vendor)})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`."""
+        return Payload({"tool_choice": chat_tool_choice(choice, self.vendor)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`response_format`, with its schema nested."""
+        return Payload({"response_format": chat_response_format(response_format)})
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first choice; a refusal or a filtered answer sets `blocked`."""
+        choice = data["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        if isinstance(content, list):
+            content = "".join(part["text"] for part in content if part.get("type") == "text")
+        finish_reason = choice.get("finish_reason")
+        blocked = message.get("refusal") or ("content_filter" if finish_reason == "content_filter" else None)
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text=content or "",
+            finish_reason=finish_reason,
+            usage=TokenUsage(
+                input_tokens=count_at(usage, "prompt_tokens"),
+                output_tokens=count_at(usage, "completion_tokens"),
+                cache_read_tokens=count_at(usage, "prompt_tokens_details", "cached_tokens"),
+                cache_write_tokens=count_at(usage, "prompt_tokens_details", "cache_write_tokens"),
+                reasoning_tokens=count_at(usage, "completion_tokens_details", "reasoning_tokens"),
+            ),
+            raw=data,
+            tool_calls=tuple(_tool_call(call) for call in message.get("tool_calls") or () if "function" in call),
+            blocked=blocked,
+        )
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    function = call["function"]
+    return ToolCall(id=call["id"], function=FunctionCall(name=function["name"], arguments=function["arguments"]))
+
+
+class CompatibleProvider(OpenAIProvider):
+    """Sends chat prompts to a server with OpenAI's chat completions, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name.
+        base_url: including the version; `None` reads it from the variable `base_url_variable`, if that is set.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent; these servers know the older one.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    # OpenAI's prices are not theirs.
+    price_vendor: ClassVar[str] = ""
+    base_url_variable: ClassVar[str] = ""
+    default_base_url: ClassVar[str] = ""
+    # What is known about OpenAI's models says nothing about others.
+    known_models: ClassVar[Mapping[str, ModelLimits]] = {}
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
+
+
+# The types that chat completions have; Responses has more.
+_TOOL_TYPES: Final = ("function", "custom")
+
+
+def chat_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
+    """Make the body's `tools`.
+
+    Raises:
+        PayloadError: there is a tool that only Responses has.
+    """
+    for index, tool in enumerate(tools):
+        if tool["type"] not in _TOOL_TYPES:
+            raise PayloadError(
+                f"{vendor}'s chat completions have no tool of the type {tool['type']!r}; "
+                f"the types are {' and '.join(_TOOL_TYPES)}",
+                location=("tools", index),
+            )
+    return [_nested(tool) for tool in tools]
+
+
+def chat_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> str | dict[str, Any]:
+    """Make the body's `tool_choice`.
+
+    Raises:
+        PayloadError: it chooses a tool that only Responses has.
+    """
+    if isinstance(choice, str):
+        return choice
+    if choice["type"] == "allowed_tools":
+        nested = _nested(choice)
+        allowed = nested["allowed_tools"]
+        tools = [chat_tool_choice(tool, vendor) for tool in allowed["tools"]]
+        return {**nested, "allowed_tools": {**allowed, "tools": tools}}
+    if choice["type"] not in _TOOL_TYPES:
+        raise PayloadError(
+            f"{vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; choose a function",
+            location=("tool_choice",),
+        )
+    return _nested(choice)
+
+
+def chat_response_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the body's `response_format`."""
+    return _nested(response_format) if response_format["type"] == "json_schema" else dict(response_format)
+
+
+def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
+    kind = data["type"]
+    nested = dict(data) if kind in data else {"type": kind, kind: {k: v for k, v in data.items() if k != "type"}}
+    form = nested[kind].get("format")
+    if kind == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar" and "grammar" not in form:
+        # The grammar of a custom tool is nested too.
+        grammar = {key: value for key, value in form.items() if key != "type"}
+        nested[kind] = {**nested[kind], "format": {"type": "grammar", "grammar": grammar}}
+    return nested
+
+
+_MOST_CHOICES = 128
+
+
+OPENAI_ERRORS: Final[Mapping[int, str]] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout",
+    409: "conflict",
+    413: "request_too_large",
+    422: "unprocessable_entity",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "service_unavailable",
+    529: "overloaded",
+}
+# (type, code) where OpenAI's own error has others than the word for the status.
+_TYPES_AND_CODES: Final = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    404: ("invalid_request_error", "model_not_found"),
+    413: ("invalid_request_error", "request_too_large"),
+    429: ("requests", "rate_limit_exceeded"),
+}
+
+
+class OpenAIChat(ChatAPI):
+    """OpenAI's chat completions."""
+
+    prompt_keys = ("model", "response_format", "tools", "functions", "messages")
+    error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `response_format`, `tool_choice` and its older form `function_call`."""
+        tools = [
+            *map(_tool, as_items(model_request.body.get("tools"))),
+            *map(_function, as_items(model_request.body.get("functions"))),
+        ]
+        tools = [tool for tool in tools if tool.name]
+        return Demand(tools, _forced(model_request.body, tools), self.schema(model_request.body.get("response_format")))
+
+    def schema(self, response_format: Any) -> Any:
+        """The schema that a `response_format` demands."""
+        wanted = as_mapping(response_format)
+        if wanted.get("type") == "json_schema":
+            return as_mapping(wanted.get("json_schema")).get("schema", {"type": "object"})
+        return {"type": "object"} if wanted.get("type") == "json_object" else None
+
+    def call_id(self, call: AnswerToolCall) -> str:
+        """Make the id of a tool call."""
+        return call.id or f"call_{call.digest}"
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """A `ChatCompletion` with as many choices as `n` says."""
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": []}
+        reason = self.finish_reason(answer)
+        if answer.tool_calls and "functions" in model_request.body and "tools" not in model_request.body:
+            call = answer.tool_calls[0]
+            message["function_call"] = {"name": call.name, "arguments": json_text(call.arguments)}
+            reason = "function_call" if reason == "tool_calls" else reason
+        elif answer.tool_calls:
+            message["tool_calls"] = [self._call(call) for call in answer.tool_calls]
+        count = model_request.body.get("n")
+        count = min(count, _MOST_CHOICES) if isinstance(count, int) and count > 0 else 1
+        choice = {"message": message, "logprobs": None, "finish_reason": reason}
+        return {
+            "id": f"chatcmpl-{answer.digest[:24]}",
+            "object": "chat.completion",
+            "created": CREATED,
+            "model": model_request.model,
+            "choices": [{"index": index, **choice} for index in range(int(count))],
+            "usage": {
+                "prompt_tokens": answer.input_tokens,
+                "completion_tokens": answer.output_tokens,
+                "total_tokens": answer.total_tokens,
+                "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, "audio_tokens": 0},
+                "completion_tokens_details": {
+                    "reasoning_tokens": 0,
+                    "audio_tokens": 0,
+                    "accepted_prediction_tokens": 0,
+                    "rejected_prediction_tokens": 0,
+                },
+            },
+            "service_tier": "default",
+            "system_fingerprint": "fp_offline",
+        }
+
+    def _call(self, call: AnswerToolCall) -> dict[str, Any]:
+        if call.takes_text:
+            return {"id": self.call_id(call), "type": "custom", "custom": {"name": call.name, "input": call.input}}
+        function = {"name": call.name, "arguments": json_text(call.arguments)}
+        return {"id": self.call_id(call), "type": "function", "function": function}
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:
+        """`ChatCompletionChunk`s; the usage last, if `stream_options` asks for it."""
+        wants_usage = as_mapping(model_request.body.get("stream_options")).get("include_usage") is True
+        head = {key: body[key] for key in body if key not in ("choices", "usage")} | {"object": "chat.completion.chunk"}
+        more = {"usage": None} if wants_usage else {}
+        for choice in body["choices"]:
+            for delta, reason in _deltas(choice):
+                chosen = {"index": choice["index"], "delta": delta, "logprobs": None, "finish_reason": reason}
+                yield server_sent_event({**head, "choices": [chosen], **more})
+        if wants_usage:
+            yield server_sent_event({**head, "choices": [], "usage": body["usage"]})
+        yield b"data: [DONE]\n\n"
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """The body of an error in OpenAI's shape."""
+        return openai_error(status, message)
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `messages`."""
+        messages = as_items(as_mapping(body).get("messages"))
+        return Conversation(tuple(read_chat_message(message) for message in messages))
+
+
+def _forced(body: Mapping[str, Any], tools: list[Tool]) -> tuple[Tool, ...]:
+    choice = body.get("tool_choice", body.get("function_call"))
+    if choice in ("required", "any"):
+        return force(tools)
+    if not isinstance(choice, Mapping):
+        return ()
+    allowed = as_mapping(choice.get("allowed_tools"))
+    if allowed:
+        names = [_tool(tool).name for tool in as_items(allowed.get("tools"))]
+        return force(tools, names) if allowed.get("mode") == "required" else ()
+    return force(tools, [choice.get("name") or _tool(choice).name])
+
+
+def _tool(tool: Any) -> Tool:
+    declared = as_mapping(tool)
+    if "custom" in declared:
+        return Tool(as_text(as_mapping(declared["custom"]).get("name")), None)
+    return _function(declared.get("function"))
+
+
+def _function(function: Any) -> Tool:
+    declared = as_mapping(function)
+    return Tool(as_text(declared.get("name")), declared.get("parameters") or {})
+
+
+def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """The deltas of a choice, each with the finish reason, which only the last one has."""
+    message = choice["message"]
+    yield {"role": "assistant", "content": "" if message["content"] is not None else None, "refusal": None}, None
+    for piece in pieces(message["content"] or ""):
+        yield {"content": piece}, None
+    if "function_call" in message:
+        call = message["function_call"]
+        yield {"function_call": {"name": call["name"], "arguments": ""}}, None
+        for piece in pieces(call["arguments"]):
+            yield {"function_call": {"arguments": piece}}, None
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        kind, text = ("custom", "input") if "custom" in call else ("function", "arguments")
+        yield {"tool_calls": [{"index": index, **call, kind: {**call[kind], text: ""}}]}, None
+        for piece in pieces(call[kind][text]):
+            yield {"tool_calls": [{"index": index, kind: {text: piece}}]}, None
+    yield {}, choice["finish_reason"]
+
+
+def read_chat_message(message: Any) -> ConversationTurn:
+    """Read a message of chat completions, also an invalid one."""
+    if not isinstance(message, Mapping):
+        return ConversationTurn("user", (as_text(message),))
+    role = read_role(message.get("role"))
+    if role == "unknown":
+        return ConversationTurn(role, (json_text(message),))
+    parts = list(read_parts(message.get("content"), read_chat_part))
+    for key in ("reasoning_content", "reasoning"):
+        if isinstance(message.get(key), str):
+            parts.insert(0, Thought(message[key]))
+    if message.get("refusal") is not None:
+        parts.append(as_text(message["refusal"]))
+    if isinstance(message.get("audio"), Mapping):
+        parts.append(SentMedia("audio", source=as_text(message["audio"].get("id"))))
+    if role == "tool":
+        result = ToolResult(result_parts(parts), as_text(message.get("tool_call_id")), as_text(message.get("name")))
+        return ConversationTurn(role, (result,))
+    parts += map(_read_call, as_items(message.get("tool_calls")))
+    if message.get("function_call") is not None:
+        parts.append(_read_call({"function": message["function_call"]}))
+    return ConversationTurn(role, tuple(parts))
+
+
+def read_chat_part(part: Any) -> Iterable[Part]:
+    """Read one part of a content: a text, an image, audio, a file."""
+    kind = as_mapping(part).get("type")
+    if kind in ("text", "refusal", "input_text", "output_text"):
+        yield as_text(part.get("text" if kind != "refusal" else "refusal"))
+    elif kind in ("image_url", "document_url", "video_url", "audio_url") and kind in part:
+        url = part[kind]
+        yield read_url(url.get("url") if isinstance(url, Mapping) else url, kind.removesuffix("_url"))
+    elif kind == "input_audio" and "input_audio" in part:
+        audio = part["input_audio"]
+        data, name = (audio.get("data"), audio.get("format")) if isinstance(audio, Mapping) else (audio, "")
+        yield read_base64(data, f"audio/{as_text(name)}" if name else "", "audio")
+    elif kind == "file" and isinstance(part.get("file"), Mapping):
+        yield read_file(part["file"])
+    elif kind == "thinking":
+        texts = read_parts(part.get("thinking"), read_chat_part)
+        yield Thought("\n".join(map(str, texts)))
+    else:
+        yield json_text(part)
+
+
+def read_file(file: Mapping[str, Any]) -> SentMedia:
+    """Read a file that is named by its id or its URL, or is given as data."""
+    name = first_of(file, "filename", "file_name")
+    if file.get("file_data") is not None:
+        return (
+            read_url(file["file_data"], name=name)
+            if str(file["file_data"]).startswith("data:")
+            else read_base64(file["file_data"], "", "document", name)
+        )
+    return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
+
+
+def _read_call(call: Any) -> Part:
+    function = first_of(as_mapping(call), "function", "custom")
+    if not isinstance(function, Mapping):
+        return json_text(call)
+    return read_call(function.get("name"), first_of(function, "arguments", "input"), as_mapping(call).get("id"))
+
+
+def openai_error(status: int, message: str) -> dict[str, Any]:
+    """The body of an error of OpenAI's APIs."""
+    kind, code = _TYPES_AND_CODES.get(status, (OPENAI_ERRORS.get(status, "error"), None))
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -1,0 +1,526 @@
+"""OpenAI's Responses API, as OpenAI, Azure and others serve it.
+
+Sources: https://platform.openai.com/docs/api-reference/responses, and the package `openai` (`types/responses/`:
+requests in `response_create_params.py`, `response_input_item_param.py` and `tool_param.py`, replies in `response.py`).
+The system text goes into `instructions`, as in https://platform.openai.com/docs/guides/migrate-to-responses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+
+from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_call,
+    read_parts,
+    read_role,
+    read_url,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.openai import (
+    OPENAI_DEFINITIONS_RULES,
+    OPENAI_ERRORS,
+    OPENAI_MEDIA_RULES,
+    OPENAI_MODELS,
+    OPENAI_NAME,
+    OPENAI_PREFILL_RULE,
+    OPENAI_SETTINGS_RULES,
+    OPENAI_TOOLS,
+    openai_error,
+    read_chat_part,
+    read_file,
+)
+from pytest_chatprompt.apis.preflight import message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Make the part for a text."""
+    return {"type": "input_text", "text": text}
+
+
+def _image(media: Media) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": media.url}
+
+
+def _document(media: Media) -> dict[str, Any]:
+    if media.content is None:
+        return {"type": "input_file", "file_url": media.url}
+    return {"type": "input_file", "filename": media.file_name, "file_data": media.url}
+
+
+RESPONSES_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(_image, roles=("user", "tool"), takes_urls=True),
+    "document": MediaSupport(_document, roles=("user", "tool"), takes_urls=True),
+}
+
+
+DEFAULT_MODEL: Final = "gpt-5.5"
+
+
+_RESPONSES: Final = "https://platform.openai.com/docs/api-reference/responses/create"
+
+OPENAI_RESPONSES_RULES: Final = (
+    about_calls("tool-call-without-result", OPENAI_TOOLS, message_rules.calls_never_answered),
+    about_calls("tool-call-id-twice", OPENAI_TOOLS, message_rules.call_ids_used_twice),
+    about_calls("function-name", _RESPONSES, message_rules.function_names(*OPENAI_NAME)),
+    *OPENAI_DEFINITIONS_RULES,
+    *OPENAI_MEDIA_RULES,
+    OPENAI_PREFILL_RULE,
+    *OPENAI_SETTINGS_RULES,
+    # The API's own error says so: "Expected a value >= 16".
+    Rule("output-minimum", _RESPONSES, setting_rules.max_output_tokens_below(16)),
+)
+
+
+class OpenAIResponsesProvider(ChatProvider):
+    """Sends chat prompts to OpenAI's Responses API, at `{base_url}/responses`.
+
+    Args:
+        model: the model's name.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `OPENAI_BASE_URL`, and without that it is `https://api.openai.com/v1`.
+        settings: see `ChatSettings`; this API has neither `stop` nor `seed`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "OpenAI Responses"
+    price_vendor = "openai"
+    key_variable = "OPENAI_API_KEY"
+    # openai 3.54 `lib/_client_auth.py`
+    base_url_variable = "OPENAI_BASE_URL"
+    default_base_url = "https://api.openai.com/v1"
+    offline_api = "openai-responses"
+    setting_fields: Mapping[str, SettingField] = {
+        "temperature": SettingField(("temperature",)),
+        "max_output_tokens": SettingField(("max_output_tokens",)),
+        "top_p": SettingField(("top_p",)),
+        "reasoning_effort": SettingField(("reasoning", "effort")),
+    }
+    media: ClassVar[MediaTable] = RESPONSES_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = OPENAI_RESPONSES_RULES
+    known_models: ClassVar[Mapping[str, ModelLimits]] = OPENAI_MODELS
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        # `ChatProvider` would accept an `api_version` too, and this API has none.
+        check_names(self, settings, ChatSettings)
+        super().__init__(model=model, base_url=base_url, **settings)
+
+    def endpoint_path(self) -> str:
+        """`/responses`."""
+        return "/responses"
+
+    def auth_headers(self, key: str) -> dict[str, str]:
+        """The key as a bearer token."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """The system text as `instructions`, the turns as items of `input`: messages, calls, and their results.
+
+        Args:
+            prompt: the messages to send.
+
+        Raises:
+            PayloadError: there is no turn, or a tool message answers no call.
+        """
+        split = split_prompt(prompt, self.vendor, joins_results=False)
+        body: dict[str, Any] = {"model": self.model}
+        if split.system:
+            body["instructions"] = split.system
+        body["input"] = [item for turn in split.turns for item in _items(turn)]
+        self.settings_body(body)
+        return Payload(body, split.adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, each with its definition beside its type."""
+        return Payload({"tools": responses_tools(tools)})
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`."""
+        return Payload({"tool_choice": responses_tool_choice(choice)})
+
+    def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
+        """`text` with the format."""
+        return Payload({"text": {"format": responses_text_format(response_format)}})
+
+    def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
+        """The model, the temperature, and `max_output_tokens`."""
+        return ModelParameters(str(body.get("model")), body.get("temperature"), body.get("max_output_tokens"))
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the messages and the calls of the output; a refusal, a filtered or a failed answer sets `blocked`."""
+        output = data["output"]
+        parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+        refusal = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
+        reason = (data.get("incomplete_details") or {}).get("reason")
+        usage = data.get("usage") or {}
+        return ProviderResponse(
+            text="".join(part["text"] for part in parts if part["type"] == "output_text"),
+            finish_reason=reason or data.get("status"),
+            usage=TokenUsage(
+                input_tokens=count_at(usage, "input_tokens"),
+                output_tokens=count_at(usage, "output_tokens"),
+                cache_read_tokens=count_at(usage, "input_tokens_details", "cached_tokens"),
+                cache_write_tokens=count_at(usage, "input_tokens_details", "cache_write_tokens"),
+                reasoning_tokens=count_at(usage, "output_tokens_details", "reasoning_tokens"),
+            ),
+            raw=data,
+            tool_calls=tuple(
+                ToolCall(id=item["call_id"], function=FunctionCall(name=item["name"], arguments=item["arguments"]))
+                for item in output
+                if item["type"] == "function_call"
+            ),
+            blocked=refusal
+            or _failure(data.get("error"))
+            or ("content_filter" if reason == "content_filter" else None),
+        )
+
+
+def _failure(error: Any) -> str | None:
+    """Why the model failed, although the status is 200."""
+    return None if error is None else f"{error.get('code')}: {error.get('message')}"
+
+
+def _items(turn: Turn) -> Iterator[dict[str, Any]]:
+    if turn.results:
+        for result in turn.results:
+            yield {"type": "function_call_output", "call_id": result.call_id, "output": _content(result.content)}
+        return
+    message = turn.message
+    # A text comes before the calls of its turn, as the API's own output has them.
+    if message.content or not message.tool_calls:
+        yield {"role": message.role, "content": _content(message.content)}
+    for call in message.tool_calls:
+        function = call.function
+        yield {"type": "function_call", "call_id": call.id, "name": function.name, "arguments": function.arguments}
+
+
+def _content(content: Content) -> Any:
+    """A text as it is, media and the texts between them as parts."""
+    return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content
+
+
+def responses_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The body's `tools`. OpenAI's own tools, such as `web_search`, are kept as they are."""
+    return [_flat(tool) for tool in tools]
+
+
+def responses_tool_choice(choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """Make the body's `tool_choice`."""
+    if isinstance(choice, str):
+        return choice
+    flat = _flat(choice)
+    if flat["type"] == "allowed_tools":
+        return {**flat, "tools": [_flat(tool) for tool in flat["tools"]]}
+    return flat
+
+
+def responses_text_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
+    """The `format` in the body's `text`."""
+    return _flat(response_format)
+
+
+def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool, a choice or a format with its definition beside its type, as Responses has it."""
+    kind = data["type"]
+    nested = data.get(kind)
+    flat = {"type": kind, **nested} if isinstance(nested, Mapping) else dict(data)
+    form = flat.get("format")
+    if kind == "custom" and isinstance(form, Mapping) and isinstance(form.get("grammar"), Mapping):
+        # The grammar of a custom tool stands beside its type too.
+        flat["format"] = {"type": "grammar", **form["grammar"]}
+    return flat
+
+
+# What a `Response` repeats of its request, and what stands there if the request does not say.
+_REPEATED: Mapping[str, Any] = {
+    "background": False,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "reasoning": {"effort": None, "summary": None},
+    "safety_identifier": None,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
+
+
+class OpenAIResponses(ChatAPI):
+    """OpenAI's Responses API."""
+
+    prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
+    finish_reasons: ClassVar[Mapping[str, str]] = {
+        "length": "max_output_tokens",
+        "stop": "completed",
+        "tool_calls": "completed",
+    }
+    error_words = OPENAI_ERRORS
+
+    def demand(self, model_request: ModelRequest) -> Demand:
+        """Read `text.format` and `tool_choice`."""
+        wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
+        schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
+            wanted.get("type", "")
+        )
+        tools = [_tool(tool) for tool in as_items(model_request.body.get("tools")) if _tool(tool).name]
+        choice = model_request.body.get("tool_choice")
+        if choice == "required":
+            return Demand(tools, force(tools), schema)
+        choice = as_mapping(choice)
+        if choice.get("type") == "allowed_tools":
+            names = [as_mapping(tool).get("name") for tool in as_items(choice.get("tools"))]
+            return Demand(tools, force(tools, names) if choice.get("mode") == "required" else (), schema)
+        forced = force(tools, [choice.get("name")]) if choice.get("type") in ("function", "custom") else ()
+        return Demand(tools, forced, schema)
+
+    def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
+        """The body of the reply, a `Response`."""
+        reason = self.finish_reason(answer)
+        status = "completed" if reason == "completed" else "incomplete"
+        repeated = {
+            key: model_request.body.get(key) if model_request.body.get(key) is not None else _REPEATED[key]
+            for key in _REPEATED
+        }
+        return {
+            **repeated,
+            "id": f"resp_{answer.digest}",
+            "object": "response",
+            "created_at": CREATED,
+            "completed_at": CREATED if status == "completed" else None,
+            "status": status,
+            "error": None,
+            "incomplete_details": None if status == "completed" else {"reason": reason},
+            "model": model_request.model,
+            "output": list(_output(model_request, answer, status)),
+            "text": {"format": {"type": "text"}, **as_mapping(repeated["text"])},
+            "tools": [
+                _repeated_tool(tool) for tool in as_items(model_request.body.get("tools")) if isinstance(tool, Mapping)
+            ],
+            "usage": {
+                "input_tokens": answer.input_tokens,
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "output_tokens": answer.output_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": answer.total_tokens,
+            },
+            "service_tier": "default",
+        }
+
+    def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:  # noqa: ARG002 - all is in the body
+        """The events of a response, numbered."""
+        return named_events({**event, "sequence_number": number} for number, event in enumerate(_events(body)))
+
+    def error_body(self, model_request: ModelRequest, status: int, message: str) -> Any:  # noqa: ARG002 - the same for all
+        """The body of an error in OpenAI's shape."""
+        return openai_error(status, message)
+
+    def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
+        """Read `instructions` and `input`."""
+        return Conversation(read_input(as_mapping(body)))
+
+
+def _tool(tool: Any) -> Tool:
+    declared = as_mapping(tool)
+    kind, name = declared.get("type"), as_text(declared.get("name"))
+    if kind not in ("function", "custom"):
+        # What OpenAI runs itself, such as its web search.
+        return Tool("")
+    return Tool(name, None if kind == "custom" else declared.get("parameters") or {})
+
+
+def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"parameters": None, "strict": None, **tool} if tool.get("type") == "function" else tool
+
+
+def _output(model_request: ModelRequest, answer: Answer, status: str) -> Iterator[dict[str, Any]]:
+    """The items of `output`: the text as a message, then the calls.
+
+    Clients send the items back. So their ids come from their places, as those of calls do.
+    """
+    thread = model_request.body.get("previous_response_id")
+    seed = json_text([len(as_items(model_request.body.get("input"))), thread])
+    digest = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:24]
+    if answer.text is not None:
+        part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+        yield {"id": f"msg_{digest}", "type": "message", "role": "assistant", "status": status, "content": [part]}
+    for call in answer.tool_calls:
+        named = {"call_id": call.id or f"call_{call.digest}", "name": call.name}
+        if call.takes_text:
+            yield {"id": f"ctc_{call.digest}", "type": "custom_tool_call", **named, "input": call.input}
+        else:
+            arguments = {"arguments": json_text(call.arguments), "status": status}
+            yield {"id": f"fc_{call.digest}", "type": "function_call", **named, **arguments}
+
+
+def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    begun = {**response, "status": "in_progress", "output": [], "usage": None, "completed_at": None}
+    begun["incomplete_details"] = None
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(response["output"]):
+        place = {"output_index": index}
+        events = _message_events if item["type"] == "message" else _call_events
+        yield from events(item, place)
+        yield {"type": "response.output_item.done", **place, "item": item}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _message_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    yield {
+        "type": "response.output_item.added",
+        **place,
+        "item": {**item, "status": "in_progress", "content": []},
+    }
+    part = item["content"][0]
+    of_part = {**place, "item_id": item["id"], "content_index": 0}
+    yield {"type": "response.content_part.added", **of_part, "part": {**part, "text": ""}}
+    for piece in pieces(part["text"]):
+        yield {"type": "response.output_text.delta", **of_part, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **of_part, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **of_part, "part": part}
+
+
+def _call_events(item: Mapping[str, Any], place: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    is_custom = item["type"] == "custom_tool_call"
+    key, name = ("input", "custom_tool_call_input") if is_custom else ("arguments", "function_call_arguments")
+    begun = {**item, key: ""} if is_custom else {**item, key: "", "status": "in_progress"}
+    yield {"type": "response.output_item.added", **place, "item": begun}
+    of_item = {**place, "item_id": item["id"]}
+    for piece in pieces(item[key]):
+        yield {"type": f"response.{name}.delta", **of_item, "delta": piece}
+    yield {"type": f"response.{name}.done", **of_item, key: item[key]}
+
+
+_CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
+_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+
+
+def read_input(body: Mapping[str, Any]) -> tuple[ConversationTurn, ...]:
+    """Read `instructions`, `prompt` and `input`.
+
+    Args:
+        body: of the request.
+    """
+    turns: list[ConversationTurn] = []
+    if (instructions := body.get("instructions")) is not None:
+        if isinstance(instructions, str):
+            turns.append(ConversationTurn("system", (instructions,)))
+        else:
+            turns += _read_items(instructions, "system")
+    if body.get("prompt") is not None:
+        # A prompt that is stored at OpenAI: its text is not in the request.
+        turns.append(ConversationTurn("system", (json_text({"prompt": body["prompt"]}),)))
+    return (*turns, *_read_items(body.get("input"), "user"))
+
+
+def _read_items(items: Any, role: str) -> list[ConversationTurn]:
+    turns: list[ConversationTurn] = []
+    # Calls and thoughts are items of their own; they belong to the turn of the assistant that they follow.
+    is_open = False
+    for item in as_items(items):
+        kind = as_mapping(item).get("type")
+        if not isinstance(item, Mapping) or kind in (None, "message"):
+            turn = _read_message(item, role)
+            only_thoughts = is_open and all(isinstance(part, Thought) for part in turns[-1].parts)
+            if turn.role == "assistant" and only_thoughts:
+                turns[-1] = ConversationTurn(turn.role, (*turns[-1].parts, *turn.parts))
+            else:
+                turns.append(turn)
+            is_open = turn.role == "assistant"
+        elif kind in _RESULTS:
+            turns.append(ConversationTurn("tool", (_read_result(item),)))
+            is_open = False
+        elif kind in _CALLS or kind == "reasoning":
+            part = _read_reasoning(item) if kind == "reasoning" else _read_call(item)
+            if is_open and not (kind == "reasoning" and turns[-1].tool_calls):
+                turns[-1] = ConversationTurn("assistant", (*turns[-1].parts, part))
+            else:
+                turns.append(ConversationTurn("assistant", (part,)))
+            is_open = True
+        else:
+            turns.append(ConversationTurn(_role_of(kind, role), (json_text(item),)))
+            is_open = False
+    return turns
+
+
+def _role_of(kind: Any, role: str) -> str:
+    """The role of an item other than a message: calls of OpenAI's own tools, and their results."""
+    name = str(kind)
+    if name.startswith("input_"):
+        return role
+    return "tool" if name.endswith("_output") else "assistant"
+
+
+def _read_message(message: Any, role: str) -> ConversationTurn:
+    if not isinstance(message, Mapping):
+        return ConversationTurn(role, (as_text(message),))
+    found = read_role(message.get("role"))
+    if found == "unknown":
+        return ConversationTurn(found, (json_text(message),))
+    return ConversationTurn(found, read_parts(message.get("content"), _read_part))
+
+
+def _read_part(part: Any) -> Iterable[Part]:
+    kind = as_mapping(part).get("type")
+    if kind == "input_image":
+        name = part.get("file_id")
+        yield (
+            SentMedia("image", source=as_text(name))
+            if part.get("image_url") is None
+            else read_url(part["image_url"], "image")
+        )
+    elif kind == "input_file":
+        yield read_file(part)
+    else:
+        yield from read_chat_part(part)
+
+
+def _read_call(item: Mapping[str, Any]) -> Part:
+    return read_call(item.get("name"), item.get(_CALLS[item["type"]]), item.get("call_id"))
+
+
+def _read_reasoning(item: Mapping[str, Any]) -> Part:
+    texts = [as_mapping(part).get("text") for key in ("summary", "content") for part in as_items(item.get(key))]
+    return Thought("\n".join(as_text(text) for text in texts))
+
+
+def _read_result(item: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(result_parts(read_parts(item.get("output"), _read_part)), as_text(item.get("call_id")))

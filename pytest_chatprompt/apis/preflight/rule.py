@@ -1,0 +1,181 @@
+"""`Rule`: something that an API is known to refuse or to misread, and what it looks at to find that in a request.
+
+What an API cannot express at all is not a finding but a `PayloadError`, raised where the payload is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from typing import Any, Final, Literal, NamedTuple
+
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.providers.response import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """What a model accepts; `None` where that is not known, and then the model breaks no rule about it.
+
+    Args:
+        max_output_tokens: the largest `max_output_tokens` that it accepts.
+        prefill: whether it continues a final assistant message.
+        temperature: whether it accepts a temperature other than the default.
+        max_tokens: whether it accepts the older name `max_tokens` for the largest number of tokens.
+        thought_signatures: whether it refuses its own tool calls when they are sent back without thought signatures.
+    """
+
+    max_output_tokens: int | None = None
+    prefill: bool | None = None
+    temperature: bool | None = None
+    max_tokens: bool | None = None
+    thought_signatures: bool | None = None
+
+    def updated_with(self, other: ModelLimits) -> ModelLimits:
+        """Return these limits, replaced by the other ones wherever those are known."""
+        if other == UNKNOWN:
+            return self
+        values = {field.name: getattr(other, field.name) for field in fields(other)}
+        return replace(self, **{name: value for name, value in values.items() if value is not None})
+
+
+UNKNOWN: Final = ModelLimits()
+
+
+class ModelParameters(NamedTuple):
+    """The model and its parameters, read from a finished body with all that the user merged into it.
+
+    Args:
+        model: the model's name.
+        temperature: as it is in the body; `None` if it is not set.
+        max_output_tokens: the largest number of tokens in the answer, as it is in the body; `None` if it is not set.
+    """
+
+    model: str
+    temperature: Any = None
+    max_output_tokens: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightInput:
+    """A request that is about to be sent, as the rules see it.
+
+    Args:
+        vendor: the API's name.
+        model: the model's name.
+        prompt: the messages.
+        limits: what is known about the model.
+        api_version: the API's version; `None` if it has none.
+        temperature: `None` if it is not set.
+        max_output_tokens: the largest number of tokens in the answer; `None` if it is not set.
+        tools: what the model may call, in either of OpenAI's shapes; `prompt.tool_definitions` reads them.
+        tool_choice: which of the tools the model has to call, in the same shapes; `None` if it is not set.
+        response_format: the shape of the answer, in the same shapes; `None` if it is not set.
+        body: the body as it is sent, `extra_body` included: values may be of any type.
+    """
+
+    vendor: str
+    model: str
+    prompt: ChatPrompt
+    limits: ModelLimits = UNKNOWN
+    api_version: str | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    response_format: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def turns(self) -> tuple[ChatMessage, ...]:
+        """All messages except the system messages."""
+        return tuple(message for message in self.prompt if message.role != "system")
+
+
+def number_or_none(value: Any) -> Any:
+    """Return a value of a body if it is a number, else `None`: what users merge into a body may be anything."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def find_limits(model: str, known: Mapping[str, ModelLimits]) -> ModelLimits:
+    """Look up what is known about a model.
+
+    Args:
+        model: the model's name; upper and lower case are the same.
+        known: limits by glob, such as `ANTHROPIC_MODELS`; the first glob that matches counts.
+
+    Returns:
+        Its limits; `UNKNOWN` if no glob matches.
+    """
+    glob = _first_match(model, tuple(known))
+    return UNKNOWN if glob is None else known[glob]
+
+
+@lru_cache(maxsize=256)
+def _first_match(model: str, globs: tuple[str, ...]) -> str | None:
+    """The first of the globs that matches a model's name; a run asks for few models, many times each."""
+    return next((glob for glob in globs if fnmatchcase(model.lower(), glob)), None)
+
+
+# The keys and indexes that lead to one of the settings, a tool or a format of an eval file: `("tools", 0)`.
+RuleLocation = tuple[str | int, ...]
+# One place that breaks a rule: the message or the location (`None` if it is neither), and the finding's text.
+Violation = tuple[ChatMessage | RuleLocation | None, str]
+Topic = Literal["anything", "tool calls", "definitions", "media"]
+RuleFunction = Callable[[PreflightInput], Iterable[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Something that an API is known to refuse, or to read in another way than it is written.
+
+    Args:
+        name: a short name, which warning filters can match.
+        source: the URL of the vendor's document that says so.
+        find_violations: gives each message that breaks the rule, or the location of one of the settings, a tool or a
+            format (`None` if it is neither), with a text that says what the API will do and what to change.
+        topic: what a request must have for the rule to be looked at: `tool calls` (or their results) in its messages,
+            `definitions` of tools, a tool choice or a format, `media`, or `anything`.
+    """
+
+    name: str
+    source: str
+    find_violations: RuleFunction
+    topic: Topic = "anything"
+
+    def findings(self, request: PreflightInput) -> Iterator[Finding]:
+        """Find the places where a request breaks the rule, in the order of the messages."""
+        for place, text in self.find_violations(request):
+            if isinstance(place, ChatMessage):
+                yield Finding(self.name, text, self.source, place.number)
+            else:
+                yield Finding(self.name, text, self.source, location=place or ())
+
+
+def apply_rules(request: PreflightInput, rules: Iterable[Rule]) -> tuple[Finding, ...]:
+    """Find what an API will refuse or misread.
+
+    Args:
+        request: what is about to be sent.
+        rules: the rules of its API.
+
+    Returns:
+        The findings, rule by rule; empty if the request breaks none.
+    """
+    # Most requests have none of it, and most rules are about one of these.
+    topics = {"anything"}
+    if any(message.tool_calls or message.role == "tool" for message in request.prompt):
+        topics.add("tool calls")
+    if request.tools or request.tool_choice is not None or request.response_format is not None:
+        topics.add("definitions")
+    if any(message.media for message in request.prompt):
+        topics.add("media")
+    return tuple(finding for rule in rules if rule.topic in topics for finding in rule.findings(request))
+
+
+# Rules about what few requests have.
+about_calls: Final = partial(Rule, topic="tool calls")
+about_definitions: Final = partial(Rule, topic="definitions")
+about_media: Final = partial(Rule, topic="media")

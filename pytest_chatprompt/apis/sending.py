@@ -1,0 +1,169 @@
+"""One try of a live request: metered by the limits of its provider and the budget of the run, and its reply read."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import httpx
+
+from pytest_chatprompt.apis.vendor_api import PreparedRequest
+from pytest_chatprompt.errors import APIStatusError, MissingSettingError, ProviderError, UnreadableReplyError
+from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import Reservation, current_context
+from pytest_chatprompt.providers.http.error_body import ErrorReply
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
+from pytest_chatprompt.providers.http.minute_limits import MinuteLimits, StartedRequest
+from pytest_chatprompt.providers.reply_text import decode_text, load_json
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
+# About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
+_BYTES_PER_TOKEN: Final = 4
+_MEDIA: Final = re.compile(rb"[A-Za-z0-9+/_-]{256,}={0,2}")
+
+
+class MeteredTry:
+    """One try of a request.
+
+    Args:
+        prepared: the request.
+        limits: of its provider.
+        cancellation: ends the waits.
+        seconds_left: gives how long this try may take from now on.
+        deadline: until when waiting is worth it, in seconds of the monotonic clock.
+
+    Attributes:
+        sent_at: when it was sent, in seconds of the monotonic clock; when it was made, until then.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedRequest,
+        limits: MinuteLimits,
+        cancellation: Cancellation,
+        seconds_left: Callable[[], float],
+        deadline: float,
+    ) -> None:
+        self.sent_at = time.monotonic()
+        self._prepared = prepared
+        self._limits = limits
+        self._cancellation = cancellation
+        self._seconds_left = seconds_left
+        self._deadline = deadline
+        self._started: StartedRequest | None = None
+        self._reservation: Reservation | None = None
+
+    def begin(self) -> float:
+        """Wait until the request may be sent.
+
+        Returns:
+            How many seconds it may take now.
+
+        Raises:
+            BudgetError: the budget does not allow it.
+            RequestCancelledError: it was cancelled.
+            APIConnectionError: its limits hold it back beyond the deadline.
+        """
+        context = current_context()
+        if not self._limits.is_unlimited:
+            tokens = self._estimated_input()
+            self._started = self._limits.try_start(tokens)
+            if self._started is None:
+                with context.waiting():
+                    self._started = self._limits.wait_to_start(tokens, self._cancellation, self._deadline)
+        if context.budget is not None:
+            self._reservation = context.budget.reserve(self._prepared.billing, self._cancellation)
+        if self._started is not None:
+            self._limits.restart(self._started)
+        self.sent_at = time.monotonic()
+        return self._seconds_left()
+
+    def finish(self, response: ProviderResponse) -> ProviderResponse:
+        """Take the answer; gives it with its latency and, unless it is a canned one, its cost."""
+        latency = time.monotonic() - self.sent_at
+        billing = self._prepared.billing
+        cost = None
+        if billing is not None and current_context().is_priced:
+            raw = response.raw if isinstance(response.raw, dict) else {}
+            cost = billing.cost_usd(response.usage, _text(raw.get("model")), _text(raw.get("service_tier")) or None)
+        used = (response.usage.input_tokens or 0) + (response.usage.output_tokens or 0)
+        if self._started is not None and used:
+            self._started.tokens = used
+        if self._reservation is not None:
+            self._reservation.settle(self._estimated_cost(len(response.text)) if cost is None else cost)
+        return response.model_copy(update={"latency_seconds": latency, "cost_usd": cost})
+
+    def fail(self, error: BaseException) -> None:
+        """Note that there is no answer: it may have cost something if the API has begun to work on it."""
+        if self._reservation is None:
+            return
+        if _costs_nothing(error):
+            self._reservation.release()
+        else:
+            self._reservation.settle(self._estimated_cost(0))
+
+    def _estimated_input(self) -> int:
+        return len(_MEDIA.sub(b"", self._prepared.content)) // _BYTES_PER_TOKEN
+
+    def _estimated_cost(self, answer_length: int) -> float:
+        """What the request has cost about, where its reply does not say how many tokens it had."""
+        usage = TokenUsage(input_tokens=self._estimated_input(), output_tokens=answer_length // _BYTES_PER_TOKEN)
+        billing = self._prepared.billing
+        return (billing.cost_usd(usage) if billing is not None else None) or 0.0
+
+
+def _costs_nothing(error: BaseException) -> bool:
+    """Whether an API has not begun with an answer: it replied with an error, or was not reached."""
+    if isinstance(error, APIStatusError):
+        return not isinstance(error, UnreadableReplyError)
+    if isinstance(error, MissingSettingError):
+        return True
+    unreached = (httpx.ConnectError, httpx.ConnectTimeout)
+    return isinstance(error, ProviderError) and isinstance(error.__cause__, unreached)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_http_reply(
+    reply: httpx.Response,
+    read_body: Callable[[Any], ProviderResponse],
+    error_context: Callable[[], ErrorContext],
+    redact: Callable[[str], str],
+) -> ProviderResponse:
+    """Read the reply of an API.
+
+    Args:
+        reply: the reply, read whole.
+        read_body: reads the decoded body of a successful reply.
+        error_context: makes the `ErrorContext`; called only for an error.
+        redact: removes the key from a text of the API, and shortens it.
+
+    Raises:
+        APIStatusError: the reply is an error, or cannot be read.
+    """
+    if not reply.is_success:
+        headers = {name.lower(): value for name, value in reply.headers.items()}
+        error_reply = ErrorReply(reply.status_code, reply.reason_phrase, headers, decode_text(reply.content))
+        raise error_from_reply(error_reply, error_context(), redact)
+    try:
+        data = load_json(reply.content)
+    except ValueError as error:
+        raise _unreadable("with a body that is not valid JSON", reply, error_context(), redact) from error
+    try:
+        return read_body(data)
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise _unreadable("with a body in an unexpected shape", reply, error_context(), redact) from error
+
+
+def _unreadable(
+    how: str, reply: httpx.Response, context: ErrorContext, redact: Callable[[str], str]
+) -> UnreadableReplyError:
+    return UnreadableReplyError(
+        f"{context.vendor} answered {how}: {redact(decode_text(reply.content)) or '(an empty body)'}\n"
+        f"Check {context.target}: another service may be running there.",
+        status=reply.status_code,
+    )

@@ -1,0 +1,136 @@
+"""The tables of the built-in providers and of the APIs that are answered and read: one line for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.apis.chat_provider import ChatProvider
+    from pytest_chatprompt.apis.model_api import ModelAPI
+    from pytest_chatprompt.providers.agents.base import AgentProvider
+
+# By the name that an eval file uses; the fixture of each is called `<name>_provider`. Most runs use one provider, so a
+# module is imported when its class is asked for.
+_PROVIDERS: Final = {
+    "openai": "apis.openai.OpenAIProvider",
+    "openai_responses": "apis.openai_responses.OpenAIResponsesProvider",
+    "azure": "apis.azure.AzureProvider",
+    "anthropic": "apis.anthropic.AnthropicProvider",
+    "gemini": "apis.gemini.GeminiProvider",
+    "bedrock": "apis.bedrock.BedrockProvider",
+    "ollama": "apis.ollama.OllamaProvider",
+    "openrouter": "apis.openrouter.OpenRouterProvider",
+    "vscode": "providers.agents.vscode.VSCodeProvider",
+    "codex": "providers.agents.codex.CodexProvider",
+    "cli": "providers.agents.cli.CLIProvider",
+}
+
+
+class _API(NamedTuple):
+    """A line of the table of APIs.
+
+    Args:
+        place: the module of `apis` and the class.
+        path: a regular expression for the end of the URL's path.
+        hosts: a regular expression for the hosts, for an API whose paths are another's too; `""` for any.
+    """
+
+    place: str
+    path: str
+    hosts: str = ""
+
+    def answers(self, path: str, host: str) -> bool:
+        """Whether a path and a host are the API's."""
+        return re.search(self.path, path) is not None and (not self.hosts or re.search(self.hosts, host) is not None)
+
+
+_MISTRAL_HOSTS: Final = r"(^|\.)mistral\.ai$"
+_EMBEDDINGS_PATH: Final = r"(^|/v\d+\w*|/openai|/deployments/[^/]+)/embeddings/?$"
+
+# By the name that `offline_api` of a provider names. Of two with the same path, the narrower one first.
+_APIS: Final = {
+    "azure-chat": _API("azure.AzureChat", r"/openai/deployments/[^/]+/chat/completions/?$"),
+    "mistral": _API("mistral.MistralChat", r"/chat/completions/?$", _MISTRAL_HOSTS),
+    "mistral-embeddings": _API("mistral.MistralEmbeddings", _EMBEDDINGS_PATH, _MISTRAL_HOSTS),
+    "openai-chat": _API("openai.OpenAIChat", r"/chat/completions/?$"),
+    "openai-responses": _API("openai_responses.OpenAIResponses", r"(^|/v\d+\w*|/openai|/codex)/responses/?$"),
+    "openai-embeddings": _API("openai_embeddings.OpenAIEmbeddings", _EMBEDDINGS_PATH),
+    "anthropic": _API(
+        "anthropic.AnthropicMessages",
+        r"/v1/messages/?$|/publishers/anthropic/models/[^/:@]+[^/:]*:(stream)?[rR]awPredict$",
+    ),
+    "gemini": _API("gemini.GeminiGenerateContent", r"/[^/:]+:(g|streamG)enerateContent$"),
+    "bedrock": _API("bedrock.BedrockConverse", r"/model/.+/converse(-stream)?$"),
+    "ollama-chat": _API("ollama.OllamaChat", r"/api/chat/?$"),
+    "ollama-generate": _API("ollama.OllamaGenerate", r"/api/generate/?$"),
+    "cohere": _API("cohere.CohereChat", r"/v2/chat/?$"),
+}
+API_NAMES: Final = tuple(_APIS)
+
+
+class _Providers(Mapping[str, "type[ChatProvider] | type[AgentProvider]"]):
+    """The classes of the providers by name."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _import(_PROVIDERS[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PROVIDERS)
+
+    def __len__(self) -> int:
+        return len(_PROVIDERS)
+
+
+PROVIDERS: Final = _Providers()
+
+
+@cache
+def chat_providers() -> tuple[type[ChatProvider], ...]:
+    """The classes that speak an API, in the order of the table."""
+    return tuple(_import(place) for place in _PROVIDERS.values() if place.startswith("apis."))
+
+
+def is_built_in_class(provider_class: type) -> bool:
+    """Whether a class is one of the table; none of them is imported to know it."""
+    name = f"{provider_class.__module__}.{provider_class.__qualname__}"
+    return name.removeprefix("pytest_chatprompt.") in _PROVIDERS.values()
+
+
+@lru_cache(maxsize=256)
+def find_api(method: str, path: str, host: str = "") -> ModelAPI | None:
+    """Find the API that a request is for; `None` if the table has no such API.
+
+    Args:
+        method: of HTTP.
+        path: of the URL, with or without a prefix of a gateway.
+        host: tells APIs with the same path apart; where it is not known, the first one of these answers.
+    """
+    names = _APIS if method.upper() == "POST" else ()
+    return next((get_api(name) for name in names if _APIS[name].answers(path, host)), None)
+
+
+def is_path_of(name: str, path: str) -> bool:
+    """Whether an API answers at a path, on any host; it need not be imported to know it."""
+    return re.search(_APIS[name].path, path) is not None
+
+
+@cache
+def get_api(name: str) -> ModelAPI:
+    """The API of a name.
+
+    Raises:
+        LookupError: no API has this name; the error lists the names.
+    """
+    if name not in _APIS:
+        raise LookupError(f"no API is called {name!r}; there are {', '.join(_APIS)}")
+    api: ModelAPI = _import(f"apis.{_APIS[name].place}")()
+    return api
+
+
+def _import(place: str) -> Any:
+    module, _, class_name = place.rpartition(".")
+    return getattr(import_module(f"pytest_chatprompt.{module}"), class_name)

@@ -1,0 +1,401 @@
+"""Preflight of settings, tools, tool choices and response formats: what each API refuses, and what the findings say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt import (
+    AnthropicProvider,
+    AzureProvider,
+    ChatMessage,
+    ChatProvider,
+    GeminiProvider,
+    ModelLimits,
+    OpenAIProvider,
+    OpenAIResponsesProvider,
+    PreflightInput,
+    ProviderRequest,
+)
+from pytest_chatprompt.apis.preflight.definition_rules import names_defined_twice
+from tests.apis.conversations import call
+
+OPENAI = OpenAIProvider(model="m")
+RESPONSES = OpenAIResponsesProvider(model="m")
+AZURE = AzureProvider()
+ANTHROPIC = AnthropicProvider(model="m")
+GEMINI = GeminiProvider(model="m")
+HI = ChatMessage("user", "hi", number=1)
+OBJECT: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+def findings_of(provider: ChatProvider, *prompt: ChatMessage, **options: Any) -> list[tuple[Any, ...]]:
+    request = ProviderRequest(chat_prompt=prompt or (HI,), metadata={"systemPrompt": ""}, **options)
+    return [
+        (finding.rule, finding.message_number or finding.location, finding.text)
+        for finding in provider.preflight(request)
+    ]
+
+
+def tool(name: str, parameters: Any = None, **more: Any) -> dict[str, Any]:
+    return {"type": "function", "name": name, **({} if parameters is None else {"parameters": parameters}), **more}
+
+
+def strict(schema: Any) -> dict[str, Any]:
+    return {"tools": [tool("a", schema, strict=True)]}
+
+
+def schema_format(schema: Any, name: str = "n", **more: Any) -> dict[str, Any]:
+    return {"response_format": {"type": "json_schema", "name": name, "schema": schema, **more}}
+
+
+@pytest.mark.parametrize("provider", [OPENAI, AZURE, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
+def test_ordinary_options_break_no_rule(provider: ChatProvider) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "city": {"type": ["string", "null"], "pattern": "^[A-Z]"},
+            "days": {"type": "array", "items": {"$ref": "#/$defs/day"}, "minItems": 1},
+            "unit": {"anyOf": [{"const": "C"}, {"enum": ["F", "K"]}]},
+        },
+        "required": ["city", "days", "unit"],
+        "additionalProperties": False,
+        "$defs": {"day": OBJECT},
+    }
+    options = {"tools": [tool("a", schema, strict=True), tool("b")], "tool_choice": {"type": "function", "name": "b"}}
+    assert findings_of(provider, **options, **schema_format(schema, strict=True)) == []
+    assert findings_of(provider, tools=[tool("a")], tool_choice="required") == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "text"),
+    [
+        pytest.param(
+            {"type": "object", "properties": {}},
+            "strict-additional-properties",
+            "OpenAI's strict mode refuses the parameters of 'a' without 'additionalProperties: false'; "
+            "add it, or leave out 'strict'",
+            id="additionalProperties missing",
+        ),
+        pytest.param(
+            OBJECT | {"additionalProperties": True},
+            "strict-additional-properties",
+            "OpenAI's strict mode refuses the parameters of 'a' without 'additionalProperties: false'; "
+            "add it, or leave out 'strict'",
+            id="additionalProperties true",
+        ),
+        pytest.param(
+            OBJECT | {"$defs": {"d": {"type": ["object", "null"], "additionalProperties": {"type": "string"}}}},
+            "strict-additional-properties",
+            "OpenAI's strict mode refuses 'd' of the parameters of 'a' without 'additionalProperties: false'; "
+            "add it, or leave out 'strict'",
+            id="additionalProperties of an inner object",
+        ),
+        pytest.param(
+            OBJECT | {"properties": {"x": {"type": "string"}, "y": {"type": "string"}}, "required": ["y"]},
+            "strict-required",
+            "OpenAI's strict mode wants every property in 'required', and the parameters of 'a' leaves out x; "
+            "add them, with null among the types of what may be missing",
+            id="a property that is not required",
+        ),
+        pytest.param(
+            OBJECT | {"properties": {"x": {"anyOf": [OBJECT | {"properties": {"y": {}}}]}}, "required": ["x"]},
+            "strict-required",
+            "OpenAI's strict mode wants every property in 'required', and anyOf[0] of 'x' of the parameters of 'a' "
+            "leaves out y; add them, with null among the types of what may be missing",
+            id="a property of a union that is not required",
+        ),
+        pytest.param(
+            {key: value for key, value in OBJECT.items() if key != "required"} | {"properties": {"x": True}},
+            "strict-required",
+            "OpenAI's strict mode wants every property in 'required', and the parameters of 'a' leaves out x; "
+            "add them, with null among the types of what may be missing",
+            id="no required at all",
+        ),
+        *(
+            pytest.param(
+                OBJECT | {keyword: value},
+                "strict-keyword",
+                f"OpenAI's strict mode refuses {keyword} in the parameters of 'a'; "
+                "write anyOf where that will do, or leave out 'strict'",
+                id=keyword,
+            )
+            for keyword, value in (
+                ("allOf", [OBJECT]),
+                ("oneOf", [OBJECT]),
+                ("not", {"type": "string"}),
+                ("if", True),
+                ("dependentRequired", {"a": ["b"]}),
+                ("dependentSchemas", {"a": OBJECT}),
+            )
+        ),
+        pytest.param(
+            OBJECT | {"properties": {"x": {"type": "array", "items": {"not": {}}}}, "required": ["x"]},
+            "strict-keyword",
+            "OpenAI's strict mode refuses not in items of 'x' of the parameters of 'a'; "
+            "write anyOf where that will do, or leave out 'strict'",
+            id="a keyword inside",
+        ),
+        pytest.param(
+            {"anyOf": [OBJECT, OBJECT]},
+            "strict-root",
+            "OpenAI's strict mode wants an object as the root of the parameters of 'a'; "
+            "put what is there now under a property of one",
+            id="a union as root",
+        ),
+        pytest.param(
+            {"type": "array", "items": OBJECT},
+            "strict-root",
+            "OpenAI's strict mode wants an object as the root of the parameters of 'a'; "
+            "put what is there now under a property of one",
+            id="a list as root",
+        ),
+        pytest.param(
+            OBJECT | {"$defs": {"e": {"enum": list(range(1001))}}},
+            "strict-size",
+            "OpenAI's strict mode takes 1,000 enum values, and the parameters of 'a' has 1,001; split it",
+            id="too many enum values",
+        ),
+        pytest.param(
+            OBJECT | {"properties": {f"p{n}": {} for n in range(5001)}, "required": [f"p{n}" for n in range(5001)]},
+            "strict-size",
+            "OpenAI's strict mode takes 5,000 properties, and the parameters of 'a' has 5,001; split it",
+            id="too many properties",
+        ),
+    ],
+)
+def test_openais_strict_mode(schema: dict[str, Any], rule: str, text: str) -> None:
+    assert findings_of(OPENAI, **strict(schema)) == [(rule, ("tools", 0), text)]
+    in_format = findings_of(OPENAI, **schema_format(schema, strict=True))
+    assert in_format == [(rule, ("response_format",), text.replace("the parameters of 'a'", "the schema 'n'"))]
+    # Without `strict`, any schema will do; so it will for the others.
+    assert findings_of(OPENAI, tools=[tool("a", schema)], **schema_format(schema, strict=False)) == []
+    assert findings_of(ANTHROPIC, **strict(schema)) == findings_of(GEMINI, **strict(schema)) == []
+
+
+def test_openais_strict_mode_takes_ten_levels() -> None:
+    schema = OBJECT
+    for _ in range(9):
+        schema = OBJECT | {"properties": {"x": schema}, "required": ["x"]}
+    assert findings_of(OPENAI, **strict(schema)) == []
+    schema = OBJECT | {"properties": {"x": schema}, "required": ["x"]}
+    assert findings_of(OPENAI, **strict(schema)) == [
+        (
+            "strict-size",
+            ("tools", 0),
+            "OpenAI's strict mode takes 10 levels of nesting, and the parameters of 'a' has 11; split it",
+        )
+    ]
+
+
+def test_a_recursive_schema_is_walked_once() -> None:
+    schema = {"$ref": "#/$defs/node", "$defs": {"node": OBJECT | {"properties": {"next": {"$ref": "#/$defs/node"}}}}}
+    ((rule, _, text),) = findings_of(OPENAI, **strict(schema))
+    assert (rule, "'node' of the parameters of 'a' leaves out next" in text) == ("strict-required", True)
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "allowed"),
+    [
+        (OPENAI, "a" * 65, "1 to 64 of a-z, A-Z, 0-9, _ and -"),
+        (AZURE, "get weather", "1 to 64 of a-z, A-Z, 0-9, _ and -"),
+        (ANTHROPIC, "a.b", "1 to 128 of a-z, A-Z, 0-9, _ and -"),
+        (GEMINI, "1a", "a letter or _, then up to 127 of a-z, A-Z, 0-9, _ . : -"),
+    ],
+    ids=["openai", "azure", "anthropic", "gemini"],
+)
+def test_tool_names(provider: ChatProvider, name: str, allowed: str) -> None:
+    assert findings_of(provider, tools=[tool("good_1"), tool(name)]) == [
+        ("tool-name", ("tools", 1), f"{provider.vendor} refuses the tool name {name!r}; a name must be {allowed}")
+    ]
+
+
+def test_the_names_of_custom_tools_and_of_formats_count_too() -> None:
+    options = {"tools": [{"type": "custom", "custom": {"name": "a b"}}], **schema_format({}, name="a b")}
+    assert [(rule, location) for rule, location, _ in findings_of(OPENAI, **options)] == [
+        ("tool-name", ("tools", 0)),
+        ("schema-name", ("response_format",)),
+    ]
+    assert findings_of(OPENAI, **schema_format({}, name="a b"))[0][2] == (
+        "OpenAI refuses the name 'a b' of a response format; a name must be 1 to 64 of a-z, A-Z, 0-9, _ and -"
+    )
+
+
+@pytest.mark.parametrize("provider", [OPENAI, RESPONSES, AZURE], ids=lambda provider: provider.vendor)
+def test_json_without_the_word(provider: ChatProvider) -> None:
+    options: dict[str, Any] = {"response_format": {"type": "json_object"}}
+    assert findings_of(provider, **options) == [
+        (
+            "json-word",
+            ("response_format",),
+            f"{provider.vendor} refuses the format json_object if no message contains the word JSON; "
+            "say in a message what the answer must be",
+        )
+    ]
+    assert findings_of(provider, ChatMessage("system", "Answer in Json."), HI, **options) == []
+    assert findings_of(provider, **schema_format(OBJECT)) == []
+
+
+@pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
+def test_two_tools_of_one_name(provider: ChatProvider) -> None:
+    assert findings_of(provider, tools=[tool("a"), tool("b"), tool("a")]) == [
+        (
+            "tool-name-twice",
+            ("tools", 2),
+            f"{provider.vendor} refuses two tools of the same name, and 'a' is defined before; rename one",
+        )
+    ]
+
+
+@pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC, GEMINI], ids=lambda provider: provider.vendor)
+@pytest.mark.parametrize(
+    ("names", "choice", "text"),
+    [
+        (
+            ["weather"],
+            {"type": "function", "name": "wether"},
+            "{} refuses a tool_choice that is not among the tools, and there is no 'wether'; did you mean 'weather'?",
+        ),
+        (
+            [],
+            {"type": "function", "name": "weather"},
+            "{} refuses a tool_choice that is not among the tools, and there is no 'weather'; define it under 'tools'",
+        ),
+        ([], "auto", "{} refuses a tool_choice without tools; define them, or leave it out"),
+    ],
+)
+def test_a_tool_choice_without_its_tool(provider: ChatProvider, names: list[str], choice: Any, text: str) -> None:
+    assert findings_of(provider, tools=[tool(name) for name in names], tool_choice=choice) == [
+        ("tool-choice", ("tool_choice",), text.format(provider.vendor))
+    ]
+
+
+def test_a_tool_without_a_name_has_none_to_check() -> None:
+    request = PreflightInput("Any", "m", (HI,), tools=({"type": "web_search"},))
+    assert list(names_defined_twice(request)) == []
+
+
+def test_each_allowed_tool_has_to_be_defined() -> None:
+    allowed = {"type": "allowed_tools", "mode": "required", "tools": [tool("a"), tool("zzz")]}
+    ((rule, _, text),) = findings_of(OPENAI, tools=[tool("a")], tool_choice=allowed)
+    assert (rule, "there is no 'zzz'" in text) == ("tool-choice", True)
+
+
+@pytest.mark.parametrize("provider", [OPENAI, ANTHROPIC], ids=lambda provider: provider.vendor)
+def test_a_call_id_that_is_used_twice(provider: ChatProvider) -> None:
+    prompt = (
+        HI,
+        ChatMessage("assistant", None, tool_calls=(call("c1", "a"),), number=2),
+        ChatMessage("tool", "x", tool_call_id="c1", number=3),
+        ChatMessage("assistant", None, tool_calls=(call("c1", "a"),), number=4),
+        ChatMessage("tool", "y", tool_call_id="c1", number=5),
+    )
+    assert findings_of(provider, *prompt) == [
+        (
+            "tool-call-id-twice",
+            4,
+            f"{provider.vendor} tells tool calls apart by their ids, and 'c1' is used for a call before; "
+            "give each call an id of its own, and its result the same",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "findings"),
+    [
+        pytest.param(
+            OpenAIProvider(model="o4-mini"),
+            {"temperature": 0, "top_p": 0.5},
+            [
+                (
+                    "temperature-fixed",
+                    ("settings", "temperature"),
+                    "OpenAI's o4-mini refuses a temperature other than 1; leave it out, or set model_limits if this "
+                    "model accepts one",
+                ),
+                (
+                    "sampling-fixed",
+                    ("settings", "top_p"),
+                    "OpenAI's o4-mini refuses top_p; leave it out, or set model_limits if this model accepts a temperature",
+                ),
+            ],
+            id="openai: sampling of a reasoning model",
+        ),
+        pytest.param(
+            OPENAI,
+            {"model": "gpt-5.5", "extra_body": {"presence_penalty": 1, "logprobs": True}},
+            [
+                (
+                    "sampling-fixed",
+                    ("settings", name),
+                    f"OpenAI's gpt-5.5 refuses {name}; leave it out, or set model_limits if this model accepts a temperature",
+                )
+                for name in ("presence_penalty", "logprobs")
+            ],
+            id="openai: the model of the settings, and sampling in extra_body",
+        ),
+        pytest.param(
+            OpenAIProvider(model="o3", model_limits=ModelLimits(temperature=True)),
+            {"top_p": 0.5},
+            [],
+            id="model_limits",
+        ),
+        pytest.param(
+            OpenAIProvider(model="gpt-4.1"), {"top_p": 0.5, "temperature": 0}, [], id="openai: no reasoning model"
+        ),
+        pytest.param(
+            OpenAIProvider(model="o3", max_tokens_parameter="max_tokens"),
+            {"max_output_tokens": 5},
+            [
+                (
+                    "max-tokens",
+                    ("settings", "max_output_tokens"),
+                    "OpenAI's o3 refuses max_tokens; leave out max_tokens_parameter, so that max_completion_tokens is "
+                    "sent, or set model_limits if this model accepts it",
+                )
+            ],
+            id="openai: max_tokens of a reasoning model",
+        ),
+        pytest.param(OpenAIProvider(model="o3"), {"max_output_tokens": 5}, [], id="openai: max_completion_tokens"),
+        pytest.param(
+            OpenAIProvider(model="gpt-4.1", max_tokens_parameter="max_tokens"),
+            {"max_output_tokens": 5},
+            [],
+            id="openai: an older model",
+        ),
+        pytest.param(
+            AnthropicProvider(model="claude-opus-5"),
+            {"top_p": 0.5},
+            [
+                (
+                    "sampling-fixed",
+                    ("settings", "top_p"),
+                    "Anthropic's claude-opus-5 refuses top_p; leave it out, or set model_limits if this model accepts a "
+                    "temperature",
+                )
+            ],
+            id="anthropic: top_p of a model that takes none",
+        ),
+        pytest.param(
+            AnthropicProvider(model="claude-sonnet-4-5", api_version="2026-10-21"),
+            {"top_p": 0.5},
+            [
+                (
+                    "sampling-removed",
+                    ("settings", "top_p"),
+                    "Anthropic refuses top_p since the API version 2026-10-21; leave it out, or use an older version",
+                )
+            ],
+            id="anthropic: top_p of a version that has none",
+        ),
+        pytest.param(
+            GEMINI,
+            {"temperature": 3},
+            [("temperature", ("settings", "temperature"), "temperature is 3, but Gemini takes 0 to 2")],
+            id="gemini: a temperature out of range",
+        ),
+    ],
+)
+def test_settings(provider: ChatProvider, settings: dict[str, Any], findings: list[tuple[Any, ...]]) -> None:
+    assert findings_of(provider, settings=settings) == findings
