@@ -190,17 +190,10 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Redact why a file cannot be collected: whether eval files follow is not known yet. Note what was collected.
-
-    Innermost, so that it sees the tests that `--lf` and other plugins drop here.
-    """
+    """Note what was collected: innermost, so that it sees the tests that `--lf` and other plugins drop here."""
     report = yield
     # A copy: `--lf` takes tests out of the list itself.
     collector.config.stash.setdefault(collected_key, []).append((collector, list(report.result or ())))
-    if not report.passed and not collector.config.pluginmanager.hasplugin("chatprompt-redaction"):
-        from pytest_chatprompt.items.redaction_hooks import redact_early_report  # noqa: PLC0415
-
-        redact_early_report(report, collector.config)
     return report
 
 
