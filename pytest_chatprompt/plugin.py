@@ -5,35 +5,34 @@ options; the rooms are imported when the first eval file is collected.
 """
 
 from __future__ import annotations
-
-import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
-import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
 from pytest_chatprompt.eval_file_names import is_eval_file
-from pytest_chatprompt.options import (
-    DEFAULT_SNAPSHOT_DIRNAME,
-    OWN_CODE_FIXTURES,
-    SCHEMA_NAME,
-    add_options,
-    all_results_key,
-    collected_key,
-    crashed_key,
-    keeps_objects_key,
-    options_key,
-    resolve_options,
-    snapshot_dirname,
-    snapshot_folders_key,
-)
+from pytest_chatprompt.options import DEFAULT_SNAPSHOT_DIRNAME
+from pytest_chatprompt.options import OWN_CODE_FIXTURES
+from pytest_chatprompt.options import SCHEMA_NAME
+from pytest_chatprompt.options import add_options
+from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.options import collected_key
+from pytest_chatprompt.options import crashed_key
+from pytest_chatprompt.options import keeps_objects_key
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.options import resolve_options
+from pytest_chatprompt.options import snapshot_dirname
+from pytest_chatprompt.options import snapshot_folders_key
+from typing import Any
+from typing import TYPE_CHECKING
+import pytest
+import sys
 
 if TYPE_CHECKING:
     from pytest_chatprompt.items.file import EvalFile
+
+# Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
+import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
+
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 
@@ -190,17 +189,10 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Redact why a file cannot be collected: whether eval files follow is not known yet. Note what was collected.
-
-    Innermost, so that it sees the tests that `--lf` and other plugins drop here.
-    """
+    """Note what was collected: innermost, so that it sees the tests that `--lf` and other plugins drop here."""
     report = yield
     # A copy: `--lf` takes tests out of the list itself.
     collector.config.stash.setdefault(collected_key, []).append((collector, list(report.result or ())))
-    if not report.passed and not collector.config.pluginmanager.hasplugin("chatprompt-redaction"):
-        from pytest_chatprompt.items.redaction_hooks import redact_early_report  # noqa: PLC0415
-
-        redact_early_report(report, collector.config)
     return report
 
 

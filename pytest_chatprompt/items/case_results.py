@@ -6,32 +6,33 @@ pytest's report, which comes from the workers of pytest-xdist with it.
 """
 
 from __future__ import annotations
-
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import pytest
-
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.answers import add_answer, add_check_lines
-from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
-from pytest_chatprompt.items.redacted_errors import redact_value
-from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.capture.secrets.redaction import map_texts
+from pytest_chatprompt.items.answers import add_answer
+from pytest_chatprompt.items.answers import add_check_lines
+from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.item import graded_checks_key
+from pytest_chatprompt.items.item import has_graded_checks
+from pytest_chatprompt.options import all_results_key
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answer_text import check_line
-from pytest_chatprompt.results.records import (
-    CaseResult,
-    CheckResult,
-    ErrorResult,
-    RepeatsResult,
-    ResponseResult,
-    SnapshotResult,
-)
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.records import CheckResult
+from pytest_chatprompt.results.records import ErrorResult
+from pytest_chatprompt.results.records import RepeatsResult
+from pytest_chatprompt.results.records import ResponseResult
+from pytest_chatprompt.results.records import SnapshotResult
 from pytest_chatprompt.wording import shown_path
+from typing import Any
+from typing import Final
+from typing import TYPE_CHECKING
+import json
+import pytest
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes
@@ -117,7 +118,9 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         if isinstance(item, EvalItem) and not (options.live or options.replay):
             # The checks looked at what is sent, and nothing shows the rest of the record.
             del item.stash[_notes_key]
-            add_check_lines(item, report, redact_value([check_line(each) for each in _check_results(item)], redactor))
+            add_check_lines(
+                item, report, map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
+            )
             return
     result = _case_result(item, report)
     snapshot = result.snapshot
@@ -127,7 +130,7 @@ def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor)
         representation.reprcrash.message = redactor.redact(_message(item, snapshot))
         result = result.model_copy(update={"error": _error(item, report)})
     data = result.as_data()
-    redacted = redact_value(data, redactor)
+    redacted = map_texts(data, redactor.redact)
     report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
     if isinstance(item, EvalItem) and report.when != "teardown":
         # Most results hold no secret, and need not be read back.

@@ -29,6 +29,7 @@ from pytest_chatprompt.capture.network_guard import (
     run_in_test,
     take_report_of_forks,
 )
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.options import options_key
@@ -42,11 +43,13 @@ class NetworkHooks:
 
     Args:
         config: the run's configuration.
+        redactor: removes secrets from what is told.
         late: node ids and what was tried after these tests had ended, from this process and its workers; the node id is
             `""` for what no test has left behind.
     """
 
     config: pytest.Config
+    redactor: Redactor
     late: list[tuple[str, str]] = field(default_factory=list)
     _owner: Owner = field(default_factory=lambda: Owner("", lambda *_: None))
     _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
@@ -152,6 +155,7 @@ class NetworkHooks:
             node_id: of the test; `""` if none has left it behind.
             attempt: what was tried: `send POST https://api.example/`.
         """
+        attempt = self.redactor.redact(attempt)
         if (node_id, attempt) in self.late:
             return
         self.late.append((node_id, attempt))

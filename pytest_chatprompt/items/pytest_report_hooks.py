@@ -1,7 +1,8 @@
 """Report hooks: how the run of an eval item is reported.
 
 A `ReportHooks` is registered as a plugin together with the run's `EvalSession`. It shows errors of this package as text
-at the position of the case, a user's errors by the user's own lines, and outages as errors rather than failures.
+at the position of the case, a user's errors by the user's own lines, and outages as errors rather than failures. What a
+report of an eval item, or of a test with `eval_api`, shows holds no secret.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import inspect
 import os
 import sysconfig
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -20,7 +21,7 @@ import pluggy
 import pytest
 
 import pytest_chatprompt
-from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage, text_failure
 from pytest_chatprompt.items.item import EvalItem, add_uses, failed_checks_key, has_graded_checks
@@ -58,6 +59,8 @@ class ReportHooks:
     config: pytest.Config
     network: NetworkHooks
     redactor: Redactor
+    # The ids of the tests whose reports are this plugin's.
+    _node_ids: set[str] = field(default_factory=set)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -71,12 +74,14 @@ class ReportHooks:
             _place_at_test(item, report)
             self._show_comparison(item, call, report)
             if capture is not None or has_assertions(item):
+                self._node_ids.add(item.nodeid)
                 self._add_result(item, report)
                 add_uses(item, report)
             if call.when == "teardown":
                 OwnCodeCapture.forget(item)
                 forget_assertions(item)
             return report
+        self._node_ids.add(item.nodeid)
         swallowed = self.network.take_swallowed(call)
         if swallowed:
             call.excinfo = text_failure(item.with_position(CaptureError(swallowed)))
@@ -94,6 +99,26 @@ class ReportHooks:
         self._add_result(item, report)
         add_uses(item, report)
         return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remove the secrets from a report of this plugin, in the process that made it, before others show it."""
+        if report.nodeid not in self._node_ids:
+            return
+        data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
+        clean = map_texts(data, self._clean)
+        if clean is not data:
+            shown = self.config.hook.pytest_report_from_serializable(config=self.config, data=clean)
+            vars(report).update({name: vars(shown)[name] for name in vars(report)})
+
+    def _clean(self, text: str) -> str:
+        redacted = self.redactor.redact(text)
+        if redacted.isascii():
+            return redacted
+        from pytest_chatprompt.providers.reply_text import replace_surrogates  # noqa: PLC0415
+
+        # Neither a file in UTF-8 nor a worker of pytest-xdist takes half a character.
+        return replace_surrogates(redacted)
 
     def _add_result(self, item: pytest.Item, report: pytest.TestReport) -> None:
         if report.failed or (report.when == "call" and (self._has_notes() or has_graded_checks(item))):

@@ -7,14 +7,8 @@ APIs, registers the plugins that have the other hooks, and merges what workers o
 """
 
 from __future__ import annotations
-
-import os
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
-
-import pytest
-
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
@@ -24,13 +18,17 @@ from pytest_chatprompt.items.kept_objects import KeptObjects
 from pytest_chatprompt.items.live_plugin import LIVE_RUN
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
-from pytest_chatprompt.items.redaction_hooks import RedactionHooks
-from pytest_chatprompt.items.report_redactor import ReportRedactor
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key
+from typing import Any
+from typing import Final
+from typing import Self
+from typing import TYPE_CHECKING
+import os
+import pytest
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -65,12 +63,9 @@ class EvalSession:
         if session is None:
             options = config.stash[options_key]
             redactor = Redactor(os.environ, options.allowed_secrets)
-            session = cls(config, redactor, NetworkHooks(config), UnusedSnapshots(config, redactor))
+            session = cls(config, redactor, NetworkHooks(config, redactor), UnusedSnapshots(config, redactor))
             config.pluginmanager.register(session, _NAME)
-            redaction = RedactionHooks(config, ReportRedactor(session.redactor))
-            redaction.install()
             config.pluginmanager.register(session.network, "chatprompt-network")
-            config.pluginmanager.register(redaction, "chatprompt-redaction")
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")

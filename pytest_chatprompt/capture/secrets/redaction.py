@@ -306,6 +306,38 @@ class Redactor:
                     self._learned += 1
 
 
+def map_texts(data: Any, change: Callable[[str], str]) -> Any:
+    """Data with each text in it changed, keys included; the same object if nothing changes.
+
+    Args:
+        data: what is neither text, mapping, list nor tuple stays as it is.
+        change: what to make of a text; it may be called with several texts at once, with a zero between them.
+    """
+    texts = "\0".join(_texts(data))
+    return data if change(texts) == texts else _with_texts(data, change)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        yield from _texts([*data, *data.values()])
+    elif isinstance(data, list | tuple):
+        for each in data:
+            yield from _texts(each)
+
+
+def _with_texts(data: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {_with_texts(key, change): _with_texts(value, change) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        changed = [_with_texts(each, change) for each in data]
+        return tuple(changed) if isinstance(data, tuple) else changed
+    return data
+
+
 def _distinct(texts: Sequence[str]) -> list[str]:
     """The texts without those that stand in the longest: a snapshot holds each prompt twice."""
     longest = max(texts, key=len, default="")
