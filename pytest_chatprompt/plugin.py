@@ -5,34 +5,36 @@ options; the rooms are imported when the first eval file is collected.
 """
 
 from __future__ import annotations
-from collections.abc import Generator
-from collections.abc import Iterator
+
+import sys
+from collections.abc import Generator, Iterator
 from functools import partial
 from pathlib import Path
-from pytest_chatprompt.eval_file_names import is_eval_file
-from pytest_chatprompt.options import DEFAULT_SNAPSHOT_DIRNAME
-from pytest_chatprompt.options import OWN_CODE_FIXTURES
-from pytest_chatprompt.options import SCHEMA_NAME
-from pytest_chatprompt.options import add_options
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.options import collected_key
-from pytest_chatprompt.options import crashed_key
-from pytest_chatprompt.options import keeps_objects_key
-from pytest_chatprompt.options import options_key
-from pytest_chatprompt.options import resolve_options
-from pytest_chatprompt.options import snapshot_dirname
-from pytest_chatprompt.options import snapshot_folders_key
-from typing import Any
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
 import pytest
-import sys
+
+from pytest_chatprompt.eval_file_names import is_eval_file
+from pytest_chatprompt.options import (
+    DEFAULT_SNAPSHOT_DIRNAME,
+    OWN_CODE_FIXTURES,
+    SCHEMA_NAME,
+    add_options,
+    all_results_key,
+    collected_key,
+    crashed_key,
+    keeps_objects_key,
+    options_key,
+    resolve_options,
+    snapshot_dirname,
+    snapshot_folders_key,
+)
 
 if TYPE_CHECKING:
     from pytest_chatprompt.items.file import EvalFile
 
 # Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
-
 
 pytest_plugins = ["pytest_chatprompt.fixtures"]
 

@@ -6,33 +6,31 @@ pytest's report, which comes from the workers of pytest-xdist with it.
 """
 
 from __future__ import annotations
+
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.redaction import map_texts
-from pytest_chatprompt.items.answers import add_answer
-from pytest_chatprompt.items.answers import add_check_lines
-from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.item import graded_checks_key
-from pytest_chatprompt.items.item import has_graded_checks
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.options import options_key
+from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
+from pytest_chatprompt.items.answers import add_answer, add_check_lines
+from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.reports.answer_text import check_line
-from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.records import CheckResult
-from pytest_chatprompt.results.records import ErrorResult
-from pytest_chatprompt.results.records import RepeatsResult
-from pytest_chatprompt.results.records import ResponseResult
-from pytest_chatprompt.results.records import SnapshotResult
+from pytest_chatprompt.results.records import (
+    CaseResult,
+    CheckResult,
+    ErrorResult,
+    RepeatsResult,
+    ResponseResult,
+    SnapshotResult,
+)
 from pytest_chatprompt.wording import shown_path
-from typing import Any
-from typing import Final
-from typing import TYPE_CHECKING
-import json
-import pytest
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.judging import Votes

@@ -7,8 +7,14 @@ APIs, registers the plugins that have the other hooks, and merges what workers o
 """
 
 from __future__ import annotations
+
+import os
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import pytest
+
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
@@ -23,12 +29,6 @@ from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key
-from typing import Any
-from typing import Final
-from typing import Self
-from typing import TYPE_CHECKING
-import os
-import pytest
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
