@@ -24,7 +24,6 @@ from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.snapshots.assertion import EvalSnapshot
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -191,8 +190,6 @@ class CaseRunner:
             note_exchange(item, exchange, data)
         if item.config.stash[options_key].show:
             return
-        if isinstance(self.snapshot, EvalSnapshot):
-            self.snapshot.prior = prior
         is_equal = self.snapshot == data
         result = self.snapshot.executions[self.snapshot.num_executions - 1]
         try:

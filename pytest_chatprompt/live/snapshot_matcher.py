@@ -18,7 +18,7 @@ from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.prompt.file_reader import FileReader
 from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.providers.chat.base import ChatProvider
-from pytest_chatprompt.snapshots.layout import lay_out
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
@@ -124,8 +124,7 @@ class SnapshotMatcher:
             judge = () if judging is None else judging.previews
             masks = case.place.masks
             data = masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            text = lay_out(data, shared=self.reader.shared)
-            is_equal = file_shows(case.snapshot_path, text)
+            is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
             # Errors of the case are reported when it runs.
             return None
@@ -136,7 +135,7 @@ class SnapshotMatcher:
             return None
         if exchange.prepared is not None and judging is None:
             self._comparisons[case.node_id] = PriorComparison(
-                exchange, case.provider_name, masks, data, text, self.redactor, secrets_known
+                exchange, case.provider_name, masks, data, self.redactor, secrets_known
             )
         return MatchedCase(exchange, judging, case.grade and partial(case.grade, loaded, exchange.request))
 

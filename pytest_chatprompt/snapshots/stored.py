@@ -18,7 +18,7 @@ from typing import Any
 from pytest_chatprompt.evalfile.yaml_parser import load_yaml
 from pytest_chatprompt.evalfile.yaml_tree import YamlError
 from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
-from pytest_chatprompt.snapshots.layout import SnapshotText, dump
+from pytest_chatprompt.snapshots.layout import dump
 
 
 def read_data(text: str) -> Any:
@@ -93,20 +93,14 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return False
 
 
-def file_shows(path: Path, sent: SnapshotText) -> bool:
-    """Whether the file of a snapshot holds the data of what is sent.
-
-    Args:
-        path: the file; need not exist.
-        sent: a text that `serializer` wrote.
+def file_shows(path: Path, sent: str) -> bool:
+    """Whether the file of a snapshot, which need not exist, holds the data of a text that `dump` wrote.
 
     Raises:
         SnapshotFileError: it cannot be opened.
     """
-    if sent.is_in(path):
-        return True
     stored = read_snapshot(path)
-    return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, str(sent))
+    return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, sent)
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from pytest_chatprompt.evalfile.yaml_parser import load_yaml
 from pytest_chatprompt.snapshots import stored as module
 from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.layout import dump, lay_out
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import file_shows, read_data, shows_the_same, written_anew
 
 DATA: dict[str, Any] = {
@@ -129,7 +129,7 @@ def test_a_file_shows_what_is_sent(tmp_path: Path, content: bytes | None, is_sho
     path = tmp_path / "a.yaml"
     if content is not None:
         path.write_bytes(content)
-    assert file_shows(path, lay_out({"a": "x\xad"})) is is_shown
+    assert file_shows(path, dump({"a": "x\xad"})) is is_shown
 
 
 def test_the_texts_of_one_comparison_are_each_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
