@@ -125,11 +125,7 @@ class SentData:
 
 
 def sent_data(snapshot: Mapping[str, Any]) -> SentData:
-    """What is sent, taken from what its snapshot shows.
-
-    Args:
-        snapshot: the data of a snapshot, before masks are applied.
-    """
+    """What is sent, taken from what its snapshot shows before masks are applied."""
     sent = {key: value for key, value in snapshot.items() if key not in _NOT_SENT}
     if "requests" in sent:
         sent["requests"] = [request["request"] for request in sent["requests"]]

@@ -82,12 +82,7 @@ _BEFORE: Final = 60
 
 
 def describe_failures(graded: Sequence[GradedCheck], case: EvalCase) -> str:
-    """Say which checks of a case do not pass; the first line is a summary.
-
-    Args:
-        graded: all checks of the case that were graded, at least one of which does not pass.
-        case: the case.
-    """
+    """Say which checks of a case do not pass; the first line is a summary."""
     not_passed = [one for one in graded if not one.passed]
     failed = [one for one in not_passed if one.verdict is not None]
     broken = [one for one in not_passed if one.verdict is None]

@@ -124,9 +124,6 @@ class JudgeQuestion:
     def request(self, answer: str) -> ProviderRequest:
         """The request about an answer.
 
-        Args:
-            answer: as `describe_answer` writes it.
-
         Raises:
             CheckError: a template of the prompt cannot be rendered with it.
         """
@@ -204,13 +201,7 @@ class LlmRubric(Check):
         return ""
 
     def question(self, case: EvalCase, transcript: str, prompt: JudgePrompt | None) -> JudgeQuestion:
-        """What the judge is asked.
-
-        Args:
-            case: the case, with its variables filled in.
-            transcript: the conversation.
-            prompt: that of the project, which counts if the check has none; `None` for that of this package.
-        """
+        """What the judge is asked."""
         own = self.template if isinstance(self.template, tuple) else prompt
         rubric = self.value if self.value is not None else case.outcome
         return judge_question(case, rubric or "", transcript, own, self.votes)
@@ -224,14 +215,7 @@ class LlmRubric(Check):
 def judge_questions(
     checks: Iterable[Check], case: EvalCase, transcript: str, prompt: JudgePrompt | None
 ) -> tuple[JudgeQuestion, ...]:
-    """What a judge is asked about the answers to a case: one question for each check that asks it, in their order.
-
-    Args:
-        checks: of the case.
-        case: the case, with its variables filled in.
-        transcript: the conversation.
-        prompt: that of the project; `None` if it has none of its own.
-    """
+    """What a judge is asked about the answers to a case: one question for each check that asks it, in their order."""
     return tuple(check.question(case, transcript, prompt) for check in checks if isinstance(check, LlmRubric))
 
 
@@ -262,15 +246,7 @@ class JudgeVote:
 
 
 def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:
-    """Read the reply of a judge.
-
-    Args:
-        response: its reply.
-        is_replayed: whether it was recorded earlier.
-
-    Returns:
-        Its vote; one with an error if the reply is no verdict.
-    """
+    """The vote that the reply of a judge is; one with an error if the reply is no verdict."""
     try:
         passed, reason = _read(response)
     except _NoVerdictError as error:
@@ -335,9 +311,6 @@ def _reason_to_finish(response: ProviderResponse) -> str:
 
 def count_votes(votes: Sequence[JudgeVote]) -> Verdict:
     """The verdict of the majority, with the reason that the first of it gave.
-
-    Args:
-        votes: of one judge about one answer.
 
     Raises:
         CheckError: one of them has no verdict, there are none, or as many are for as against.

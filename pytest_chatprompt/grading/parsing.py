@@ -79,9 +79,6 @@ class UnknownTypeError(Exception):
 def find_type(written: str) -> tuple[type[Check], bool]:
     """Find the class that grades a type of check, and whether its opposite is meant.
 
-    Args:
-        written: its name as the author wrote it; `-` is read as `_`, as other tools have it.
-
     Returns:
         The class of its checks, and whether the opposite is meant (`not_...`).
 
@@ -131,14 +128,7 @@ _LOOKS_AT: Final[tuple[LooksAt, ...]] = get_args(LooksAt)
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A check of a case, ready to be graded.
-
-    Args:
-        written: as its author wrote it.
-        check: what it does.
-        is_negated: whether it passes where `check` does not.
-        of: what it looks at.
-    """
+    """A check of a case, ready to be graded."""
 
     written: EvalCheck
     check: Check
@@ -156,10 +146,6 @@ class _MistakeError(Exception):
 
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
     """Make each check of a case an instance of its type, with its values validated and its files read.
-
-    Args:
-        case: a case that was read from an eval file, with its variables filled in.
-        reader: the run's file reader, for schemas in files of their own.
 
     Raises:
         EvalFileError: all that is wrong with them.
@@ -251,11 +237,7 @@ def is_project_check(check_type: type[Check]) -> bool:
 
 
 def may_run_in_thread(check: Check) -> bool:
-    """Whether a thread may grade a project check: if what it calls is a plain function.
-
-    Args:
-        check: one of a type that `is_project_check` accepts; a `python` check imports its function now.
-    """
+    """Whether a thread may grade a project check: if what it calls, imported now, is a plain function."""
     if not isinstance(check, Python):
         return is_plain(type(check).grade)
     try:

@@ -32,9 +32,6 @@ MAX_SECONDS: Final = 10.0
 def limited_time(what: str) -> Iterator[None]:
     """Stop the block after a limit of CPU time, where the thread and the system allow it.
 
-    Args:
-        what: what takes the time, such as `the regular expression`, for the error.
-
     Raises:
         CheckError: the time is over.
     """
@@ -181,11 +178,7 @@ class StartsWith(TextCheck):
 
 
 class _Folded:
-    """A text in which `find` makes no difference between capitals and other letters.
-
-    Args:
-        text: as it is.
-    """
+    """A text in which `find` makes no difference between capitals and other letters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -277,10 +270,6 @@ def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
     """The first place of data that does not fit a schema, and why: `$.city: 3 is not of type 'string'`; `""` for none.
-
-    Args:
-        data: JSON data.
-        schema: a schema that `check_schema` has accepted.
 
     Raises:
         CheckError: its patterns take too long.

@@ -43,9 +43,6 @@ class ReportError(Exception):
 def read_report(path: Path) -> RunResults:
     """Read a report.
 
-    Args:
-        path: of a `.json` file.
-
     Raises:
         ReportError: it cannot be read, is not a report, or has another version.
     """

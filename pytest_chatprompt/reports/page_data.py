@@ -30,14 +30,9 @@ _LONGEST_SETTING: Final = 80
 
 
 def page_requests(data: Any) -> list[dict[str, Any]]:
-    """The requests that a snapshot shows, as JSON data.
+    """The requests that a snapshot of any shape shows, as JSON data; those to a judge come last.
 
-    Args:
-        data: of the snapshot, of any shape.
-
-    Returns:
-        For each request its `turns`, and if there are any `endpoint`, `settings`, `tools`; empty if it shows none. The
-        requests to a judge come last.
+    Each has its `turns`, and if there are any `endpoint`, `settings` and `tools`.
     """
     return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
 
@@ -161,11 +156,7 @@ class PageTexts:
     _characters: int = 0
 
     def add(self, texts: Mapping[str, str]) -> None:
-        """Add the texts of a case.
-
-        Args:
-            texts: by their names; each is lines that end in LF, but for the last.
-        """
+        """Add the texts of a case."""
         if not self.parts or self._characters > _PART_CHARACTERS:
             self.parts.append({"lines": [], "cases": []})
             self._characters = 0
@@ -201,13 +192,7 @@ _BLOCK_CHARACTERS: Final = 400_000
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """What the script of the page reads.
-
-    Args:
-        index: a line of each case, and in which block its body is.
-        blocks: the bodies.
-        texts: the parts of `PageTexts`.
-    """
+    """What the script of the page reads."""
 
     index: str
     blocks: tuple[str, ...]
@@ -215,12 +200,7 @@ class PageData:
 
 
 def page_data(run: RunResults, review: Review) -> PageData:
-    """The data of a run.
-
-    Args:
-        run: the run.
-        review: of those of its cases that differ.
-    """
+    """The data of a run."""
     numbers = {distinct.change.content: number for number, distinct in enumerate(review.changes)}
     entries: list[dict[str, Any]] = []
     blocks: list[str] = []

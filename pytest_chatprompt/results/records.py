@@ -97,13 +97,7 @@ class CheckResult(BaseModel):
 
 
 def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:
-    """Make the record of a graded check.
-
-    Args:
-        graded: the check, with its verdict or its error.
-        case: its case.
-        with_place: whether to look up where it stands, though it passes; the eval file is parsed again for that.
-    """
+    """Make the record of a graded check. Its place is looked up where it does not pass, or `with_place`."""
     check, verdict = graded.check, graded.verdict
     arguments = {key: thaw(value) for key, value in check.written.arguments.items() if key != "of"}
     position: dict[str, Any] = {}
@@ -339,12 +333,8 @@ class SnapshotUses(BaseModel):
 def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
     """What several runs together know: a test was left out, and a snapshot is unused, if that holds in each of them.
 
-    Args:
-        uses: of all runs. A run has no record of a file of which it selected no test.
-
-    Returns:
-        One record for each file, in the order of their paths; none for a file of which every test was selected and
-        every snapshot is used.
+    A run has no record of a file of which it selected no test. None is left of a file of which every test was selected
+    and every snapshot is used.
     """
     by_path: dict[str, SnapshotUses] = {}
     for each in uses:

@@ -46,25 +46,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Syrupy's `matcher`, `exclude` and `include` of one assertion.
-
-    Args:
-        matcher: gives what to show for a value; `None` shows every value as it is.
-        exclude: says which keys to leave out; `None` for none.
-        include: says which keys to show; `None` for all.
-    """
+    """Syrupy's `matcher`, `exclude` and `include` of one assertion."""
 
     matcher: PropertyMatcher | None = None
     exclude: PropertyFilter | None = None
     include: PropertyFilter | None = None
 
     def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Replace values of data, and leave out keys, as the filters say.
-
-        Args:
-            data: mappings, sequences and scalars; a value of another type that the matcher gives becomes its `repr`.
-            path: where the data stands.
-        """
+        """Replace values of data, and leave out keys, as the filters say; what is no JSON then becomes its `repr`."""
         if self.matcher is not None:
             shown = self.matcher(data=data, path=path)
             data = shown if shown is data or _is_json(shown) else repr(shown)
@@ -187,16 +176,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
 
 def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool], stored: Sequence[Any]) -> list[Any]:
-    """Replace late requests by what the snapshot shows in their place.
-
-    Args:
-        requests: as they were sent.
-        is_late: for each of them whether it is late; at least one is.
-        stored: the requests that the snapshot shows.
-
-    Returns:
-        The requests that are not late, in their places; for the others those of the snapshot, be they more or fewer.
-    """
+    """Replace late requests, which may hold a real reply, by those that the snapshot shows in their place."""
     settled = [
         stored[index] if late else request
         for index, (request, late) in enumerate(zip(requests, is_late, strict=True))

@@ -47,11 +47,7 @@ class Line(NamedTuple):
 
 
 def lines_of(data: Mapping[str, Any]) -> list[Line]:
-    """The lines of a snapshot.
-
-    Args:
-        data: what the snapshot shows.
-    """
+    """The lines of a snapshot."""
     return list(_mapping_lines(data, (), ""))
 
 
@@ -142,16 +138,7 @@ class Move:
 
 
 def in_sent_order(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Move, ...]]:
-    """Bring the data of a snapshot into the order of what is sent.
-
-    Args:
-        stored: what the snapshot shows.
-        sent: what is sent now.
-
-    Returns:
-        The stored data; equal items of lists, turns of the question and keys stand as they are sent. And the moves, in
-        the order of the data.
-    """
+    """The stored data with equal items of lists, turns and keys in the order of what is sent, and what moved for it."""
     reordering = _Reordering()
     data: dict[str, Any] = reordering.ordered(stored, sent, "")
     return data, tuple(reordering.moves)
@@ -307,13 +294,7 @@ class _Unit(NamedTuple):
 
 
 def compare_snapshots(stored: str, sent: str) -> Difference:
-    """Compare two snapshots line by line.
-
-    Args:
-        stored: the text of the snapshot's file; it need not be valid YAML. In which form it was written does not count,
-            as long as its data can be read.
-        sent: the text of what is sent now, written by `serializer`.
-    """
+    """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     difference = _compare_data(stored, sent) if _is_readable(stored) else None
     if difference is not None and (difference.hunks or stored == sent):
         return difference
@@ -324,12 +305,7 @@ def compare_snapshots(stored: str, sent: str) -> Difference:
 
 
 def compare_texts(stored: str, sent: str) -> Difference:
-    """Compare two texts that `serializer` has not written line by line, such as what syrupy's `diff` keeps.
-
-    Args:
-        stored: the text of the snapshot's file.
-        sent: the text of what is there now.
-    """
+    """Compare two texts line by line that are no data, such as what syrupy's `diff` keeps."""
     before, after = (
         _Side(lines, [Line("", "", line) for line in lines]) for lines in map(_split_lines, (stored, sent))
     )
@@ -438,15 +414,7 @@ _MAX_DIFF_LINES: Final = 400
 
 
 def diff_snapshots(stored: str, sent: str) -> str:
-    """Compare two snapshots line by line.
-
-    Args:
-        stored: the text of the snapshot's file; it need not be valid YAML.
-        sent: the text of what is sent now.
-
-    Returns:
-        See `diff_text`.
-    """
+    """Compare two snapshots and write the difference as text."""
     return diff_text(compare_snapshots(stored, sent))
 
 
@@ -469,9 +437,9 @@ class Comparison:
     Args:
         path: the snapshot's file.
         stored: its text; `None` if there is none.
-        sent: the text of what is sent, written by `serializer`.
-        has_data: whether both texts show data as `serializer` writes it; else they are what syrupy's `diff` or
-            another of its extensions writes.
+        sent: the text of what is sent.
+        has_data: whether both texts are data as `dump` writes it, and not what another
+            extension or syrupy's `diff` has made.
     """
 
     def __init__(self, path: Path, stored: str | None, sent: str, *, has_data: bool = True) -> None:

@@ -45,14 +45,7 @@ _HEAD: Final = 64
 
 
 def elide_media(data: Any) -> Any:
-    """Put a description in place of media.
-
-    Args:
-        data: JSON data as it was sent, without descriptions of media; it is not changed.
-
-    Returns:
-        New data, or the same object if it holds no media.
-    """
+    """Put a description in place of media in JSON data; gives the same object if it holds none."""
     if isinstance(data, str):
         # Most strings are short, and neither begin as media do nor end as descriptions do.
         if len(data) >= _MIN_LENGTH and data.startswith(_STARTS):

@@ -22,14 +22,9 @@ from pytest_chatprompt.snapshots.layout import dump
 
 
 def read_data(text: str) -> Any:
-    """Read the data that the text of a snapshot or a recording shows.
+    """Read the data that the text of a snapshot or a recording shows; `None` for an empty text.
 
-    Args:
-        text: of the whole file.
-
-    Returns:
-        The data, which nobody may change: whoever asks for the same text may get the same object; `None` for an empty
-        text.
+    Nobody may change it: whoever asks for the same text may get the same object.
 
     Raises:
         SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
@@ -52,11 +47,7 @@ def _read(text: str) -> tuple[Any, str]:
 
 
 def stored_data(path: Path) -> Mapping[str, Any]:
-    """The data of a snapshot; empty if there is none, or if it cannot be read.
-
-    Args:
-        path: the snapshot's file.
-    """
+    """The data of a snapshot; empty if there is none, or if it cannot be read."""
     try:
         data = read_data(read_snapshot(path) or "")
     except SnapshotFileError:
@@ -66,10 +57,7 @@ def stored_data(path: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def written_anew(text: str) -> str:
-    """The text of a snapshot as the serializer writes its data.
-
-    Args:
-        text: of the whole file.
+    """The text of a snapshot as `dump` writes its data.
 
     Raises:
         SnapshotFileError: see `read_data`.
@@ -79,12 +67,7 @@ def written_anew(text: str) -> str:
 
 
 def shows_the_same(stored: str, sent: str) -> bool:
-    """Whether two texts of snapshots hold the same data.
-
-    Args:
-        stored: the text of a file, perhaps reformatted.
-        sent: a text that `serializer` wrote.
-    """
+    """Whether two texts of snapshots hold the same data."""
     if stored == sent:
         return True
     try:
@@ -180,20 +163,12 @@ def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def data_sha256(text: str) -> str:
-    """The hash of the data of a snapshot; its formatting does not matter.
-
-    Args:
-        text: of its file; one that cannot be read is hashed as it is.
-    """
+    """The hash of the data of a snapshot, whatever its formatting; a text that cannot be read is hashed as it is."""
     with suppress(SnapshotFileError, TypeError, AttributeError):
         text = written_anew(text)
     return written_sha256(text)
 
 
 def written_sha256(text: str) -> str:
-    """What `data_sha256` gives for a text that `serializer` wrote; there is nothing to read.
-
-    Args:
-        text: as written.
-    """
+    """What `data_sha256` gives for a text that `dump` wrote; there is nothing to read."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
