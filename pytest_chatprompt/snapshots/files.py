@@ -158,7 +158,7 @@ def snapshot_text(content: bytes) -> str:
 
 
 def is_damaged(path: Path, text: str) -> bool:
-    r"""Whether a file is not valid UTF-8: `\xff` in what `read_snapshot` gave may have been written so, or stand for a byte."""
+    r"""Whether a file is not valid UTF-8: `\xff` in its text may have been written so, or stand for a byte."""
     if "\\x" not in text:
         return False
     try:
