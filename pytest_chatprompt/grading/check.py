@@ -84,7 +84,7 @@ _MOST_OF_VALUE: Final = 80
 def describe_check(check: EvalCheck) -> str:
     """A check in a few words: `icontains 'off-by-one'`."""
     words = [check.type]
-    arguments = {key: _cut(_shown(value)) for key, value in check.arguments.items()}
+    arguments = {key: cut(_shown(value), _MOST_OF_VALUE) for key, value in check.arguments.items()}
     if "value" in arguments:
         words.append(arguments.pop("value"))
     words += [f"{key}={value}" for key, value in arguments.items()]
@@ -97,8 +97,9 @@ def _shown(value: Any) -> str:
     return f"'{value}'" if is_plain else repr(thaw(value))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_OF_VALUE else f"{text[:_MOST_OF_VALUE]}…"
+def cut(text: str, longest: int) -> str:
+    """A text, or the beginning of one that is too long."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 # What stands in a snapshot beside the data that is sent.

@@ -27,7 +27,7 @@ from pytest_chatprompt.evalfile.frozen_dict import freeze
 from pytest_chatprompt.evalfile.json_data import checked, unexpected
 from pytest_chatprompt.evalfile.strict_model import NonEmptyString, NonEmptyTupleOf, StrictModel
 from pytest_chatprompt.evalfile.template_rendering import TextTemplateError, render_text
-from pytest_chatprompt.grading.check import Check, DataReader, Verdict
+from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -149,19 +149,6 @@ class JudgeQuestion:
         )
 
 
-def judge_question(case: EvalCase, rubric: str, question: str, prompt: JudgePrompt | None, votes: int) -> JudgeQuestion:
-    """What a judge is asked about the answers to a case.
-
-    Args:
-        case: the case, with its variables filled in.
-        rubric: what the answer has to do.
-        question: the conversation as a transcript.
-        prompt: the messages; `None` for those of this package.
-        votes: how often the judge is asked, an odd number.
-    """
-    return JudgeQuestion(rubric, question, prompt or default_prompt(), case.vars or {}, votes)
-
-
 def quoted(text: str) -> str:
     """A text whose lines all begin with `|`, whatever ends a line in it; the judge's prompt says what that means."""
     return "\n".join(f"| {line}" if line else "|" for line in text.splitlines() or [""])
@@ -204,10 +191,10 @@ class LlmRubric(Check):
         """What the judge is asked."""
         own = self.template if isinstance(self.template, tuple) else prompt
         rubric = self.value if self.value is not None else case.outcome
-        return judge_question(case, rubric or "", transcript, own, self.votes)
+        return JudgeQuestion(rubric or "", transcript, own or default_prompt(), case.vars or {}, self.votes)
 
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:
-        """No verdict: that comes from the votes of a judge, by `judge_verdict.count_votes`."""
+        """No verdict: that comes from the votes of a judge, by `count_votes`."""
         del case, response
         raise CheckError("no judge was asked")
 
@@ -249,20 +236,16 @@ def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:
     """The vote that the reply of a judge is; one with an error if the reply is no verdict."""
     try:
         passed, reason = _read(response)
-    except _NoVerdictError as error:
+    except CheckError as error:
         return JudgeVote(None, "", str(error), response, is_replayed)
     return JudgeVote(passed, reason, "", response, is_replayed)
 
 
-class _NoVerdictError(Exception):
-    """A reply is no verdict; the text says why."""
-
-
 def _read(response: ProviderResponse) -> tuple[bool, str]:
     if response.blocked is not None:
-        raise _NoVerdictError(f"the judge's API withheld the verdict: {response.blocked}")
+        raise CheckError(f"the judge's API withheld the verdict: {response.blocked}")
     if not response.text.strip():
-        raise _NoVerdictError(f"the judge's reply is empty{_reason_to_finish(response)}")
+        raise CheckError(f"the judge's reply is empty{_reason_to_finish(response)}")
     if (response.finish_reason or "").lower() in _CUT_OFF:
         # What it ends with may be a part of it.
         raise _unreadable("it was cut off", response)
@@ -299,10 +282,9 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _unreadable(why: str, response: ProviderResponse) -> _NoVerdictError:
-    text = response.text
-    shown = repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
-    return _NoVerdictError(f"the judge's reply is not a verdict: {why}{_reason_to_finish(response)}; it is {shown}")
+def _unreadable(why: str, response: ProviderResponse) -> CheckError:
+    shown = cut(response.text, _MOST_SHOWN)
+    return CheckError(f"the judge's reply is not a verdict: {why}{_reason_to_finish(response)}; it is {shown!r}")
 
 
 def _reason_to_finish(response: ProviderResponse) -> str:
