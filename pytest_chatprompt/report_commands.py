@@ -1,8 +1,4 @@
-"""The command line: `python -m pytest_chatprompt compare` and `merge`.
-
-The words of a command come in; text goes to the standard output, mistakes to the standard error, and the exit status
-comes out. `__main__` calls it.
-"""
+"""The command line: `python -m pytest_chatprompt compare` and `merge`."""
 
 from __future__ import annotations
 

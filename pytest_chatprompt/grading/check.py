@@ -1,18 +1,20 @@
 """`Check`: what a type of check is, for the types of this package and for those of others."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, Self
-
 from pydantic import BaseModel
-
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.text.json_data import thaw
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Self
 
 # Called with a path as its author wrote it, the key that names it, and a model with this key.
 DataReader = Callable[[str, str, type[BaseModel]], Any]
@@ -84,7 +86,7 @@ _MOST_OF_VALUE: Final = 80
 def describe_check(check: EvalCheck) -> str:
     """A check in a few words: `icontains 'off-by-one'`."""
     words = [check.type]
-    arguments = {key: _cut(_shown(value)) for key, value in check.arguments.items()}
+    arguments = {key: cut(_shown(value), _MOST_OF_VALUE) for key, value in check.arguments.items()}
     if "value" in arguments:
         words.append(arguments.pop("value"))
     words += [f"{key}={value}" for key, value in arguments.items()]
@@ -97,8 +99,9 @@ def _shown(value: Any) -> str:
     return f"'{value}'" if is_plain else repr(thaw(value))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_OF_VALUE else f"{text[:_MOST_OF_VALUE]}…"
+def cut(text: str, longest: int) -> str:
+    """A text, or the beginning of one that is too long."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 # What stands in a snapshot beside the data that is sent.
@@ -125,11 +128,7 @@ class SentData:
 
 
 def sent_data(snapshot: Mapping[str, Any]) -> SentData:
-    """What is sent, taken from what its snapshot shows.
-
-    Args:
-        snapshot: the data of a snapshot, before masks are applied.
-    """
+    """What is sent, taken from what its snapshot shows before masks are applied."""
     sent = {key: value for key, value in snapshot.items() if key not in _NOT_SENT}
     if "requests" in sent:
         sent["requests"] = [request["request"] for request in sent["requests"]]

@@ -1,20 +1,25 @@
 """Grade one check by itself, and say why those of a case do not pass."""
 
 from __future__ import annotations
-
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from pytest_chatprompt.cases.case import EvalCase, place_of_row
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.case import place_of_row
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import Check, SentData, Verdict, describe_check
-from pytest_chatprompt.grading.judge import JudgeVote, LlmRubric, count_votes
-from pytest_chatprompt.grading.parsing import CaseCheck, find_node
+from pytest_chatprompt.grading.check import SentData
+from pytest_chatprompt.grading.check import Verdict
+from pytest_chatprompt.grading.check import cut
+from pytest_chatprompt.grading.check import describe_check
+from pytest_chatprompt.grading.judge import JudgeVote
+from pytest_chatprompt.grading.judge import LlmRubric
+from pytest_chatprompt.grading.judge import count_votes
+from pytest_chatprompt.grading.parsing import CaseCheck
+from pytest_chatprompt.grading.parsing import find_node
 from pytest_chatprompt.providers.response import ProviderResponse
-
+from pytest_chatprompt.wording import count
+from typing import Final
+import traceback
 
 @dataclass(frozen=True, slots=True)
 class GradedCheck:
@@ -53,7 +58,8 @@ def grade(
         The check with its verdict or its error.
     """
     try:
-        verdict = _decide(check.check, case, subject, votes)
+        asks_judge = isinstance(check.check, LlmRubric)
+        verdict = count_votes(votes) if asks_judge else check.check.grade(case, subject)
         if not isinstance(verdict, Verdict):
             raise CheckError(f"{type(check.check).__name__}.grade returned {verdict!r}, which is not a Verdict")
     except CheckError as error:
@@ -63,10 +69,6 @@ def grade(
     if check.is_negated:
         verdict = Verdict(not verdict.passed, verdict.reason, verdict.offset)
     return GradedCheck(check, subject, verdict)
-
-
-def _decide(check: Check, case: EvalCase, subject: Any, votes: Sequence[JudgeVote]) -> Verdict:
-    return count_votes(votes) if isinstance(check, LlmRubric) else check.grade(case, subject)
 
 
 def describe_crash(error: BaseException) -> str:
@@ -82,18 +84,13 @@ _BEFORE: Final = 60
 
 
 def describe_failures(graded: Sequence[GradedCheck], case: EvalCase) -> str:
-    """Say which checks of a case do not pass; the first line is a summary.
-
-    Args:
-        graded: all checks of the case that were graded, at least one of which does not pass.
-        case: the case.
-    """
+    """Say which checks of a case do not pass; the first line is a summary."""
     not_passed = [one for one in graded if not one.passed]
-    failed = [one for one in not_passed if one.verdict is not None]
     broken = [one for one in not_passed if one.verdict is None]
-    of_all = f" of {len(graded)}" if len(graded) > 1 else ""
-    counts = [f"{len(failed)}{of_all} check{_s(len(graded))} failed"] if failed else []
-    counts += [f"{len(broken)} check{_s(len(broken))} could not be graded"] if broken else []
+    failed = len(not_passed) - len(broken)
+    of_all = f"{failed} of " if len(graded) > 1 else ""
+    counts = [f"{of_all}{count(len(graded), 'check')} failed"] if failed else []
+    counts += [f"{count(len(broken), 'check')} could not be graded"] if broken else []
     summary = f"{', '.join(counts)}: {'; '.join(describe_check(one.check.written) for one in not_passed)}"
     return "\n".join((summary, *(f"\n{_describe(one, case)}" for one in not_passed)))
 
@@ -103,10 +100,10 @@ def _describe(graded: GradedCheck, case: EvalCase) -> str:
     place = f"{case.origin.shown_path}:{line}:{column}"
     row = place_of_row(case.origin.row)
     noun = "request" if isinstance(graded.subject, SentData) else "answer"
+    head = f"{place}: {describe_check(graded.check.written)}"
     if graded.verdict is None:
-        return f"{place}: {describe_check(graded.check.written)}: {graded.error}{row}"
-    text = f"{place}: {describe_check(graded.check.written)}: the {noun} {graded.verdict.reason}{row}"
-    return f"{text}\n  {noun}: {_excerpt(graded)}"
+        return f"{head}: {graded.error}{row}"
+    return f"{head}: the {noun} {graded.verdict.reason}{row}\n  {noun}: {_excerpt(graded)}"
 
 
 def _excerpt(graded: GradedCheck) -> str:
@@ -117,14 +114,6 @@ def _excerpt(graded: GradedCheck) -> str:
     end = start + _MOST_OF_TEXT
     excerpt = f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
     calls = [] if isinstance(graded.subject, SentData) else [call.function for call in graded.subject.tool_calls]
-    shown = [_cut(f"{call.name}({call.arguments})", _MOST_OF_TEXT) for call in calls]
+    shown = [cut(f"{call.name}({call.arguments})", _MOST_OF_TEXT) for call in calls]
     size = f" ({len(text)} characters)" if len(text) > _MOST_OF_TEXT else ""
     return "; calls ".join((excerpt + size, *shown))
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[:length]}…"
-
-
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"

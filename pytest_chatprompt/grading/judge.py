@@ -9,27 +9,41 @@ reply quotes, from the answer for example, before it goes on.
 """
 
 from __future__ import annotations
-
-import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
-
-from pydantic import BaseModel, ConfigDict, PlainValidator
-
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import PlainValidator
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path, parse_definition_file
-from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel
-from pytest_chatprompt.cases.templates import TextTemplateError, render_text
+from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.cases.definition_file import parse_definition_file
+from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.cases.fields import NonEmptyTupleOf
+from pytest_chatprompt.cases.fields import StrictModel
+from pytest_chatprompt.cases.templates import TextTemplateError
+from pytest_chatprompt.cases.templates import render_text
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import Check, DataReader, Verdict
+from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.check import DataReader
+from pytest_chatprompt.grading.check import Verdict
+from pytest_chatprompt.grading.check import cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.text.json_data import checked, freeze, unexpected
+from pytest_chatprompt.text.json_data import checked
+from pytest_chatprompt.text.json_data import freeze
+from pytest_chatprompt.text.json_data import unexpected
+from typing import Annotated
+from typing import Any
+from typing import Final
+from typing import Literal
+from typing import Self
+import json
+import re
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1
@@ -123,9 +137,6 @@ class JudgeQuestion:
     def request(self, answer: str) -> ProviderRequest:
         """The request about an answer.
 
-        Args:
-            answer: as `describe_answer` writes it.
-
         Raises:
             CheckError: a template of the prompt cannot be rendered with it.
         """
@@ -149,19 +160,6 @@ class JudgeQuestion:
             metadata={"systemPrompt": ""},
             response_format=VERDICT_FORMAT,
         )
-
-
-def judge_question(case: EvalCase, rubric: str, question: str, prompt: JudgePrompt | None, votes: int) -> JudgeQuestion:
-    """What a judge is asked about the answers to a case.
-
-    Args:
-        case: the case, with its variables filled in.
-        rubric: what the answer has to do.
-        question: the conversation as a transcript.
-        prompt: the messages; `None` for those of this package.
-        votes: how often the judge is asked, an odd number.
-    """
-    return JudgeQuestion(rubric, question, prompt or default_prompt(), case.vars or {}, votes)
 
 
 def quoted(text: str) -> str:
@@ -203,19 +201,13 @@ class LlmRubric(Check):
         return ""
 
     def question(self, case: EvalCase, transcript: str, prompt: JudgePrompt | None) -> JudgeQuestion:
-        """What the judge is asked.
-
-        Args:
-            case: the case, with its variables filled in.
-            transcript: the conversation.
-            prompt: that of the project, which counts if the check has none; `None` for that of this package.
-        """
+        """What the judge is asked."""
         own = self.template if isinstance(self.template, tuple) else prompt
         rubric = self.value if self.value is not None else case.outcome
-        return judge_question(case, rubric or "", transcript, own, self.votes)
+        return JudgeQuestion(rubric or "", transcript, own or default_prompt(), case.vars or {}, self.votes)
 
     def grade(self, case: EvalCase, response: ProviderResponse) -> Verdict:
-        """No verdict: that comes from the votes of a judge, by `judge_verdict.count_votes`."""
+        """No verdict: that comes from the votes of a judge, by `count_votes`."""
         del case, response
         raise CheckError("no judge was asked")
 
@@ -223,14 +215,7 @@ class LlmRubric(Check):
 def judge_questions(
     checks: Iterable[Check], case: EvalCase, transcript: str, prompt: JudgePrompt | None
 ) -> tuple[JudgeQuestion, ...]:
-    """What a judge is asked about the answers to a case: one question for each check that asks it, in their order.
-
-    Args:
-        checks: of the case.
-        case: the case, with its variables filled in.
-        transcript: the conversation.
-        prompt: that of the project; `None` if it has none of its own.
-    """
+    """What a judge is asked about the answers to a case: one question for each check that asks it, in their order."""
     return tuple(check.question(case, transcript, prompt) for check in checks if isinstance(check, LlmRubric))
 
 
@@ -261,31 +246,19 @@ class JudgeVote:
 
 
 def read_vote(response: ProviderResponse, *, is_replayed: bool) -> JudgeVote:
-    """Read the reply of a judge.
-
-    Args:
-        response: its reply.
-        is_replayed: whether it was recorded earlier.
-
-    Returns:
-        Its vote; one with an error if the reply is no verdict.
-    """
+    """The vote that the reply of a judge is; one with an error if the reply is no verdict."""
     try:
         passed, reason = _read(response)
-    except _NoVerdictError as error:
+    except CheckError as error:
         return JudgeVote(None, "", str(error), response, is_replayed)
     return JudgeVote(passed, reason, "", response, is_replayed)
 
 
-class _NoVerdictError(Exception):
-    """A reply is no verdict; the text says why."""
-
-
 def _read(response: ProviderResponse) -> tuple[bool, str]:
     if response.blocked is not None:
-        raise _NoVerdictError(f"the judge's API withheld the verdict: {response.blocked}")
+        raise CheckError(f"the judge's API withheld the verdict: {response.blocked}")
     if not response.text.strip():
-        raise _NoVerdictError(f"the judge's reply is empty{_reason_to_finish(response)}")
+        raise CheckError(f"the judge's reply is empty{_reason_to_finish(response)}")
     if (response.finish_reason or "").lower() in _CUT_OFF:
         # What it ends with may be a part of it.
         raise _unreadable("it was cut off", response)
@@ -322,10 +295,9 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _unreadable(why: str, response: ProviderResponse) -> _NoVerdictError:
-    text = response.text
-    shown = repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
-    return _NoVerdictError(f"the judge's reply is not a verdict: {why}{_reason_to_finish(response)}; it is {shown}")
+def _unreadable(why: str, response: ProviderResponse) -> CheckError:
+    shown = cut(response.text, _MOST_SHOWN)
+    return CheckError(f"the judge's reply is not a verdict: {why}{_reason_to_finish(response)}; it is {shown!r}")
 
 
 def _reason_to_finish(response: ProviderResponse) -> str:
@@ -334,9 +306,6 @@ def _reason_to_finish(response: ProviderResponse) -> str:
 
 def count_votes(votes: Sequence[JudgeVote]) -> Verdict:
     """The verdict of the majority, with the reason that the first of it gave.
-
-    Args:
-        votes: of one judge about one answer.
 
     Raises:
         CheckError: one of them has no verdict, there are none, or as many are for as against.

@@ -5,39 +5,53 @@ not know a name.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, Literal, get_args
-
-from pydantic import BaseModel, ValidationError
-
-from pytest_chatprompt.cases.case import EvalCase, place_of_row
+from functools import cache
+from functools import partial
+from importlib.metadata import EntryPoint
+from importlib.metadata import entry_points
+from pydantic import BaseModel
+from pydantic import ValidationError
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.case import place_of_row
 from pytest_chatprompt.cases.definition_file import parse_definition_file
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.shared_keys import EvalCheck
-from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
-from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
-from pytest_chatprompt.grading.check import NEGATION, Check
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.errors import Diagnostic
+from pytest_chatprompt.errors import EvalFileError
+from pytest_chatprompt.grading.answer_checks import MaxCostUsd
+from pytest_chatprompt.grading.answer_checks import MaxLatencySeconds
+from pytest_chatprompt.grading.answer_checks import MaxOutputTokens
+from pytest_chatprompt.grading.answer_checks import Python
+from pytest_chatprompt.grading.answer_checks import ToolCalled
+from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.check import NEGATION
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.grading.plain_function import is_plain
-from pytest_chatprompt.grading.text_checks import (
-    Contains,
-    ContainsAll,
-    ContainsAny,
-    Equals,
-    IContains,
-    IContainsAll,
-    IContainsAny,
-    IsJson,
-    Regex,
-    StartsWith,
-)
-from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
-from pytest_chatprompt.text.yaml import Entry, Node, Position
-from pytest_chatprompt.wording import did_you_mean, shown_path
+from pytest_chatprompt.grading.text_checks import Contains
+from pytest_chatprompt.grading.text_checks import ContainsAll
+from pytest_chatprompt.grading.text_checks import ContainsAny
+from pytest_chatprompt.grading.text_checks import Equals
+from pytest_chatprompt.grading.text_checks import IContains
+from pytest_chatprompt.grading.text_checks import IContainsAll
+from pytest_chatprompt.grading.text_checks import IContainsAny
+from pytest_chatprompt.grading.text_checks import IsJson
+from pytest_chatprompt.grading.text_checks import Regex
+from pytest_chatprompt.grading.text_checks import StartsWith
+from pytest_chatprompt.prompt.attachments import AttachmentError
+from pytest_chatprompt.prompt.attachments import FileReader
+from pytest_chatprompt.text.yaml import Entry
+from pytest_chatprompt.text.yaml import Node
+from pytest_chatprompt.text.yaml import Position
+from pytest_chatprompt.wording import did_you_mean
+from pytest_chatprompt.wording import shown_path
+from typing import Any
+from typing import Final
+from typing import Literal
+from typing import get_args
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
 
@@ -78,9 +92,6 @@ class UnknownTypeError(Exception):
 
 def find_type(written: str) -> tuple[type[Check], bool]:
     """Find the class that grades a type of check, and whether its opposite is meant.
-
-    Args:
-        written: its name as the author wrote it; `-` is read as `_`, as other tools have it.
 
     Returns:
         The class of its checks, and whether the opposite is meant (`not_...`).
@@ -131,14 +142,7 @@ _LOOKS_AT: Final[tuple[LooksAt, ...]] = get_args(LooksAt)
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A check of a case, ready to be graded.
-
-    Args:
-        written: as its author wrote it.
-        check: what it does.
-        is_negated: whether it passes where `check` does not.
-        of: what it looks at.
-    """
+    """A check of a case, ready to be graded."""
 
     written: EvalCheck
     check: Check
@@ -156,10 +160,6 @@ class _MistakeError(Exception):
 
 def parse_checks(case: EvalCase, reader: FileReader) -> tuple[CaseCheck, ...]:
     """Make each check of a case an instance of its type, with its values validated and its files read.
-
-    Args:
-        case: a case that was read from an eval file, with its variables filled in.
-        reader: the run's file reader, for schemas in files of their own.
 
     Raises:
         EvalFileError: all that is wrong with them.
@@ -251,11 +251,7 @@ def is_project_check(check_type: type[Check]) -> bool:
 
 
 def may_run_in_thread(check: Check) -> bool:
-    """Whether a thread may grade a project check: if what it calls is a plain function.
-
-    Args:
-        check: one of a type that `is_project_check` accepts; a `python` check imports its function now.
-    """
+    """Whether a thread may grade a project check: if what it calls, imported now, is a plain function."""
     if not isinstance(check, Python):
         return is_plain(type(check).grade)
     try:

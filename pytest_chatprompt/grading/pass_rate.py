@@ -1,8 +1,4 @@
-"""The pass rate: from which answers on it is certain how a repeated case ends, and how sure its rate is.
-
-In: how many answers passed, failed, or could not be had. Out: the outcome of the case, or that it is not certain yet;
-the confidence interval of the rate. Pure; `items` stops sending by it, `results` shows it.
-"""
+"""The pass rate: from which answers on it is certain how a repeated case ends, and how sure its rate is."""
 
 from __future__ import annotations
 
@@ -19,12 +15,7 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class RequiredPasses:
-    """How many answers of a repeated case have to pass.
-
-    Args:
-        planned: how often the case is to be sent, at least 1.
-        pass_rate: the share that has to pass, above 0 and at most 1.
-    """
+    """How many answers of a repeated case have to pass."""
 
     planned: int
     pass_rate: float
@@ -36,17 +27,9 @@ class RequiredPasses:
         return math.ceil(Fraction(repr(self.pass_rate)) * self.planned)
 
     def outcome(self, passed: int, failed: int, errors: int) -> AttemptOutcome | None:
-        """How the case ends, whatever the answers that are still missing say.
+        """How the case ends, whatever the answers that are still missing say; `None` as long as it is not certain.
 
         An error says nothing about the answer, so the case is an error if, and only if, it could have ended either way.
-
-        Args:
-            passed: how many answers passed.
-            failed: how many failed.
-            errors: how many could not be obtained or graded.
-
-        Returns:
-            The outcome; `None` as long as it is not certain.
         """
         missing = self.planned - passed - failed - errors
         needed = self.count

@@ -1,8 +1,4 @@
-"""Plain functions: which graders may be called in a thread, while pytest runs other cases in its own.
-
-In: a function of the project. Out: whether a thread may call it. `project_checks` asks for checks, `items` for hooks
-and fixtures.
-"""
+"""Plain functions: which graders may be called in a thread, while pytest runs other cases in its own."""
 
 from __future__ import annotations
 

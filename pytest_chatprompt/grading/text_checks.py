@@ -4,24 +4,38 @@ The text is taken as it is: nothing is trimmed and nothing normalized.
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import PlainValidator
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.check import DataReader
+from pytest_chatprompt.grading.check import SentData
+from pytest_chatprompt.grading.check import Verdict
+from pytest_chatprompt.grading.check import cut
+from pytest_chatprompt.text.json_data import check_json
+from pytest_chatprompt.text.json_data import error_at
+from pytest_chatprompt.text.json_data import invalid
+from pytest_chatprompt.text.json_data import thaw
+from pytest_chatprompt.text.json_data import unexpected
+from typing import Annotated
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import NoReturn
+from typing import Protocol
+from typing import Self
 import json
 import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
-from itertools import accumulate
-from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
-
-from pydantic import BaseModel, ConfigDict, PlainValidator
-
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
-from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict
-from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw, unexpected
 
 # Of computing time of this process, however busy the machine is.
 MAX_SECONDS: Final = 10.0
@@ -30,9 +44,6 @@ MAX_SECONDS: Final = 10.0
 @contextmanager
 def limited_time(what: str) -> Iterator[None]:
     """Stop the block after a limit of CPU time, where the thread and the system allow it.
-
-    Args:
-        what: what takes the time, such as `the regular expression`, for the error.
 
     Raises:
         CheckError: the time is over.
@@ -86,10 +97,26 @@ Text = Annotated[str, PlainValidator(_read_text)]
 Texts = Annotated[tuple[str, ...], PlainValidator(_read_texts)]
 
 
+def _find_folded(text: str, value: str) -> int:
+    """Find a value in a text, in capitals or not; -1 if it is not there."""
+    folded = text.casefold()
+    offset = folded.find(value.casefold())
+    if offset < 0 or len(folded) == len(text):
+        return offset
+    # Some letters become two or three: the German sharp s is `ss`.
+    ends = accumulate(len(character.casefold()) for character in text)
+    return next(index for index, end in enumerate(ends) if end > offset)
+
+
 class TextCheck(Check):
     """Base of the checks in this module."""
 
     can_grade_request: ClassVar[bool] = True
+    ignores_case: ClassVar[bool] = False
+
+    def find(self, text: str, value: str) -> int:
+        """The offset of a value in a text; -1 if it is not there."""
+        return _find_folded(text, value) if self.ignores_case else text.find(value)
 
 
 class Equals(TextCheck):
@@ -114,17 +141,10 @@ class Contains(TextCheck):
 
     def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        return _find(response.text, self.value)
-
-
-class IContains(TextCheck):
-    """Passes where the text contains this one, in capitals or not."""
-
-    value: Text
-
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        return _find(_Folded(response.text), self.value.casefold())
+        offset = self.find(response.text, self.value)
+        if offset < 0:
+            return Verdict(False, "does not contain it")
+        return Verdict(True, f"contains it at character {offset + 1}", offset)
 
 
 class ContainsAny(TextCheck):
@@ -134,17 +154,11 @@ class ContainsAny(TextCheck):
 
     def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        return _find_any(response.text, {text: text for text in self.value})
-
-
-class IContainsAny(TextCheck):
-    """Passes where the text contains at least one of these, in capitals or not."""
-
-    value: Texts
-
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        return _find_any(_Folded(response.text), {text: text.casefold() for text in self.value})
+        for text in self.value:
+            offset = self.find(response.text, text)
+            if offset >= 0:
+                return Verdict(True, f"contains {text!r} at character {offset + 1}", offset)
+        return Verdict(False, "contains none of them")
 
 
 class ContainsAll(TextCheck):
@@ -154,17 +168,26 @@ class ContainsAll(TextCheck):
 
     def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
         """See `Check.grade`."""
-        return _find_all(response.text, {text: text for text in self.value})
+        missing = [repr(text) for text in self.value if self.find(response.text, text) < 0]
+        return Verdict(not missing, f"does not contain {', '.join(missing)}" if missing else "contains all of them")
 
 
-class IContainsAll(TextCheck):
+class IContains(Contains):
+    """Passes where the text contains this one, in capitals or not."""
+
+    ignores_case: ClassVar[bool] = True
+
+
+class IContainsAny(ContainsAny):
+    """Passes where the text contains at least one of these, in capitals or not."""
+
+    ignores_case: ClassVar[bool] = True
+
+
+class IContainsAll(ContainsAll):
     """Passes where the text contains each of these, in capitals or not."""
 
-    value: Texts
-
-    def grade(self, case: EvalCase, response: HasText) -> Verdict:  # noqa: ARG002
-        """See `Check.grade`."""
-        return _find_all(response.text.casefold(), {text: text.casefold() for text in self.value})
+    ignores_case: ClassVar[bool] = True
 
 
 class StartsWith(TextCheck):
@@ -177,50 +200,6 @@ class StartsWith(TextCheck):
         if response.text.startswith(self.value):
             return Verdict(True, "starts with it")
         return Verdict(False, "does not start with it")
-
-
-class _Folded:
-    """A text in which `find` makes no difference between capitals and other letters.
-
-    Args:
-        text: as it is.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._folded = text.casefold()
-
-    def find(self, value: str) -> int:
-        """The offset of `value`, which is folded, in the text as it is; -1 if it is not there."""
-        offset = self._folded.find(value)
-        if offset < 0 or len(self._folded) == len(self._text):
-            return offset
-        # Some letters become two or three: the German sharp s is `ss`.
-        lengths = accumulate(len(character.casefold()) for character in self._text)
-        return next(index for index, end in enumerate(lengths) if end > offset)
-
-
-def _find(text: str | _Folded, value: str) -> Verdict:
-    offset = text.find(value)
-    if offset < 0:
-        return Verdict(False, "does not contain it")
-    return Verdict(True, f"contains it at character {offset + 1}", offset)
-
-
-def _find_any(text: str | _Folded, values: dict[str, str]) -> Verdict:
-    """Look for several texts; `values` has what to look for by what the author wrote."""
-    for written, value in values.items():
-        offset = text.find(value)
-        if offset >= 0:
-            return Verdict(True, f"contains {written!r} at character {offset + 1}", offset)
-    return Verdict(False, "contains none of them")
-
-
-def _find_all(text: str, values: dict[str, str]) -> Verdict:
-    missing = [written for written, value in values.items() if value not in text]
-    if missing:
-        return Verdict(False, f"does not contain {', '.join(map(repr, missing))}")
-    return Verdict(True, "contains all of them")
 
 
 _MOST_SHOWN = 60
@@ -238,10 +217,8 @@ def _read_pattern(value: Any) -> re.Pattern[str]:
         raise invalid(f"not a valid regular expression: {error}") from error
 
 
-class Regex(Check):
+class Regex(TextCheck):
     """Passes where `re.search` finds the expression in the text."""
-
-    can_grade_request: ClassVar[bool] = True
 
     value: Annotated[re.Pattern[str], PlainValidator(_read_pattern)]
 
@@ -251,7 +228,7 @@ class Regex(Check):
             match = self.value.search(response.text)
         if match is None:
             return Verdict(False, "has no match")
-        found = match[0] if len(match[0]) <= _MOST_SHOWN else f"{match[0][:_MOST_SHOWN]}…"
+        found = cut(match[0], _MOST_SHOWN)
         return Verdict(True, f"has the match {found!r} at character {match.start() + 1}", match.start())
 
 
@@ -270,16 +247,13 @@ def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         _validator(json.dumps(thaw(schema)))
     except SchemaError as error:
-        raise error_at(tuple(error.path), invalid(f"not a valid JSON Schema: {_short(error.message)}")) from error
+        reason = cut(error.message, _MOST_OF_MESSAGE)
+        raise error_at(tuple(error.path), invalid(f"not a valid JSON Schema: {reason}")) from error
     return schema
 
 
 def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
     """The first place of data that does not fit a schema, and why: `$.city: 3 is not of type 'string'`; `""` for none.
-
-    Args:
-        data: JSON data.
-        schema: a schema that `check_schema` has accepted.
 
     Raises:
         CheckError: its patterns take too long.
@@ -288,7 +262,7 @@ def find_misfit(data: Any, schema: Mapping[str, Any]) -> str:
 
     with limited_time("the JSON Schema"):
         error = best_match(_validator(json.dumps(thaw(schema))).iter_errors(thaw(data)))
-    return "" if error is None else f"{error.json_path}: {_short(error.message)}"
+    return "" if error is None else f"{error.json_path}: {cut(error.message, _MOST_OF_MESSAGE)}"
 
 
 # The checks of a file are those of all of its cases.
@@ -302,10 +276,6 @@ def _validator(schema_text: str) -> Any:
     validator_class.check_schema(schema, format_checker=validator_class.FORMAT_CHECKER)
     # With a registry of one's own nothing is fetched.
     return validator_class(schema, registry=Registry())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST_OF_MESSAGE else f"{text[:_MOST_OF_MESSAGE]}…"
 
 
 def _read_schema(value: Any) -> Mapping[str, Any]:
@@ -326,10 +296,8 @@ class _SchemaFile(BaseModel):
     value: Annotated[Mapping[str, Any], PlainValidator(_read_schema)]
 
 
-class IsJson(Check):
+class IsJson(TextCheck):
     """Passes where the text is JSON, and fits the schema in `value`."""
-
-    can_grade_request: ClassVar[bool] = True
 
     value: Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_schema_or_path)] = None
 

@@ -5,31 +5,33 @@ here. `prefetch` asks.
 """
 
 from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.prompt.attachments import FileReader
-from pytest_chatprompt.prompt.request import ProviderRequest, build_request
-from pytest_chatprompt.snapshots.layout import lay_out
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.prompt.request import build_request
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from pytest_chatprompt.snapshots.stored import file_shows
+from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgePrompt
-    from pytest_chatprompt.live.early_grades import EarlyGrades, GradeAnswer, RunJobs
+    from pytest_chatprompt.live.early_grades import EarlyGrades
+    from pytest_chatprompt.live.early_grades import GradeAnswer
+    from pytest_chatprompt.live.early_grades import RunJobs
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.providers.response import ProviderResponse
-
 
 @dataclass(frozen=True, slots=True)
 class UpcomingCase:
@@ -124,8 +126,7 @@ class SnapshotMatcher:
             judge = () if judging is None else judging.previews
             masks = case.place.masks
             data = masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            text = lay_out(data, shared=self.reader.shared)
-            is_equal = file_shows(case.snapshot_path, text)
+            is_equal = file_shows(case.snapshot_path, dump(data))
         except Exception:
             # Errors of the case are reported when it runs.
             return None
@@ -136,7 +137,7 @@ class SnapshotMatcher:
             return None
         if exchange.prepared is not None and judging is None:
             self._comparisons[case.node_id] = PriorComparison(
-                exchange, case.provider_name, masks, data, text, self.redactor, secrets_known
+                exchange, case.provider_name, masks, data, self.redactor, secrets_known
             )
         return MatchedCase(exchange, judging, case.grade and partial(case.grade, loaded, exchange.request))
 

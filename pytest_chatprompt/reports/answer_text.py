@@ -1,8 +1,4 @@
-"""The answer of a case as text: in one line, and with all that is known of it.
-
-A `CaseResult` with an answer comes in; text comes out. Pure; `answer_hooks` shows the line, `items` puts the whole into
-the report of the test.
-"""
+"""The answer of a case as text: in one line, and with all that is known of it."""
 
 from __future__ import annotations
 
@@ -38,14 +34,9 @@ def answer_line(response: ResponseResult, width: int) -> str:
 
 
 def case_line(result: CaseResult, width: int) -> str | None:
-    """The answer of a case in one line; of one that is sent several times the first one that does not pass.
+    """The answer of a case in one line, such as `4/5 passed; answer 3 failed: 'We …' (0.41 s)`; `None` without one.
 
-    Args:
-        result: of the case.
-        width: as for `answer_line`.
-
-    Returns:
-        The line, such as `4/5 passed; answer 3 failed: 'We …' (0.41 s)`; `None` for a case without an answer.
+    Of a case that is sent several times, it is the first answer that does not pass.
     """
     if result.repeats is None:
         return None if result.response is None else answer_line(result.response, width)
@@ -68,11 +59,7 @@ def answer_section(response: ResponseResult, checks: tuple[CheckResult, ...]) ->
 
 
 def case_section(result: CaseResult) -> str:
-    """All answers of a case, each with what its checks said; of one that is sent once just that.
-
-    Args:
-        result: of a case with an answer.
-    """
+    """All answers of a case, each with what its checks said; of one that is sent once just that."""
     if result.repeats is None:
         return "" if result.response is None else answer_section(result.response, result.checks)
     from pytest_chatprompt.results.texts import describe_rate  # noqa: PLC0415 - most cases are sent once

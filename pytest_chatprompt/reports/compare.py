@@ -43,13 +43,7 @@ class CaseComparison:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Two runs beside each other. A test that was skipped did not run.
-
-    Args:
-        cases: those that ran in both, in the order of the second run.
-        new: what ran in the second run only.
-        gone: what ran in the first run only.
-    """
+    """Two runs beside each other. A test that was skipped did not run."""
 
     cases: tuple[CaseComparison, ...]
     new: tuple[CaseResult, ...]
@@ -61,12 +55,7 @@ class RunComparison:
 
 
 def compare_runs(before: RunResults, after: RunResults) -> RunComparison:
-    """Compare two runs, test by test, by their node ids.
-
-    Args:
-        before: the first run.
-        after: the second run.
-    """
+    """Compare two runs, test by test, by their node ids."""
     old, new = _that_ran(before.results), _that_ran(after.results)
     return RunComparison(
         cases=tuple(_compare(old[node_id], result) for node_id, result in new.items() if node_id in old),
@@ -143,12 +132,7 @@ _BEFORE: Final = 60
 
 
 def comparison_lines(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
-    """Say what came of the second run beside the first.
-
-    Args:
-        comparison: of the runs.
-        names: of their files.
-    """
+    """Say what came of the second run beside the first."""
     numbers = {kind: len(comparison.of_kind(kind)) for kind in _TITLES}
     same = len(comparison.of_kind("same"))
     counts = f"{numbers['worse']} worse, {numbers['better']} better, {numbers['changed']} changed, {same} the same"

@@ -46,11 +46,7 @@ def html_code(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts; the first row is its head, and all columns but the first are set to the right.
-
-    Args:
-        rows: all of the same length, at least one.
-    """
+    """A table of texts; the first row is its head, and all columns but the first are set to the right."""
     head, *body = rows
     return "\n".join([_table_row(head), f"|---|{'---:|' * (len(head) - 1)}", *map(_table_row, body)])
 
@@ -81,12 +77,7 @@ def longest_run(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCase:
-    """The answers to one case.
-
-    Args:
-        name: the file and the id of the case.
-        answers: each result with its answer, in the order of the run; at least one.
-    """
+    """The answers to one case."""
 
     name: str
     answers: tuple[tuple[CaseResult, ResponseResult], ...]
@@ -118,15 +109,7 @@ _END: Final = "\n</details>\n"
 
 
 def markdown_answers(run: RunResults, room: int) -> Iterator[str]:
-    """Show the answers of a live or replayed run.
-
-    Args:
-        run: the run.
-        room: how many characters there are for it.
-
-    Returns:
-        One folded section with a folded section for each case; nothing without answers or room.
-    """
+    """The answers of a live or replayed run, folded, as far as there is room; nothing without answers or room."""
     cases = answers_by_case(run.results)
     head = f"<details><summary>Answers to {count(len(cases), 'case')}</summary>\n"
     room -= len(head) + len(_END) + len(f"… and {count(len(cases), 'more case')}.\n") + 3

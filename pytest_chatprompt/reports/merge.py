@@ -22,13 +22,7 @@ class MergeError(Exception):
 
 
 def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
-    """Merge the runs of shards.
-
-    Args:
-        runs: each with the name of its file, at least one.
-
-    Returns:
-        A run with all of their results, in the order of the shards, and with the snapshots that none of them uses.
+    """Merge the runs of shards, each with the name of its file, into one with all of their results.
 
     Raises:
         MergeError: a test is in several of them, or they compared with different snapshots.
@@ -77,21 +71,13 @@ class RecordingConflictError(Exception):
 
 
 def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
-    """Take what each shard has recorded.
+    """Take what each shard has recorded, and give the names of it, relative to the folder of the project.
 
     A shard may hold all recordings of the project. Those that are as in the commit on which the project stands were not
     recorded by it, and are not taken from it; without git all that a shard holds counts as recorded.
 
-    Args:
-        shards: a folder of each, in which recordings lie where they lie in the project.
-        project: its folder.
-
-    Returns:
-        The recordings of all shards, relative to the folder, in order; they stand in the project now.
-
     Raises:
         RecordingConflictError: a test was recorded by several shards, with different replies; nothing is written then.
-        OSError: a file cannot be read or written.
     """
     recorded: dict[Path, bytes] = {}
     conflicts: set[Path] = set()
@@ -140,12 +126,7 @@ _NO_TEST: Final = "no test of these reports uses"
 
 
 def unused_lines(names: Sequence[str], gone: Collection[str]) -> Iterator[str]:
-    """The lines about snapshots that are unused; nothing for none.
-
-    Args:
-        names: of them.
-        gone: those of them that `--snapshot-update` removes.
-    """
+    """The lines about unused snapshots; `gone` are those that `--snapshot-update` removes."""
     yield from _listed(names, "unused")
     if names:
         option = "--snapshot-update" if gone and len(gone) == len(names) else "--chatprompt-remove-unused"
@@ -153,12 +134,7 @@ def unused_lines(names: Sequence[str], gone: Collection[str]) -> Iterator[str]:
 
 
 def removal_lines(removal: Removal, root: Path) -> Iterator[str]:
-    """The lines about unused snapshots that were removed, moved or kept; nothing for none.
-
-    Args:
-        removal: of a merge.
-        root: pytest's root folder.
-    """
+    """The lines about unused snapshots that were removed, moved or kept; nothing for none."""
     yield from _listed([shown_path(path, root) for path in removal.removed], "removed")
     for old, new in removal.moved:
         yield f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"

@@ -67,13 +67,7 @@ class PageChange:
 
 
 def page_changes(run: RunResults, review: Review, most: int) -> list[PageChange]:
-    """The distinct changes of a run, the most frequent ones first.
-
-    Args:
-        run: the run.
-        review: of those of its cases that differ.
-        most: how many to show.
-    """
+    """The distinct changes of a run, the most frequent ones first."""
     return [_shown(number, run, review, distinct) for number, distinct in enumerate(review.changes[:most], start=1)]
 
 
@@ -139,14 +133,7 @@ _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
 
 
 def render_page(run: RunResults) -> str:
-    """Render the page of a run.
-
-    Args:
-        run: what its tests did; a test that ran twice counts as it ran last.
-
-    Returns:
-        An HTML document, the same for the same run.
-    """
+    """Render the page of a run: the same for the same run. A test that ran twice counts as it ran last."""
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
     differing = [result for result in run.results if result.snapshot is not None and result.snapshot.state != "same"]
     review = Review(differing)

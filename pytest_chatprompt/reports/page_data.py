@@ -5,22 +5,32 @@ them is opened. Requests are shown as conversations, read back by their APIs. Th
 """
 
 from __future__ import annotations
-
-import base64
-import gzip
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.apis.table import find_api, get_api
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationToolCall
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.table import find_api
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.records import CheckResult
+from pytest_chatprompt.results.records import RepeatsResult
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import dump
+from typing import Any
+from typing import Final
+import base64
+import gzip
+import json
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
@@ -30,14 +40,9 @@ _LONGEST_SETTING: Final = 80
 
 
 def page_requests(data: Any) -> list[dict[str, Any]]:
-    """The requests that a snapshot shows, as JSON data.
+    """The requests that a snapshot of any shape shows, as JSON data; those to a judge come last.
 
-    Args:
-        data: of the snapshot, of any shape.
-
-    Returns:
-        For each request its `turns`, and if there are any `endpoint`, `settings`, `tools`; empty if it shows none. The
-        requests to a judge come last.
+    Each has its `turns`, and if there are any `endpoint`, `settings` and `tools`.
     """
     return [*_requests(data), *_requests_to_judge(data)] if isinstance(data, Mapping) else []
 
@@ -161,11 +166,7 @@ class PageTexts:
     _characters: int = 0
 
     def add(self, texts: Mapping[str, str]) -> None:
-        """Add the texts of a case.
-
-        Args:
-            texts: by their names; each is lines that end in LF, but for the last.
-        """
+        """Add the texts of a case."""
         if not self.parts or self._characters > _PART_CHARACTERS:
             self.parts.append({"lines": [], "cases": []})
             self._characters = 0
@@ -201,13 +202,7 @@ _BLOCK_CHARACTERS: Final = 400_000
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """What the script of the page reads.
-
-    Args:
-        index: a line of each case, and in which block its body is.
-        blocks: the bodies.
-        texts: the parts of `PageTexts`.
-    """
+    """What the script of the page reads."""
 
     index: str
     blocks: tuple[str, ...]
@@ -215,12 +210,7 @@ class PageData:
 
 
 def page_data(run: RunResults, review: Review) -> PageData:
-    """The data of a run.
-
-    Args:
-        run: the run.
-        review: of those of its cases that differ.
-    """
+    """The data of a run."""
     numbers = {distinct.change.content: number for number, distinct in enumerate(review.changes)}
     entries: list[dict[str, Any]] = []
     blocks: list[str] = []

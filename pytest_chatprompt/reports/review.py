@@ -19,13 +19,7 @@ Content = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class DistinctChange:
-    """One change, and all the places and cases that have it.
-
-    Args:
-        change: the first of the equal ones.
-        places: where it stands, each with the number of cases, the most frequent first.
-        results: of the cases that have it, in the order of the run.
-    """
+    """One change, and all the places and cases that have it."""
 
     change: Change
     places: tuple[tuple[str, int], ...]
@@ -50,11 +44,7 @@ class _Group:
 
 
 def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
-    """The distinct changes of a run, those of the most cases first.
-
-    Args:
-        results: of the cases, in the order of the run; a case that ran twice counts as it ran last.
-    """
+    """The distinct changes of a run, those of the most cases first; a case that ran twice counts as it ran last."""
     groups: dict[Content, _Group] = {}
     for result in {result.node_id: result for result in results}.values():
         seen: set[tuple[Content, str]] = set()
@@ -77,11 +67,7 @@ def distinct_changes(results: Iterable[CaseResult]) -> list[DistinctChange]:
 def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
     """The cases that send what the snapshot of another case shows, while that one sends something else.
 
-    Args:
-        results: of the cases of a run.
-
-    Returns:
-        For each node id that of the other case: the two exchanged ids, or a row moved by one.
+    For each node id that of the other case: two ids were exchanged, or a row moved by one.
     """
     differing = [result for result in results if result.snapshot is not None and result.snapshot.state != "same"]
     holders: dict[str | None, str] = {
@@ -109,15 +95,7 @@ _COST_PLACES: Final = 2
 
 
 def cost_line(results: Iterable[CaseResult], quote: Callable[[str], str] = str) -> str:
-    """Say in one line what the changes of some cases cost.
-
-    Args:
-        results: of cases that differ.
-        quote: makes a place what it is shown as.
-
-    Returns:
-        The line; `""` if no request became longer or shorter, and each still begins as it did.
-    """
+    """Say in one line what the changes of some cases cost; `""` if each request is as long, and begins, as it did."""
     costs = [result.cost for result in results if result.cost is not None]
     parts = []
     if any(cost.characters for cost in costs):
@@ -165,12 +143,7 @@ _STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
 
 
 def style_lines(lines: Iterable[str], *, whole: bool = False) -> Iterator[StyledLine]:
-    """Mark the lines of a hunk.
-
-    Args:
-        lines: with `- `, `+ `, `> ` or two blanks in front, as a `Hunk` has them.
-        whole: whether long lines are shown whole.
-    """
+    """Mark the lines of a hunk, with their signs in front; long lines are cut unless they are to be `whole`."""
     runs = [(sign, list(run)) for sign, run in groupby(lines, key=lambda line: line[:1])]
     number = 0
     while number < len(runs):
@@ -324,12 +297,7 @@ class Review:
         return ", ".join(nouns)
 
     def end_lines(self, accept_all: str, accept: Callable[[Sequence[CaseResult]], str]) -> Iterator[StyledLine]:
-        """All that changed, each change once.
-
-        Args:
-            accept_all: the command that accepts everything; `""` for none.
-            accept: gives the command that accepts some cases; `""` for none.
-        """
+        """All that changed, each change once, with the commands that accept all or some cases; they may be `""`."""
         for number, distinct in enumerate(self._first(self.changes, _SHOWN_CHANGES), start=1):
             yield from self._change_lines(number, distinct)
             is_part = len(distinct.results) < self.snapshot_count and self._names_all(distinct.results)

@@ -1,8 +1,4 @@
-"""Run commands: what to type to accept what a run found, made of the record of how it was started.
-
-A `RunResults` comes in; command lines come out, for the folder where pytest was started. Pure; the reports that are
-read after the run show them.
-"""
+"""Run commands: what to type to accept what a run found, for the folder where pytest was started."""
 
 from __future__ import annotations
 
@@ -25,12 +21,7 @@ _OPTIONS_WITH_VALUE: Final = ("--chatprompt-provider", *FOLDER_OPTIONS, "-o", "-
 def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
     """The command that repeats a run and accepts what it found.
 
-    Args:
-        run: the run.
-        results: of its cases that differ.
-
-    Returns:
-        The command; `""` for a run that compared with a git revision, whose snapshots stay as they are.
+    It is `""` for a run that compared with a git revision, whose snapshots stay as they are.
     """
     if run.against is not None:
         return ""
@@ -46,15 +37,7 @@ def accept_all(run: RunResults, results: Sequence[CaseResult]) -> str:
 
 
 def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
-    """The command that accepts some cases of a run.
-
-    Args:
-        run: the run.
-        results: of these cases.
-
-    Returns:
-        The command; `""` for a run that compared with a git revision.
-    """
+    """The command that accepts some cases of a run; `""` for a run that compared with a git revision."""
     if run.against is not None:
         return ""
     words = [_name(run, result) for result in results]
@@ -65,12 +48,7 @@ def accept(run: RunResults, results: Sequence[CaseResult]) -> str:
 
 
 def repeated(words: Iterable[str], option: str) -> str:
-    """The command that repeats a run offline with an option, and accepts nothing unless the option does.
-
-    Args:
-        words: of the command, without `pytest`.
-        option: to add.
-    """
+    """The command that repeats a run offline with an option, and accepts nothing unless the option does."""
     kept = [word for word in without_report(words) if word not in (*_SENDING_OPTIONS, _ACCEPTING)]
     return shlex.join(["pytest", *(word for word in kept if word != option), option])
 
@@ -81,14 +59,7 @@ def _name(run: RunResults, result: CaseResult) -> str:
 
 
 def common_words(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """What the commands of several runs share: all words, or only the options that decide what a test sends.
-
-    Args:
-        commands: the words of each, at least one command. Reports do not count.
-
-    Returns:
-        The words of all of them if they are the same; else those of the options that all of them have.
-    """
+    """What the commands of several runs share: all words, or only the options that decide what is sent; no reports."""
     first, *others = [tuple(without_report(command)) for command in commands]
     if all(other == first for other in others):
         return first
@@ -108,12 +79,7 @@ def without_report(words: Iterable[str]) -> Iterator[str]:
 
 
 def kept_options(words: Iterable[str], names: Sequence[str]) -> Iterator[str]:
-    """Those words of a command that give some options a value, with the values.
-
-    Args:
-        words: of the command, without `pytest`.
-        names: of the options, long and short ones; each takes a value.
-    """
+    """Those words of a command that give some options a value, with the values."""
     remaining = iter(words)
     long = tuple(f"{name}=" for name in names if name.startswith("--"))
     short = tuple(name for name in names if not name.startswith("--"))

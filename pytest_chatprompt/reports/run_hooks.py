@@ -23,11 +23,7 @@ from pytest_chatprompt.wording import shown_path
 
 
 class CollectedResults:
-    """The results of a run so far, in the order in which the tests ended.
-
-    Args:
-        keep: what to keep of a result.
-    """
+    """The results of a run so far, in the order in which the tests ended."""
 
     def __init__(self, keep: Callable[[CaseResult], CaseResult] = lambda result: result) -> None:
         self._keep = keep
@@ -55,11 +51,7 @@ class CollectedResults:
 
 
 def uncollected_result(report: pytest.CollectReport) -> CaseResult:
-    """The result of a file that could not be collected, at the line that its error names.
-
-    Args:
-        report: of the failed collection.
-    """
+    """The result of a file that could not be collected, at the line that its error names."""
     path = report.nodeid.partition("::")[0] or "."
     lines = report.longreprtext.splitlines() or [""]
     # Of a module pytest shows the traceback; its error begins with an E.
@@ -76,12 +68,7 @@ snapshot_uses_key: Final = pytest.StashKey[tuple[SnapshotUses, ...]]()
 
 
 def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResults:
-    """What the tests of a run did, with how it was started.
-
-    Args:
-        config: the run's configuration.
-        results: of its tests.
-    """
+    """What the tests of a run did, with how it was started."""
     options = config.stash[options_key]
     return RunResults(
         command=tuple(map(str, config.invocation_params.args)),
@@ -94,12 +81,7 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
 
 
 class RunReports:
-    """Collects the results of a run and writes its reports.
-
-    Args:
-        config: the run's configuration.
-        paths: the files to write, absolute; each has a suffix of `FORMATS`.
-    """
+    """Collects the results of a run and writes its reports."""
 
     def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
         self._config = config
@@ -170,11 +152,7 @@ class ShownRequests:
 
 
 def shown_lines(result: CaseResult) -> Iterator[str]:
-    """What a test sends, a line each: of each request its endpoint, the conversation and the body.
-
-    Args:
-        result: of the test, with what it sent.
-    """
+    """What a test sends, a line each: of each request its endpoint, the conversation and the body."""
     data = {} if result.snapshot is None else result.snapshot.sent
     requests = list(result.requests) or list(_requests(data))
     if not requests and isinstance(data, Mapping) and data:
@@ -243,11 +221,7 @@ _INDENT: Final = "    "
 
 
 class AnswerHooks:
-    """Shows the answers of passing cases while the run goes on.
-
-    Args:
-        config: the run's configuration.
-    """
+    """Shows the answers of passing cases while the run goes on."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

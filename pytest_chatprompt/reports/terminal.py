@@ -23,45 +23,23 @@ _MARKUP: Final[dict[Style, dict[str, bool]]] = {
 
 
 def write_line(reporter: Any, line: str, **markup: bool) -> None:
-    """Write a line.
-
-    Args:
-        reporter: pytest's terminal reporter.
-        line: without its line break.
-        markup: pytest's names of colours and styles.
-    """
+    """Write a line."""
     reporter.write_line(visible_line(line), **markup)
 
 
 def write_below(reporter: Any, line: str) -> None:
-    """Write a line below the one that pytest is writing; pytest breaks it before the next test.
-
-    Args:
-        reporter: pytest's terminal reporter.
-        line: without its line break.
-    """
+    """Write a line below the one that pytest is writing; pytest breaks it before the next test."""
     reporter.write(f"\n{visible_line(line)}", flush=True)
 
 
 def write_title(reporter: Any, separator: str, title: str) -> None:
-    """Write a title between lines of a character.
-
-    Args:
-        reporter: pytest's terminal reporter, or its writer.
-        separator: the character.
-        title: one line.
-    """
+    """Write a title between lines of a character."""
     write = reporter.write_sep if hasattr(reporter, "write_sep") else reporter.sep
     write(separator, visible_line(title))
 
 
 def write_styled(writer: Any, line: StyledLine) -> None:
-    """Write a line of pieces, each with its colour.
-
-    Args:
-        writer: pytest's terminal writer.
-        line: its pieces.
-    """
+    """Write a line of pieces, each with its colour."""
     for number, (text, style) in enumerate(line):
         # Only the first piece begins the line.
         writer.write(visible_line(text) if number == 0 else visible_line(f" {text}")[1:], **_MARKUP[style])
@@ -69,21 +47,12 @@ def write_styled(writer: Any, line: StyledLine) -> None:
 
 
 def write_text(writer: Any, text: str) -> None:
-    """Write a text of several lines.
-
-    Args:
-        writer: pytest's terminal writer.
-        text: without its last line break.
-    """
+    """Write a text of several lines."""
     writer.line(visible(text))
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lay out a table: the first column to the left, the others to the right.
-
-    Args:
-        rows: all of the same length.
-    """
+    """Lay out a table: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *cells in rows:
         numbers = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]

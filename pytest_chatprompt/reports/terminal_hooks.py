@@ -1,9 +1,8 @@
 """The review in the terminal: what pytest shows of the cases that differ, and of their changes at the end.
 
-The reports of a run come in when it ends; while pytest writes its summary, a case whose changes were shown already has
-one line in place of its diff, and after the failures all distinct changes are listed. The reports themselves stay as
-they are, whole, for JUnit's XML and other plugins. With `-vv` each case shows all of its diff. `plugin` calls
-`register_review`.
+While pytest writes its summary, a case whose changes were shown already has one line in place of its diff, and after
+the failures all distinct changes are listed. With `-vv` each case shows all of its diff. The reports themselves stay as
+they are, whole, for JUnit's XML and other plugins.
 """
 
 from __future__ import annotations
@@ -31,12 +30,7 @@ _EXPLANATION: Final = "E         "
 
 
 def register_review(config: pytest.Config, reporter: Any) -> None:
-    """Make the terminal show the review of a run, if any of its cases differs from its snapshot.
-
-    Args:
-        config: the run's configuration.
-        reporter: pytest's terminal reporter, which has the reports of all tests.
-    """
+    """Make the terminal show the review of a run, if any of its cases differs from its snapshot."""
     differing = [(report, result) for report, result in failed_results(reporter) if _differs(result)]
     if not differing:
         return

@@ -13,12 +13,7 @@ from pytest_chatprompt.wording import dollars
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of some passed.
-
-    Args:
-        passed: how many.
-        total: of how many.
-    """
+    """How many of some passed."""
 
     passed: int = 0
     total: int = 0
@@ -75,15 +70,7 @@ def provider_totals(results: Iterable[CaseResult]) -> list[ProviderTotal]:
 
 
 def run_total(name: str, results: Sequence[CaseResult]) -> ProviderTotal | None:
-    """The total of some results of any providers.
-
-    Args:
-        name: what to call it in place of a provider.
-        results: of cases.
-
-    Returns:
-        The total; `None` without answers.
-    """
+    """The total of some results of any providers, with a name in place of a provider; `None` without answers."""
     responses = [response for result in results for response in result.responses]
     if not responses:
         return None
@@ -120,14 +107,7 @@ Row = tuple[str, ...]
 
 
 def table_rows(totals: Sequence[ProviderTotal]) -> list[Row]:
-    """The rows of the table, each with its name first.
-
-    Args:
-        totals: a column each.
-
-    Returns:
-        The rows; the first one has the names of the columns, its own name is `""`. Empty for no totals.
-    """
+    """The rows of the table, each with its name first; the first one names the columns. Empty for no totals."""
     return [(name, *map(cell, totals)) for name, cell in _rows(totals)] if totals else []
 
 

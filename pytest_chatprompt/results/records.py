@@ -5,25 +5,28 @@ its description in `report.schema.json`, which `make schema` writes for programs
 """
 
 from __future__ import annotations
-
-import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
-
-from pydantic import BaseModel, ConfigDict
-
+from pydantic import BaseModel
+from pydantic import ConfigDict
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.shared_keys import EvalCheck
-from pytest_chatprompt.grading.check import NEGATION, describe_check
-from pytest_chatprompt.providers.response import Amount, Count
+from pytest_chatprompt.grading.check import NEGATION
+from pytest_chatprompt.grading.check import describe_check
+from pytest_chatprompt.providers.response import Amount
+from pytest_chatprompt.providers.response import Count
 from pytest_chatprompt.snapshots.stored import Difference
 from pytest_chatprompt.text.json_data import thaw
+from typing import Any
+from typing import Final
+from typing import Literal
+from typing import Self
+from typing import TYPE_CHECKING
+import json
+import re
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.grade import GradedCheck
-
 
 class ChangeCost(BaseModel):
     """How a change alters the size of a request and its cacheable prefix.
@@ -97,13 +100,7 @@ class CheckResult(BaseModel):
 
 
 def check_result(graded: GradedCheck, case: EvalCase, *, with_place: bool) -> CheckResult:
-    """Make the record of a graded check.
-
-    Args:
-        graded: the check, with its verdict or its error.
-        case: its case.
-        with_place: whether to look up where it stands, though it passes; the eval file is parsed again for that.
-    """
+    """Make the record of a graded check. Its place is looked up where it does not pass, or `with_place`."""
     check, verdict = graded.check, graded.verdict
     arguments = {key: thaw(value) for key, value in check.written.arguments.items() if key != "of"}
     position: dict[str, Any] = {}
@@ -339,12 +336,8 @@ class SnapshotUses(BaseModel):
 def merge_uses(uses: Iterable[SnapshotUses]) -> tuple[SnapshotUses, ...]:
     """What several runs together know: a test was left out, and a snapshot is unused, if that holds in each of them.
 
-    Args:
-        uses: of all runs. A run has no record of a file of which it selected no test.
-
-    Returns:
-        One record for each file, in the order of their paths; none for a file of which every test was selected and
-        every snapshot is used.
+    A run has no record of a file of which it selected no test. None is left of a file of which every test was selected
+    and every snapshot is used.
     """
     by_path: dict[str, SnapshotUses] = {}
     for each in uses:

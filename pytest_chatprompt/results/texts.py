@@ -27,12 +27,7 @@ _ELLIPSIS: Final = "…"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece that two lines share, or in which they differ.
-
-    Args:
-        removed: what the first line has here.
-        added: what the second line has here; the same where nothing changed.
-    """
+    """What two lines have at one place: the first `removed`, the second `added`, the same where nothing changed."""
 
     removed: str
     added: str
@@ -44,15 +39,7 @@ class Piece:
 
 
 def changed_words(removed: str, added: str) -> tuple[Piece, ...]:
-    """Compare two lines word by word.
-
-    Args:
-        removed: the line as it was.
-        added: the line as it is now.
-
-    Returns:
-        Equal and changed pieces in turn, together both lines.
-    """
+    """Compare two lines word by word: equal and changed pieces in turn, together both lines."""
     old, new = _TOKEN.findall(removed), _TOKEN.findall(added)
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -107,12 +94,7 @@ def shared_part(pieces: tuple[Piece, ...]) -> float:
 
 
 def excerpt(pieces: tuple[Piece, ...], around: int) -> tuple[Piece, ...]:
-    """The changed pieces, and so much of the equal ones as is needed to find the place.
-
-    Args:
-        pieces: of a whole line.
-        around: how many characters to keep beside each change; words are kept whole.
-    """
+    """The changed pieces, and so much of the equal ones as is needed to find the place."""
     shown = []
     for number, piece in enumerate(pieces):
         text = piece.removed
@@ -143,14 +125,7 @@ _SHORT_WORDS: Final = 8
 
 
 def summary_line(changes: Sequence[Change]) -> str:
-    """What changed, in one line.
-
-    Args:
-        changes: of one case. Equal ones in several places count once.
-
-    Returns:
-        The line; `""` for no changes.
-    """
+    """What changed in a case, in one line, equal changes once: `request.system: "14 days" → "30 days" and 2 more`."""
     if not changes:
         return ""
     distinct: dict[object, Change] = {}
@@ -232,12 +207,7 @@ _MOST_CASES: Final = 10
 
 
 def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) -> RepeatsResult:
-    """The result of a repeated case.
-
-    Args:
-        required: how many answers have to pass.
-        attempts: what became of its requests, in any order.
-    """
+    """The result of a repeated case."""
     by_number = tuple(sorted(attempts, key=lambda attempt: attempt.number))
     outcomes = [attempt.outcome for attempt in by_number]
     passed = outcomes.count("passed")
@@ -253,13 +223,7 @@ def repeats_result(required: RequiredPasses, attempts: Iterable[AttemptResult]) 
 
 
 def describe_rate(passed: int, answers: int, interval: tuple[float, float]) -> str:
-    """A rate with its interval: `80 % (95 % interval 38 % to 96 %)`; `none known` without answers.
-
-    Args:
-        passed: how many answers pass.
-        answers: of how many.
-        interval: the confidence interval, from 0 to 1.
-    """
+    """A rate with its interval: `80 % (95 % interval 38 % to 96 %)`; `none known` without answers."""
     if not answers:
         return "none known"
     low, high = (f"{end * 100:.0f} %" for end in interval)
@@ -273,11 +237,7 @@ def describe_passes(result: RepeatsResult) -> str:
 
 
 def summary_of_rates(rates: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """The lines of a run's summary about its repeated cases, the lowest rates first.
-
-    Args:
-        rates: how many answers of each case passed, and of how many, by node id; at least one case.
-    """
+    """The lines of a run's summary about its repeated cases, the lowest rates first."""
     passed, answers = (sum(counts) for counts in zip(*rates.values(), strict=True))
     nouns = "1 case was" if len(rates) == 1 else f"{len(rates)} cases were"
     mixed = [(counts, node_id) for node_id, counts in rates.items() if counts[0] < counts[1]]
@@ -291,11 +251,7 @@ def summary_of_rates(rates: Mapping[str, tuple[int, int]]) -> Iterator[str]:
 
 
 def describe_repeats(result: RepeatsResult) -> str:
-    """Say how many answers of a case pass, and why the others do not; the first line is a summary.
-
-    Args:
-        result: of the case; not all of its answers pass.
-    """
+    """Say how many answers of a case pass, and why the others do not; the first line is a summary."""
     errors = len(result.attempts) - result.answers
     counts = [describe_passes(result)] if result.answers else []
     counts += [f"{errors} could not be obtained or graded"] if errors else []

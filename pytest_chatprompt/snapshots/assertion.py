@@ -6,7 +6,6 @@ Each assertion is one YAML file, whose folder and name the item gives as its att
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from pytest_chatprompt.snapshots.files import (
     read_snapshot,
     shown_snapshot,
 )
-from pytest_chatprompt.snapshots.layout import lay_out
+from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.shown_data import is_sent
 from pytest_chatprompt.wording import visible_line
 
@@ -41,34 +40,20 @@ if TYPE_CHECKING:
         SerializedData,
     )
 
-    from pytest_chatprompt.prompt.shared_texts import SharedTexts
     from pytest_chatprompt.snapshots.diff import Comparison
-    from pytest_chatprompt.snapshots.layout import SnapshotText
-    from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
     from pytest_chatprompt.snapshots.revision import Revision
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Syrupy's `matcher`, `exclude` and `include` of one assertion.
-
-    Args:
-        matcher: gives what to show for a value; `None` shows every value as it is.
-        exclude: says which keys to leave out; `None` for none.
-        include: says which keys to show; `None` for all.
-    """
+    """Syrupy's `matcher`, `exclude` and `include` of one assertion."""
 
     matcher: PropertyMatcher | None = None
     exclude: PropertyFilter | None = None
     include: PropertyFilter | None = None
 
     def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Replace values of data, and leave out keys, as the filters say.
-
-        Args:
-            data: mappings, sequences and scalars; a value of another type that the matcher gives becomes its `repr`.
-            path: where the data stands.
-        """
+        """Replace values of data, and leave out keys, as the filters say; what is no JSON then becomes its `repr`."""
         if self.matcher is not None:
             shown = self.matcher(data=data, path=path)
             data = shown if shown is data or _is_json(shown) else repr(shown)
@@ -93,40 +78,17 @@ def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | list | tuple | Mapping)
 
 
-# What syrupy compares in place of two equal texts.
-_EQUAL: Final = ""
-
-
 class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
 
     Attributes:
-        is_filtered: whether the next assertion has a matcher or leaves keys out.
         read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
-        shared: long texts that are part of the data of many snapshots.
     """
 
     file_extension = "yaml"
-    is_filtered = True
     read_committed: Callable[[Path], str | None] | None = None
-    shared: SharedTexts | None = None
     # The file that was read last.
     _read: Path | None = None
-    # What the next assertion compares, its text if that is known already and then in any case, and whether the file of
-    # its snapshot holds just this text.
-    _expected: Any = None
-    _laid_out: SnapshotText | None = None
-    _text: SnapshotText | None = None
-    _is_in_file = False
-
-    def expect(self, data: SerializableData | None, text: Any = None) -> None:
-        """Compare the bytes of the next file with the text of this data: if they are equal, syrupy needs neither text.
-
-        Args:
-            data: what is asserted next, if nothing is going to change it; else `None`, also to free the last data.
-            text: the data as `lay_out` of `serializer` gives it; `None` if it is not laid out yet.
-        """
-        self._expected, self._laid_out, self._text, self._is_in_file = data, text, None, False
 
     def serialize(
         self,
@@ -137,13 +99,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        if self._is_in_file:
-            return _EQUAL
-        if self._text is not None:
-            return str(self._text)
-        if self.is_filtered:
-            data = Filters(matcher, exclude, include).apply(data)
-        return str(self._lay_out(data))
+        data = Filters(matcher, exclude, include).apply(data)
+        return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -151,29 +108,10 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         return AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
 
     @classmethod
-    def get_location(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
-        """The path of a snapshot's file; syrupy asks for it three times for each assertion."""
-        folder = getattr(test_location.item, "snapshot_folder", None)
-        stem = getattr(test_location.item, "snapshot_stem", None)
-        if cls is not ChatPromptSnapshotExtension or folder is None or stem is None:
-            return str(super().get_location(test_location=test_location, index=index))
-        # Syrupy makes a path of the two, and a text of the path, though the item gives names without any `/` or `..`.
-        basename = cls.get_file_basename(test_location=test_location, index=index)
-        return os.path.join(folder, f"{basename}.{cls.file_extension}")  # noqa: PTH118 - see above
-
-    @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         """The folder of a test's snapshots: given by the item, or syrupy's own."""
         folder = getattr(test_location.item, "snapshot_folder", None)
         return str(super().dirname(test_location=test_location) if folder is None else folder)
-
-    @classmethod
-    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The folder where syrupy looks for unused snapshots; see `discover_snapshots`."""
-        if cls is not ChatPromptSnapshotExtension:
-            return str(super().discovery_dirname(test_location=test_location))
-        # Nothing is discovered in any folder. Syrupy asks twice for each assertion, and takes paths apart for it.
-        return cls.dirname(test_location=test_location)
 
     @classmethod
     def get_file_basename(cls, *, test_location: PyTestLocation, index: SnapshotIndex) -> str:
@@ -210,13 +148,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         self._read = Path(snapshot_location)
         if self.read_committed is not None:
             return self.read_committed(self._read)
-        if self._expected is not None:
-            self._text = self._lay_out(self._expected) if self._laid_out is None else self._laid_out
-            self._is_in_file = self._text.is_in(self._read)
-        return _EQUAL if self._is_in_file else read_snapshot(self._read)
-
-    def _lay_out(self, data: Any) -> SnapshotText:
-        return lay_out(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
+        return read_snapshot(self._read)
 
     def matches(self, *, serialized_data: SerializedData, snapshot_data: SerializedData) -> bool:
         """Whether a snapshot shows what is sent: the same text, or another one with the same data."""
@@ -244,16 +176,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
 
 
 def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool], stored: Sequence[Any]) -> list[Any]:
-    """Replace late requests by what the snapshot shows in their place.
-
-    Args:
-        requests: as they were sent.
-        is_late: for each of them whether it is late; at least one is.
-        stored: the requests that the snapshot shows.
-
-    Returns:
-        The requests that are not late, in their places; for the others those of the snapshot, be they more or fewer.
-    """
+    """Replace late requests, which may hold a real reply, by those that the snapshot shows in their place."""
     settled = [
         stored[index] if late else request
         for index, (request, late) in enumerate(zip(requests, is_late, strict=True))
@@ -262,8 +185,7 @@ def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool]
     return [*settled, *stored[len(requests) :]]
 
 
-_FILTERS: Final = ("exclude", "include", "matcher")
-# What else changes the text that is compared.
+# Options that make syrupy compare a diff in place of the data.
 _DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
 _SHOWN_LINES: Final = 7
@@ -287,7 +209,6 @@ class AssertionContext(NamedTuple):
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
-        shared: long texts that are part of what many tests compare.
         note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
             none), and with its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
@@ -300,7 +221,6 @@ class AssertionContext(NamedTuple):
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
-    shared: SharedTexts | None = None
     note_written: Callable[[Path, str | None, str], Any] = _ignore
     note_asserted: Callable[[str], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
@@ -312,12 +232,9 @@ class EvalSnapshot(SnapshotAssertion):
 
     Attributes:
         context: what it knows of its test.
-        prior: what was compared before the test ran, for the next comparison; `None` for nothing.
     """
 
     context: AssertionContext
-    prior: PriorComparison | None = None
-    _is_filtered: bool = False
     _is_diff: bool = False
     _has_compared_data: bool = True
     _failed: tuple[int, Comparison] | None = None
@@ -357,7 +274,6 @@ class EvalSnapshot(SnapshotAssertion):
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
         # Options of several calls add up.
-        self._is_filtered |= any(options.get(name) for name in _FILTERS)
         self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
@@ -389,26 +305,14 @@ class EvalSnapshot(SnapshotAssertion):
         data = self._settle_late(self.context.prepare(other), other)
         if not self.context.compares:
             return True
-        prior, self.prior = self.prior, None
         extension: Any = self.extension
         is_own = isinstance(extension, ChatPromptSnapshotExtension)
         if is_own:
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
-            extension.shared = self.context.shared
-            extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
-            # A subclass may change the data.
-            is_plain = (
-                type(extension) is ChatPromptSnapshotExtension and not extension.is_filtered and not self._is_diff
-            )
-            text = None if prior is None or data is not prior.data else prior.text
-            extension.expect(*((data, text) if is_plain else (None, None)))
         self._has_compared_data = is_own and not self._is_diff
-        self._is_filtered = self._is_diff = False
+        self._is_diff = False
         is_equal = super().__eq__(data)
-        if is_own:
-            # Syrupy keeps the extension to the end of the run.
-            extension.expect(None)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
         if result.created or result.updated:

@@ -21,7 +21,8 @@ from pytest_chatprompt.snapshots.layout import dump, inline
 from pytest_chatprompt.snapshots.stored import Change, Difference, Hunk, read_data, written_anew
 
 # The line of a transcript on which a turn begins, and what follows on it.
-TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
+_TURN: Final = re.compile(r"\[(?:System|User|Assistant|Tool)\]:(?: (?P<text>.*))?")
+_TURN_BREAK: Final = re.compile(rf"\n(?=(?:{_TURN.pattern})$)".replace("?P<text>", "?:"), re.MULTILINE)
 # Where the bodies of the known APIs hold their conversation: texts count there under any key.
 _CONVERSATION_KEYS: Final = frozenset(
     {"messages", "contents", "input", "system", "systemInstruction", "system_instruction", "instructions", "prompt"}
@@ -47,11 +48,7 @@ class Line(NamedTuple):
 
 
 def lines_of(data: Mapping[str, Any]) -> list[Line]:
-    """The lines of a snapshot.
-
-    Args:
-        data: what the snapshot shows.
-    """
+    """The lines of a snapshot."""
     return list(_mapping_lines(data, (), ""))
 
 
@@ -84,35 +81,26 @@ def _entry_lines(value: Any, path: tuple[str | int, ...], place: str) -> Iterato
                     yield Line(item_place, item_place, None)
                 yield from _entry_lines(item, (*path, index), item_place)
         case str() if "\n" in value:
+            # A text of several lines is prose wherever it stands.
             yield Line(place, place, None)
-            yield from _block_lines(value, path, place)
+            yield from _prose_lines(value.removesuffix("\n").split("\n"), path, place)
+        case str() if _is_conversation(path):
+            yield from [Line(place, place, None)] if _key(path) in _FRAME_KEYS else _prose_lines([value], path, place)
         case _:
-            yield _inline_line(value, path, place)
+            yield Line(place, place, f"{_key(path)}: {inline(value)}")
 
 
-def _block_lines(text: str, path: tuple[str | int, ...], place: str) -> Iterator[Line]:
-    lines = text.removesuffix("\n").split("\n")
-    if path[0] != "question":
-        # A text of several lines is prose wherever it stands.
-        yield from [Line(place, place, line) for line in lines]
-        return
+def _key(path: tuple[str | int, ...]) -> str:
+    return next((part for part in reversed(path) if isinstance(part, str)), "")
+
+
+def _prose_lines(lines: Sequence[str], path: tuple[str | int, ...], place: str) -> Iterator[Line]:
     turn = 0
     for line in lines:
-        marker = TURN.fullmatch(line)
+        marker = _TURN.fullmatch(line) if path[0] == "question" else None
         turn += marker is not None
-        yield Line(place, f"{place}#{turn}", line if marker is None else marker["text"])
-
-
-def _inline_line(value: Any, path: tuple[str | int, ...], place: str) -> Line:
-    key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if isinstance(value, str) and _is_conversation(path):
-        if key in _FRAME_KEYS:
-            return Line(place, place, None)
-        if path[0] != "question":
-            return Line(place, place, value)
-        marker = TURN.fullmatch(value)
-        return Line(place, f"{place}#0", value) if marker is None else Line(place, f"{place}#1", marker["text"])
-    return Line(place, place, f"{key}: {inline(value)}")
+        unit = f"{place}#{turn}" if path[0] == "question" else place
+        yield Line(place, unit, line if marker is None else marker["text"])
 
 
 def _is_conversation(path: tuple[str | int, ...]) -> bool:
@@ -142,16 +130,7 @@ class Move:
 
 
 def in_sent_order(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Move, ...]]:
-    """Bring the data of a snapshot into the order of what is sent.
-
-    Args:
-        stored: what the snapshot shows.
-        sent: what is sent now.
-
-    Returns:
-        The stored data; equal items of lists, turns of the question and keys stand as they are sent. And the moves, in
-        the order of the data.
-    """
+    """The stored data with equal items of lists, turns and keys in the order of what is sent, and what moved for it."""
     reordering = _Reordering()
     data: dict[str, Any] = reordering.ordered(stored, sent, "")
     return data, tuple(reordering.moves)
@@ -201,46 +180,36 @@ class _Reordering:
         unmoved = _unmoved(pairs)
         if len(unmoved) == len(pairs):
             return list(stored)
-        moved = sorted((target, source) for source, target in pairs if target not in unmoved)
+        in_order = sorted((target, source) for source, target in pairs)
+        moved = [(target, source) for target, source in in_order if target not in unmoved]
+        description: tuple[str, ...]
         if len(moved) > _MOST_SINGLE_MOVES:
-            order = ", ".join(f"[{source}]" for source, _ in sorted(pairs, key=lambda pair: pair[1]))
-            description: tuple[str, ...] = (f"another order: {order}",)
+            description = (f"another order: {', '.join(f'[{source}]' for _, source in in_order)}",)
         else:
             description = tuple(f"[{source}] moved to [{target}]: {_label(stored[source])}" for target, source in moved)
         texts = tuple(line for target, _ in moved for line in text_lines(sent[target]))
         self.moves.append(Move(place, description, texts))
         items = list(stored)
-        in_order = [source for source, _ in sorted(pairs, key=lambda pair: pair[1])]
-        for (slot, _), source in zip(pairs, in_order, strict=True):
+        for (slot, _), (_, source) in zip(pairs, in_order, strict=True):
             items[slot] = stored[source]
         return items
 
 
 def _turns(question: str) -> list[str]:
     """The turns of a transcript; joined by line breaks they are the transcript."""
-    turns: list[list[str]] = []
-    for line in question.split("\n"):
-        if not turns or TURN.fullmatch(line):
-            turns.append([])
-        turns[-1].append(line)
-    return ["\n".join(turn) for turn in turns]
+    return _TURN_BREAK.split(question)
 
 
 def _equal_items(stored: Sequence[Any], sent: Sequence[Any]) -> list[tuple[int, int]]:
     """Pairs of the indexes of equal items in both lists, by the first one; of equal ones the first to the first."""
     indexes: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(sent):
-        indexes[_identity(item)].append(index)
+        indexes[json.dumps(item)].append(index)
     pairs = []
     for index, item in enumerate(stored):
-        same = indexes.get(_identity(item))
-        if same:
+        if same := indexes.get(json.dumps(item)):
             pairs.append((index, same.popleft()))
     return pairs
-
-
-def _identity(item: Any) -> str:
-    return json.dumps(item)
 
 
 def _unmoved(pairs: Sequence[tuple[int, int]]) -> set[int]:
@@ -287,8 +256,7 @@ _LONGEST_UNREAD_LINE: Final = 1_000
 _NO_LINE_BREAK: Final = "(no line break at the end)"
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(NamedTuple):
     """One of the two texts: its lines, and where each of them stands."""
 
     text: list[str]
@@ -307,33 +275,22 @@ class _Unit(NamedTuple):
 
 
 def compare_snapshots(stored: str, sent: str) -> Difference:
-    """Compare two snapshots line by line.
-
-    Args:
-        stored: the text of the snapshot's file; it need not be valid YAML. In which form it was written does not count,
-            as long as its data can be read.
-        sent: the text of what is sent now, written by `serializer`.
-    """
+    """Compare two snapshots, by their data if that can be read, whatever the form in which it was written."""
     difference = _compare_data(stored, sent) if _is_readable(stored) else None
     if difference is not None and (difference.hunks or stored == sent):
         return difference
     # The stored text cannot be read, or not as the data that it shows: the changed lines of its beginning say why.
     lines = [line[:_LONGEST_UNREAD_LINE] for line in _split_lines(stored[:_LONGEST_UNREAD_TEXT])]
     before, after = _Side(lines, ()), _Side(_split_lines(sent), lines_of(read_data(sent)))
-    return _difference(before, after, _opcodes(before.text, after.text), ())
+    return _difference(before, after, ())
 
 
 def compare_texts(stored: str, sent: str) -> Difference:
-    """Compare two texts that `serializer` has not written line by line, such as what syrupy's `diff` keeps.
-
-    Args:
-        stored: the text of the snapshot's file.
-        sent: the text of what is there now.
-    """
+    """Compare two texts line by line that are no data, such as what syrupy's `diff` keeps."""
     before, after = (
         _Side(lines, [Line("", "", line) for line in lines]) for lines in map(_split_lines, (stored, sent))
     )
-    return _difference(before, after, _opcodes(before.text, after.text), ())
+    return _difference(before, after, ())
 
 
 def _compare_data(stored: str, sent: str) -> Difference:
@@ -341,18 +298,14 @@ def _compare_data(stored: str, sent: str) -> Difference:
     ordered, moves = in_sent_order(read_data(stored), sent_data)
     texts = (dump(ordered) if moves else written_anew(stored), sent)
     sides = [_Side(_split_lines(text), lines_of(data)) for text, data in zip(texts, (ordered, sent_data), strict=True)]
-    opcodes = _opcodes(sides[0].text, sides[1].text)
-    if _length(opcodes) > _SHORT_DIFF_LINES:
+    difference = _difference(*sides, moves)
+    if _length(difference, moves) > _SHORT_DIFF_LINES:
         # The first invisible character in a block switches all of its lines to escapes. With every block escaped in
         # both texts, a change of one line is a diff of one line again.
-        escaped = [
-            _Side(_split_lines(dump(data, escape_blocks=True)), side.lines)
-            for data, side in zip((ordered, sent_data), sides, strict=True)
-        ]
-        shorter = _opcodes(escaped[0].text, escaped[1].text)
-        if _length(shorter) < _length(opcodes):
-            sides, opcodes = escaped, shorter
-    return _difference(sides[0], sides[1], opcodes, moves)
+        texts = (dump(ordered, escape_blocks=True), dump(sent_data, escape_blocks=True))
+        sides = [_Side(_split_lines(text), side.lines) for text, side in zip(texts, sides, strict=True)]
+        return min(difference, _difference(*sides, moves), key=lambda one: _length(one, moves))
+    return difference
 
 
 def _is_readable(stored: str) -> bool:
@@ -369,27 +322,19 @@ def _split_lines(text: str) -> list[str]:
     return lines[:-1] if text.endswith("\n") else [*lines, _NO_LINE_BREAK]
 
 
-def _opcodes(before: list[str], after: list[str]) -> list[list[tuple[str, int, int, int, int]]]:
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return list(matcher.get_grouped_opcodes(_CONTEXT_LINES))
+def _length(difference: Difference, moves: Sequence[Move]) -> int:
+    """How many lines a diff has, without those about moves, which come first."""
+    return sum(1 + len(hunk.lines) for hunk in difference.hunks[len(moves) :])
 
 
-def _length(groups: list[list[tuple[str, int, int, int, int]]]) -> int:
-    """How many lines a diff has."""
-    return sum(
-        1 + sum(i2 - i1 if tag == "equal" else i2 - i1 + j2 - j1 for tag, i1, i2, j1, j2 in group) for group in groups
-    )
-
-
-def _difference(
-    before: _Side, after: _Side, groups: list[list[tuple[str, int, int, int, int]]], moves: Sequence[Move]
-) -> Difference:
+def _difference(before: _Side, after: _Side, moves: Sequence[Move]) -> Difference:
     changes = [Change(move.place, moved=move.texts or move.description) for move in moves]
     hunks = [
         Hunk(move.place, tuple(f"> {line}" for line in move.description), (number,))
         for number, move in enumerate(moves)
     ]
-    for group in groups:
+    matcher = difflib.SequenceMatcher(None, before.text, after.text, autojunk=False)
+    for group in matcher.get_grouped_opcodes(_CONTEXT_LINES):
         lines: list[str] = []
         first = len(changes)
         for tag, i1, i2, j1, j2 in group:
@@ -438,15 +383,7 @@ _MAX_DIFF_LINES: Final = 400
 
 
 def diff_snapshots(stored: str, sent: str) -> str:
-    """Compare two snapshots line by line.
-
-    Args:
-        stored: the text of the snapshot's file; it need not be valid YAML.
-        sent: the text of what is sent now.
-
-    Returns:
-        See `diff_text`.
-    """
+    """Compare two snapshots and write the difference as text."""
     return diff_text(compare_snapshots(stored, sent))
 
 
@@ -469,9 +406,9 @@ class Comparison:
     Args:
         path: the snapshot's file.
         stored: its text; `None` if there is none.
-        sent: the text of what is sent, written by `serializer`.
-        has_data: whether both texts show data as `serializer` writes it; else they are what syrupy's `diff` or
-            another of its extensions writes.
+        sent: the text of what is sent.
+        has_data: whether both texts are data as `dump` writes it, and not what another
+            extension or syrupy's `diff` has made.
     """
 
     def __init__(self, path: Path, stored: str | None, sent: str, *, has_data: bool = True) -> None:

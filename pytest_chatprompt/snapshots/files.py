@@ -5,20 +5,19 @@ URL (`%2F`), so that two ids never get the same name.
 """
 
 from __future__ import annotations
-
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.text.files import TextFileError
+from pytest_chatprompt.text.files import read_regular_file
+from pytest_chatprompt.text.yaml import MAX_BYTES
+from pytest_chatprompt.wording import shown_path
+from typing import Final
 import hashlib
 import os
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
-
-from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.text.files import TextFileError, read_regular_file
-from pytest_chatprompt.text.yaml import MAX_BYTES
-from pytest_chatprompt.wording import shown_path
 
 # `::` separates the parts of a node id, CI takes `##[` for a command, and control characters would change the line.
 _NOT_IN_NODE_ID: Final = re.compile(
@@ -38,23 +37,17 @@ CASE_FILE_SUFFIXES: Final = ("].yaml", RECORDING_SUFFIX)
 
 
 def node_name(case_id: str) -> str:
-    """The name of a case in pytest's node ids.
-
-    Args:
-        case_id: the id as written in the eval file.
-    """
+    """The name of a case in pytest's node ids."""
     return _NOT_IN_NODE_ID.sub(_percent_encode, case_id)
 
 
 def snapshot_stems(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The file names, without extension, of the snapshots of one eval file.
+    """The file names, without extension, of the snapshots of one eval file, in order.
+
+    They are different even on a file system that ignores case or the encoding of accents.
 
     Args:
         names: pairs of a case id and the text for the brackets (`anthropic`, `anthropic-hot`), all different.
-
-    Returns:
-        One stem for each pair, in the same order. They are different even on a file system that ignores case or
-        the encoding of accents.
     """
     stems = [_stem(case_id, label) for case_id, label in names]
     # Compare ids, not whole stems, so that a snapshot has the same name with any providers.
@@ -90,12 +83,7 @@ def split_test_name(name: str) -> tuple[str, str | None]:
 
 
 def recording_path(folder: Path, stem: str) -> Path:
-    """The file of a test's recording.
-
-    Args:
-        folder: of its snapshot.
-        stem: the file name of its snapshot, without extension.
-    """
+    """The file of a test's recording."""
     return folder / f"{stem}{RECORDING_SUFFIX}"
 
 
@@ -128,11 +116,7 @@ def _truncate(text: str, size_bytes: int) -> str:
 
 
 def normalized_name(name: str) -> str:
-    """Fold a name, so that names which a file system may treat as the same are equal.
-
-    Args:
-        name: a file name; upper and lower case, and the two encodings of an accent, count as equal.
-    """
+    """Fold a name, so that names which a file system may take for the same are equal."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
@@ -150,11 +134,7 @@ class SnapshotFileError(Exception):
 def read_snapshot(path: Path) -> str | None:
     """Read the text of a snapshot, with LF line breaks: a git checkout may have turned them into CRLF.
 
-    Args:
-        path: the snapshot's file.
-
-    Returns:
-        The text, with invalid UTF-8 as backslash escapes; `None` if there is no file.
+    Invalid UTF-8 becomes backslash escapes; it is `None` if there is no file.
 
     Raises:
         SnapshotFileError: it is not a regular file, or cannot be opened.
@@ -177,12 +157,7 @@ def snapshot_text(content: bytes) -> str:
 
 
 def is_damaged(path: Path, text: str) -> bool:
-    r"""Whether a file is not valid UTF-8, so that what `read_snapshot` gives for it is not what it holds.
-
-    Args:
-        path: the file.
-        text: what `read_snapshot` gave: `\xff` in it may have been written so, or stand for a byte.
-    """
+    r"""Whether a file is not valid UTF-8: `\xff` in its text may have been written so, or stand for a byte."""
     if "\\x" not in text:
         return False
     try:
@@ -193,13 +168,7 @@ def is_damaged(path: Path, text: str) -> bool:
 
 
 def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
-    """The path of a snapshot as messages show it.
-
-    Args:
-        path: absolute.
-        root: pytest's root folder.
-        revision: the git revision whose snapshots count; the path is as git writes it then: `main:evals/a.yaml`.
-    """
+    """The path of a snapshot as messages show it; that of a git revision as git writes it: `main:evals/a.yaml`."""
     shown = shown_path(path, root)
     return shown if revision is None else f"{revision}:{shown}"
 
@@ -207,12 +176,8 @@ def shown_snapshot(path: Path, root: Path, revision: str | None = None) -> str:
 def refuse_folder_outside_root(folder: Path, root: Path) -> None:
     """Refuse a folder of snapshots that a link leads out of the root folder: nothing is written or deleted there.
 
-    Args:
-        folder: the folder, which need not exist; one that is outside without a link is allowed.
-        root: pytest's root folder.
-
     Raises:
-        SnapshotError: a link leads out.
+        SnapshotError: a link leads out; one that is outside without a link is allowed.
     """
     if leads_out_of_root(folder, root):
         raise SnapshotError(
@@ -222,22 +187,12 @@ def refuse_folder_outside_root(folder: Path, root: Path) -> None:
 
 
 def leads_out_of_root(folder: Path, root: Path) -> bool:
-    """Whether a link leads a folder out of the root folder.
-
-    Args:
-        folder: the folder, which need not exist.
-        root: pytest's root folder.
-    """
+    """Whether a link leads a folder, which need not exist, out of the root folder."""
     return folder.is_relative_to(root) and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
 
 
 def atomic_write(path: Path, text: str) -> None:
-    """Replace a file as a whole: if writing fails, the old file stays as it was.
-
-    Args:
-        path: the file; its folder must exist.
-        text: the new text, written as UTF-8.
-    """
+    """Replace a file as a whole, as UTF-8: if writing fails, the old file stays as it was."""
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         temporary.write_bytes(text.encode())
@@ -247,11 +202,7 @@ def atomic_write(path: Path, text: str) -> None:
 
 
 def remove_temporary_files(folder: Path) -> None:
-    """Delete the temporary files of runs that were killed while they wrote.
-
-    Args:
-        folder: a folder of snapshots; need not exist. Files of processes that are still running are kept.
-    """
+    """Delete the temporary files of runs that were killed while they wrote; those of running processes are kept."""
     for path in folder.glob(".*.yaml"):
         match = _TEMPORARY_NAME.fullmatch(path.name)
         if match is not None and not _is_running(int(match[1])):
@@ -270,11 +221,7 @@ def _is_running(process_id: int) -> bool:
 
 
 def remove_snapshot(path: Path) -> None:
-    """Delete a snapshot, and its folder if it is empty then.
-
-    Args:
-        path: the snapshot's file; it, and its folder too, may be gone already.
-    """
+    """Delete a snapshot, which may be gone already, and its folder if it is empty then."""
     path.unlink(missing_ok=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()

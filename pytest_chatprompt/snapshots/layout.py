@@ -1,29 +1,21 @@
-r"""The layout of a snapshot: JSON data as exact and readable YAML, and its text in lines.
+r"""The layout of a snapshot: JSON data as exact and readable YAML.
 
 One line of a string is one line of the text. A string of several lines is a literal block if all of it is visible;
 else it is a double-quoted scalar with a line break after every `\n`, in which every invisible character is escaped.
 YAML libraries fold, wrap or quote long strings by rules of their own. Here each line of the text depends on one line of
 the string alone, so that a change of one line in a prompt is a change of one line in the snapshot.
-
-Most snapshots are equal, so the lines need not be joined to be compared with the bytes of a file.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+from typing import Final
+from yaml.resolver import Resolver
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from pathlib import Path
-from typing import Any, Final, NamedTuple
-
 import yaml
-from yaml.resolver import Resolver
-
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
-from pytest_chatprompt.text.files import TextFileError, holds_bytes
-from pytest_chatprompt.text.yaml import MAX_BYTES
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
@@ -133,123 +125,52 @@ def escape(text: str) -> str:
 
 
 def _escape_character(match: re.Match[str]) -> str:
-    character = match[0]
-    short = _SHORT_ESCAPES.get(character)
-    if short is not None:
-        return short
-    code = ord(character)
-    hexadecimal = f"{code:X}"
-    # The shortest of YAML's three forms that fits: \xFF, \uFFFF, \UFFFFFFFF.
-    letter, width = next(
-        (letter, width) for letter, width in (("x", 2), ("u", 4), ("U", 8)) if width >= len(hexadecimal)
-    )
-    return f"\\{letter}{hexadecimal:0>{width}}"
-
-
-class SharedLines(str):
-    """Lines that are the same object in many snapshots."""
-
-    @cached_property
-    def encoded(self) -> bytes:
-        """The lines as UTF-8."""
-        return self.encode()
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotText:
-    """The text of a snapshot; `str` gives it as one.
-
-    Args:
-        lines: without the line break at their ends; one of them may be several lines of a document. None for `""`.
-    """
-
-    lines: Sequence[str]
-
-    def __str__(self) -> str:
-        return "\n".join([*self.lines, ""])
-
-    def encoded(self) -> Iterator[bytes]:
-        """The text as UTF-8, in pieces; shared lines are pieces of their own."""
-        others: list[str] = []
-        for line in self.lines:
-            if isinstance(line, SharedLines):
-                yield "\n".join([*others, ""]).encode()
-                yield line.encoded
-                # The line break at their end.
-                others = [""]
-            else:
-                others.append(line)
-        yield "\n".join([*others, ""]).encode()
-
-    def is_in(self, path: Path) -> bool:
-        """Whether a file holds just this text; one that holds the same data in another form does not.
-
-        Args:
-            path: the file; one that cannot be read holds nothing.
-        """
-        try:
-            return holds_bytes(path, self.encoded(), MAX_BYTES)
-        except TextFileError:
-            return False
+    code = ord(match[0])
+    # The shortest of YAML's forms that fits.
+    long = f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"  # noqa: PLR2004
+    return _SHORT_ESCAPES.get(match[0], long)
 
 
 _INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
 _INDENT: Final = "  "
-_LINE_BREAK: Final = "\n"
 
 
-class _Layout(NamedTuple):
-    """How strings of several lines are written."""
-
-    escapes_blocks: bool
-    shared: SharedTexts
-
-
-def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
-    """Write JSON data as YAML.
+def dump(data: Mapping[str, Any], *, escape_blocks: bool = False) -> str:
+    """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
 
     Args:
-        data: mappings with string keys, sequences, strings, numbers, booleans and `None`; their order is kept.
+        data: mappings with string keys, sequences, strings, numbers, booleans and `None`.
         escape_blocks: write every string of several lines with escapes, even if all of it is visible.
-        shared: long texts that are part of the data of many snapshots; each is laid out once.
-
-    Returns:
-        The text, with a line break at its end; `""` for an empty mapping.
 
     Raises:
         TypeError: the data contains a value of another type.
     """
-    return str(lay_out(data, escape_blocks=escape_blocks, shared=shared))
-
-
-def lay_out(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> SnapshotText:
-    """Do as `dump` does, without joining the lines."""
     lines: list[str] = []
-    _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
-    return SnapshotText(lines)
+    _add_lines(lines, data, "", escape_blocks)
+    return "\n".join([*lines, ""])
 
 
 # The functions add to one list: a generator in each level would hand on every line through all levels around it.
 
 
-def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
+def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, escape_blocks: bool) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
     if isinstance(value, (dict, Mapping)):
         for key, inner in value.items():
-            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
+            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, escape_blocks, is_item=False)
     else:
         for inner in value:
-            _add_entry(lines, f"{indent}-", inner, indent, layout, is_item=True)
+            _add_entry(lines, f"{indent}-", inner, indent, escape_blocks, is_item=True)
 
 
 def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
-    lines: list[str], prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool
+    lines: list[str], prefix: str, value: Any, indent: str, escape_blocks: bool, *, is_item: bool
 ) -> None:
     """Add the lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            _add_block(lines, prefix, value, deeper, layout)
+            _add_block(lines, prefix, value, deeper, escape_blocks)
         case str():
             # Most values are strings of one line.
             lines.append(f"{prefix} {inline_text(value)}")
@@ -257,58 +178,40 @@ def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
             if is_item:
                 # The first key follows the dash on its line, the others stand below.
                 first = len(lines)
-                _add_lines(lines, value, deeper, layout)
+                _add_lines(lines, value, deeper, escape_blocks)
                 lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
             else:
                 lines.append(prefix)
-                _add_lines(lines, value, deeper, layout)
+                _add_lines(lines, value, deeper, escape_blocks)
         case list() | tuple() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper if is_item else indent, layout)
+            _add_lines(lines, value, deeper if is_item else indent, escape_blocks)
         case _:
             lines.append(f"{prefix} {inline(value)}")
 
 
-def _add_block(lines: list[str], prefix: str, text: str, indent: str, layout: _Layout) -> None:
+def _add_block(lines: list[str], prefix: str, text: str, indent: str, escape_blocks: bool) -> None:
     """Add the lines of a string of several lines."""
-    shared = layout.shared
-    pieces = shared.pieces(text.removesuffix("\n"))
-    is_visible = all(shared.remember(piece, "visible", _is_all_visible) for piece in pieces)
-    if layout.escapes_blocks or text.endswith("\n\n") or text == "\n" or not is_visible:
+    if escape_blocks or text.endswith("\n\n") or text == "\n" or not _is_all_visible(text.removesuffix("\n")):
         lines.append(f'{prefix} "\\')
         lines += _escaped_lines(text, indent)
         return
     # Without this number YAML takes the indentation from the first line that is not empty.
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
     lines.append(f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-"))
-    for piece in pieces:
-        # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
-        indented = partial(_indented_for_many if piece.is_shared else _indented, indent=indent)
-        lines.append(shared.remember(piece, indent, indented))
+    # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
+    indented = text.removesuffix("\n").replace("\n", f"\n{indent}")
+    # No line ends in a blank, so empty lines stay empty.
+    lines.append(f"{indent}{indented}\n".replace(f"{indent}\n", "\n")[:-1])
 
 
-def _escaped_lines(text: str, indent: str) -> Iterator[str]:
+def _escaped_lines(text: str, indent: str) -> list[str]:
     """The lines of a string in double quotes, without the first quote."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-        breaks = [r"\n"] * len(lines)
-    else:
-        breaks = [*[r"\n"] * (len(lines) - 1), ""]
-    for number, (line, line_break) in enumerate(zip(lines, breaks, strict=True), start=1):
-        # YAML would drop leading blanks as indentation; escaping the first one keeps them all.
-        backslash = "\\" if line.startswith(" ") else ""
-        yield f"{indent}{backslash}{escape(line)}{line_break}" + ('"' if number == len(lines) else "\\")
-
-
-def _indented(text: str, indent: str) -> str:
-    """Lines with an indentation, none of which ends in a blank; empty lines stay empty."""
-    return f"{indent}{text.replace(_LINE_BREAK, _LINE_BREAK + indent)}\n".replace(f"{indent}\n", "\n")[:-1]
-
-
-def _indented_for_many(text: str, indent: str) -> SharedLines:
-    """Do as `_indented` does, for lines that many snapshots share."""
-    return SharedLines(_indented(text, indent))
+    *ended, rest = text.split("\n")
+    lines = [*(rf"{escape(line)}\n" for line in ended), *([escape(rest)] if rest else [])]
+    # YAML would drop leading blanks as indentation; escaping the first one keeps them all.
+    *others, last = (f"{indent}\\{line}" if line.startswith(" ") else f"{indent}{line}" for line in lines)
+    return [*(f"{line}\\" for line in others), f'{last}"']
 
 
 def _is_all_visible(text: str) -> bool:

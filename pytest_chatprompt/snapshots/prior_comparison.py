@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.exchange import Exchange
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.snapshots.layout import SnapshotText
     from pytest_chatprompt.snapshots.masks import Masks
 
 
@@ -24,7 +23,6 @@ class PriorComparison(NamedTuple):
         provider_name: the name by which the provider was asked for.
         masks: what the data is masked with.
         data: what the snapshot shows, masked; nobody may change it.
-        text: the data as it is written.
         redactor: has found no secret in the data.
         secrets_known: how many secrets it had learned before.
     """
@@ -33,7 +31,6 @@ class PriorComparison(NamedTuple):
     provider_name: str
     masks: Masks
     data: dict[str, Any]
-    text: SnapshotText
     redactor: Redactor
     secrets_known: int
 

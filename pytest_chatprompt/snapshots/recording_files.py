@@ -1,36 +1,42 @@
-"""Recordings: the files that keep what a test got from real APIs, beside its snapshot.
+"""Recordings: the files that keep what a test got from real APIs, beside its snapshot, without headers and keys.
 
-`RecordedExchange`s come in; a readable YAML file for each test comes out, without headers and keys. Loading goes the
-other way. An entry is whole or refused: its last line says how long the reply took, so a file that was cut off anywhere
-has all of an entry, or an entry without that line, or a last line without its line break.
+An entry is whole or refused: its last line says how long the reply took, so a file that was cut off anywhere has all of
+an entry, or an entry without that line, or a last line without its line break.
 """
 
 from __future__ import annotations
-
-import difflib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
-
-from pytest_chatprompt.capture.recording.recorded_exchange import (
-    RecordedExchange,
-    RecordedRequest,
-    data_sha256,
-    request_sha256,
-)
-from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
+from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
+from pytest_chatprompt.capture.secrets.redaction import REDACTED
+from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.reply_text import replace_surrogates
-from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.files import read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import read_data, stored_data
+from pytest_chatprompt.snapshots.stored import read_data
+from pytest_chatprompt.snapshots.stored import stored_data
 from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
+from typing import Annotated
+from typing import Any
+from typing import Final
+from typing import Literal
+import difflib
+import json
 
 _VERSION: Final = 1
 _RECORD: Final = "pytest --chatprompt-live --chatprompt-record"
@@ -68,11 +74,6 @@ class _RecordingFile(BaseModel):
 def save_recording(path: Path, exchanges: Iterable[RecordedExchange], redactor: Redactor) -> None:
     """Write a recording, with secrets redacted; an existing file is replaced as a whole.
 
-    Args:
-        path: the recording's file; its folder is created if necessary.
-        exchanges: in the order of the requests.
-        redactor: removes secrets.
-
     Raises:
         ReplayError: what is recorded could not be read again, such as more than a file may hold; nothing is written.
     """
@@ -105,12 +106,7 @@ def _file_data(exchange: RecordedExchange) -> dict[str, Any]:
 
 
 def load_recording(path: Path, root: Path, command: str = _RECORD) -> tuple[RecordedExchange, ...]:
-    """Read a recording; empty if there is none.
-
-    Args:
-        path: the recording's file.
-        root: pytest's root folder; errors show the path relative to it.
-        command: what to type to record it again.
+    """Read a recording; empty if there is none. `command` is what to type to record it again.
 
     Raises:
         ReplayError: the file is unreadable, or a request in it was edited.
@@ -148,12 +144,7 @@ def _reason(error: Exception) -> str:
 
 
 def nearest_request(missing: RecordedRequest, recorded: Sequence[RecordedExchange]) -> RecordedRequest | None:
-    """The recorded request that is the most like another one; `None` if no body is recorded.
-
-    Args:
-        missing: the request that has no recorded reply.
-        recorded: what is recorded.
-    """
+    """The recorded request that is the most like another one; `None` if no body is recorded."""
     text = _request_text(missing)
     known = [exchange.request for exchange in recorded if exchange.request.has_body]
     return max(known, key=lambda request: _similarity(text, _request_text(request)), default=None)

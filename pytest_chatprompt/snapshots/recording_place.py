@@ -1,8 +1,6 @@
-"""The recording of a test: opened when the test begins to send, saved when it has ended.
+"""The recording of a test: where it is, and what is done with it in this run.
 
-A `RecordingPlace` says where the recording of a test is, and what is done with it in this run. `items` makes one for
-each test that may reach a real API, also for upcoming cases; `live` opens those. Most live runs neither replay nor
-record: what reads and writes recordings is imported where it is used.
+Most live runs neither replay nor record: what reads and writes recordings is imported where it is used.
 """
 
 from __future__ import annotations
@@ -75,12 +73,7 @@ class RecordingPlace:
         return recording_path(self.folder, self.stem)
 
     def of_repeat(self, number: int, loaded: tuple[RecordedExchange, ...]) -> RecordingPlace:
-        """The place of one answer of a repeated case, which is in the same file.
-
-        Args:
-            number: of the answer, from 1.
-            loaded: the content of the file, which is read once for all answers.
-        """
+        """The place of one answer of a repeated case, which is in the same file."""
         return replace(self, repeat=number, loaded=loaded)
 
     def load(self) -> tuple[RecordedExchange, ...]:
@@ -122,9 +115,6 @@ class RecordingPlace:
     def recorded_repeats(self, compared: Exchange) -> tuple[int, ...]:
         """The numbers of the answers that are recorded for what a case sends, in ascending order.
 
-        Args:
-            compared: what was compared with the snapshot.
-
         Raises:
             ReplayError: the file is unreadable.
         """
@@ -135,12 +125,7 @@ class RecordingPlace:
         return tuple(sorted({exchange.repeat for exchange in self.load() if exchange.request.sha256 in hashes}))
 
     def recorded_response(self, recording: OpenRecording | None, exchange: Exchange) -> ProviderResponse | None:
-        """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none.
-
-        Args:
-            recording: of the test; `None` if the run neither replays nor records.
-            exchange: what was sent.
-        """
+        """The recorded answer to all that was sent, of an agent or a plain function; `None` if there is none."""
         recorded = None if recording is None else recording.take_response(lambda: self.exchange_sha256(exchange))
         if recorded is None or recorded.response is None:
             return None
@@ -163,12 +148,7 @@ class RecordingPlace:
         return first == expected and exchange.invocation == compared.invocation
 
     def response_exchange(self, exchange: Exchange, response: ProviderResponse) -> RecordedExchange:
-        """The answer of an agent or a plain function, as a recording keeps it.
-
-        Args:
-            exchange: what was sent.
-            response: the answer.
-        """
+        """The answer of an agent or a plain function, as a recording keeps it."""
         from pytest_chatprompt.capture.recording.recorded_exchange import (  # noqa: PLC0415
             RecordedExchange,
             RecordedRequest,
@@ -187,12 +167,7 @@ class RecordingPlace:
         return RecordedExchange(request=request, response=recorded, latency_seconds=latency)
 
     def save(self, recording: OpenRecording, redactor: Redactor) -> bool:
-        """Write what was sent and answered; gives whether anything was.
-
-        Args:
-            recording: of the test that has ended.
-            redactor: removes secrets.
-        """
+        """Write what was sent and answered; gives whether anything was."""
         exchanges = recording.exchanges()
         if not self.mode.records or len(exchanges) == len(recording.replayed):
             return False
@@ -200,12 +175,7 @@ class RecordingPlace:
         return True
 
     def write(self, exchanges: Sequence[RecordedExchange], redactor: Redactor) -> None:
-        """Write the replies to some requests in place of those recorded for them; what else is recorded stays.
-
-        Args:
-            exchanges: all that are recorded for these requests now.
-            redactor: removes secrets.
-        """
+        """Write the replies to some requests in place of those recorded for them; what else is recorded stays."""
         from pytest_chatprompt.snapshots.recording_files import save_recording  # noqa: PLC0415
 
         loaded: tuple[RecordedExchange, ...] = ()

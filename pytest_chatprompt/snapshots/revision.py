@@ -1,8 +1,4 @@
-"""A git revision: the snapshots as they were committed, in place of those on disk.
-
-The name of a revision and pytest's root folder come in; the texts of its snapshots come out. It starts git once, which
-then reads what it is asked for. `items.against` opens it, `assertion` reads.
-"""
+"""A git revision: the snapshots as they were committed, in place of those on disk."""
 
 from __future__ import annotations
 
@@ -40,11 +36,7 @@ class Revision:
 
     @classmethod
     def open(cls, name: str, root: Path) -> Revision:
-        """Open a revision.
-
-        Args:
-            name: a branch, a tag, a commit or what else git takes for one.
-            root: pytest's root folder.
+        """Open a revision: a branch, a tag, a commit or what else git takes for one.
 
         Raises:
             RevisionError: there is no such revision, no repository or no git.

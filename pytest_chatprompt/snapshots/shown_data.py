@@ -25,13 +25,8 @@ _NOT_SENT: Final = frozenset({"provider", "question", "adjustments"})
 def payload_data(exchange: Exchange, root: Path) -> Any:
     """Only what was sent, as JSON data: a recorded answer is valid for exactly this.
 
-    Args:
-        exchange: what a provider sent, as captured.
-        root: pytest's root folder; the paths of an agent become relative to it.
-
-    Returns:
-        A list of endpoint, body and headers for each HTTP request. For an agent, its invocation and its requests; if a
-        provider sent nothing, the chat prompt that it was given.
+    It is a list of endpoint, body and headers for each HTTP request; for an agent its invocation and its requests;
+    the chat prompt that it was given if a provider sent nothing.
     """
     if exchange.invocation is not None:
         return _invocation_data(exchange.invocation, root) | _requests_of_agent(exchange, root)
@@ -43,18 +38,10 @@ def payload_data(exchange: Exchange, root: Path) -> Any:
 def snapshot_data(exchange: Exchange, provider_name: str, root: Path, judge: Sequence[Exchange] = ()) -> dict[str, Any]:
     """Everything that the snapshot of an exchange shows, as JSON data in the order of the file.
 
-    Args:
-        exchange: what a provider sent, as captured.
-        provider_name: the name that the case, the file or the option gives.
-        root: pytest's root folder; the paths of an agent become relative to it.
-        judge: what the judge of the answer will be sent, a request for each check that asks it.
-
-    Returns:
-        The keys `provider`, `endpoint`, `headers`, `question`, `request`, `adjustments` and `judge`; `headers` and the
-        last two only if there are any. `judge` is a list of what is sent, without the other keys. Instead of
-        `endpoint`, `headers` and `request` there are `requests`, each with these, if the provider sent several;
-        `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and its `requests` if
-        they were captured.
+    The keys are `provider`, `endpoint`, `headers`, `question`, `request`, `adjustments` and `judge`, without those
+    that are empty. Instead of `endpoint`, `headers` and `request` there are `requests`, each with these, if the
+    provider sent several; `messages`, the chat prompt, if it sent none; `argv`, `prompt` and `files` for an agent, and
+    its `requests`.
     """
     data = _case_data(exchange, provider_name, root)
     if judge:
@@ -120,16 +107,11 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
 
 
 def asserted_data(value: Any, root: Path) -> Any:
-    """What the snapshot shows of a value.
+    """What the snapshot shows of a value that a test compares with it.
 
-    Args:
-        value: what a test compares with its snapshot.
-        root: pytest's root folder; paths become relative to it.
-
-    Returns:
-        For `eval_api.sent` the key `requests`, each with its `endpoint`, `headers` and `request`; for a
-        `ProviderRequest` a key for each field that is set; for messages the key `messages`. The same objects within
-        other data are shown in their place. Values of other types stay as they are.
+    For `eval_api.sent` the key `requests`, each with its `endpoint`, `headers` and `request`; for a `ProviderRequest`
+    a key for each field that is set; for messages the key `messages`. The same objects within other data are shown in
+    their place. Values of other types stay as they are.
     """
     if isinstance(value, SentRequest) or is_sent(value):
         return {"requests": _converted([value] if isinstance(value, SentRequest) else value, root)}

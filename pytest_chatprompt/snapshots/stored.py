@@ -6,29 +6,24 @@ on which of its values holds, and the file shows both.
 """
 
 from __future__ import annotations
-
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import is_damaged
+from pytest_chatprompt.snapshots.files import read_snapshot
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.text.yaml import YamlError
+from pytest_chatprompt.text.yaml import load_yaml
 from typing import Any
-
-from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
-from pytest_chatprompt.snapshots.layout import SnapshotText, dump
-from pytest_chatprompt.text.yaml import YamlError, load_yaml
-
+import hashlib
 
 def read_data(text: str) -> Any:
-    """Read the data that the text of a snapshot or a recording shows.
+    """Read the data that the text of a snapshot or a recording shows; `None` for an empty text.
 
-    Args:
-        text: of the whole file.
-
-    Returns:
-        The data, which nobody may change: whoever asks for the same text may get the same object; `None` for an empty
-        text.
+    Nobody may change it: whoever asks for the same text may get the same object.
 
     Raises:
         SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
@@ -51,11 +46,7 @@ def _read(text: str) -> tuple[Any, str]:
 
 
 def stored_data(path: Path) -> Mapping[str, Any]:
-    """The data of a snapshot; empty if there is none, or if it cannot be read.
-
-    Args:
-        path: the snapshot's file.
-    """
+    """The data of a snapshot; empty if there is none, or if it cannot be read."""
     try:
         data = read_data(read_snapshot(path) or "")
     except SnapshotFileError:
@@ -65,10 +56,7 @@ def stored_data(path: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def written_anew(text: str) -> str:
-    """The text of a snapshot as the serializer writes its data.
-
-    Args:
-        text: of the whole file.
+    """The text of a snapshot as `dump` writes its data.
 
     Raises:
         SnapshotFileError: see `read_data`.
@@ -78,12 +66,7 @@ def written_anew(text: str) -> str:
 
 
 def shows_the_same(stored: str, sent: str) -> bool:
-    """Whether two texts of snapshots hold the same data.
-
-    Args:
-        stored: the text of a file, perhaps reformatted.
-        sent: a text that `serializer` wrote.
-    """
+    """Whether two texts of snapshots hold the same data."""
     if stored == sent:
         return True
     try:
@@ -92,20 +75,14 @@ def shows_the_same(stored: str, sent: str) -> bool:
         return False
 
 
-def file_shows(path: Path, sent: SnapshotText) -> bool:
-    """Whether the file of a snapshot holds the data of what is sent.
-
-    Args:
-        path: the file; need not exist.
-        sent: a text that `serializer` wrote.
+def file_shows(path: Path, sent: str) -> bool:
+    """Whether the file of a snapshot, which need not exist, holds the data of a text that `dump` wrote.
 
     Raises:
         SnapshotFileError: it cannot be opened.
     """
-    if sent.is_in(path):
-        return True
     stored = read_snapshot(path)
-    return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, str(sent))
+    return stored is not None and not is_damaged(path, stored) and shows_the_same(stored, sent)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -185,20 +162,12 @@ def _without_blank_ends(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def data_sha256(text: str) -> str:
-    """The hash of the data of a snapshot; its formatting does not matter.
-
-    Args:
-        text: of its file; one that cannot be read is hashed as it is.
-    """
+    """The hash of the data of a snapshot, whatever its formatting; a text that cannot be read is hashed as it is."""
     with suppress(SnapshotFileError, TypeError, AttributeError):
         text = written_anew(text)
     return written_sha256(text)
 
 
 def written_sha256(text: str) -> str:
-    """What `data_sha256` gives for a text that `serializer` wrote; there is nothing to read.
-
-    Args:
-        text: as written.
-    """
+    """What `data_sha256` gives for a text that `dump` wrote; there is nothing to read."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.live.snapshot_matcher import SnapshotMatcher, UpcomingCase
-from pytest_chatprompt.snapshots.layout import lay_out
 from tests.items.conftest import MakeLiveProject, case_ids, eval_file
 from tests.server import Server
 
@@ -18,7 +17,7 @@ def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def test_what_a_thread_has_laid_out_and_searched_is_neither_again(
+def test_what_a_thread_has_searched_is_not_searched_again(
     live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = live_project(4)
@@ -30,19 +29,13 @@ def test_what_a_thread_has_laid_out_and_searched_is_neither_again(
             done.append(f"searched {data['question']}")
         return find(redactor, data, *arguments)
 
-    def lay_out_and_note(data: Any, **options: Any) -> Any:
-        if in_main_thread():
-            done.append(f"laid out {data['question']}")
-        return lay_out(data, **options)
-
     monkeypatch.setattr(Redactor, "find", find_and_note)
-    monkeypatch.setattr("pytest_chatprompt.snapshots.assertion.lay_out", lay_out_and_note)
     # No reply comes before all cases were compared.
     server.gather(4)
     run("--chatprompt-live", "--chatprompt-concurrency", "4").assert_outcomes(passed=4)
     assert sorted(server.last_contents) == case_ids(4)
     # The first case runs before any thread compares it.
-    assert done == ["searched c0", "laid out c0"]
+    assert done == ["searched c0"]
 
 
 @pytest.mark.parametrize("options", [[], ["--chatprompt-live"]], ids=["offline", "live"])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
 
-from pytest_chatprompt.snapshots.layout import SnapshotText, lay_out
 from tests.items.conftest import HELLO, Run, lines
 
 REVIEW = """
@@ -251,34 +249,6 @@ def test_a_snapshot_that_is_not_valid_utf8_fails_and_an_update_replaces_it(run: 
     result.stdout.fnmatch_lines([r"- \xff\xfe"])
     run.update()
     run().assert_outcomes(passed=1)
-
-
-@pytest.mark.parametrize("arguments", [[], ["--snapshot-update"]])
-def test_the_text_of_a_snapshot_that_is_equal_is_neither_made_nor_read(
-    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
-    run.write({"a.eval.yaml": HELLO, "test_it.py": "def test_it(eval_snapshot):\n    assert ['x'] == eval_snapshot\n"})
-    run.update()
-    made: list[object] = []
-    with monkeypatch.context() as patch:
-        patch.setattr("pytest_chatprompt.snapshots.assertion.read_snapshot", made.append)
-        patch.setattr("pytest_chatprompt.snapshots.layout.SnapshotText.__str__", made.append)
-        run(*arguments).assert_outcomes(passed=2)
-    assert made == []
-
-
-def test_a_snapshot_that_is_written_is_laid_out_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out: list[object] = []
-
-    def count(data: object, **options: Any) -> SnapshotText:
-        laid_out.append(data)
-        return lay_out({"value": data}, **options)
-
-    run.write({"test_it.py": "def test_it(eval_snapshot):\n    assert ['x'] == eval_snapshot\n"})
-    with monkeypatch.context() as patch:
-        patch.setattr("pytest_chatprompt.snapshots.assertion.lay_out", count)
-        run.update().assert_outcomes(passed=1)
-    assert laid_out == [{"value": ["x"]}]
 
 
 def test_a_snapshot_of_a_difference_is_made_of_both_texts(run: Run) -> None:

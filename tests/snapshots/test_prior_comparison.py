@@ -13,7 +13,6 @@ from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.snapshots.layout import lay_out
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 
@@ -27,7 +26,7 @@ def comparison(masks: Masks = MASKS, redactor: Redactor | None = None) -> PriorC
     redactor = redactor or Redactor({})
     data = {"text": "Hello."}
     known = redactor.learn_environment()
-    return PriorComparison(EXCHANGE, "openai", masks, data, lay_out(data), redactor, known)
+    return PriorComparison(EXCHANGE, "openai", masks, data, redactor, known)
 
 
 def test_it_holds_for_a_request_that_was_built_again() -> None:
