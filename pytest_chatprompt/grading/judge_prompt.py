@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.definition_file import parse_definition_file
 from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel
-from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
@@ -128,6 +127,8 @@ class JudgeQuestion:
         return self._request(self.question, answer)
 
     def _request(self, question: str, answer: str) -> ProviderRequest:
+        from pytest_chatprompt.cases.templates import TextTemplateError, render_text  # noqa: PLC0415 - it imports Jinja
+
         texts = {"rubric": self.rubric, "question": quoted(question), "answer": quoted(answer)}
         variables = {**self.variables, **texts}
         messages = []
