@@ -138,14 +138,15 @@ class _Renderer:
                 return replace(value, arguments=FrozenDict({**value.arguments, **self.fill(texts, value.location)}))
         return value
 
-    def fill_part(self, part: Part, location: _Location) -> Part:
+    def fill_part(self, part: Any, location: _Location) -> Part:
         key = "file" if isinstance(part, TextPart) and part.file is not None else "value"
         template = getattr(part, key)
         value = self.render(template, (*location, key))
         if not value.strip() and (key == "file" or not isinstance(part, TextPart)):
             text = "the path of the file is empty once its variables are filled in"
             self.report(text, (*location, key), template)
-        return part.model_copy(update={key: value})
+        filled: Part = part.model_copy(update={key: value})
+        return filled
 
     def render(self, template: str, location: _Location) -> str:
         """Render a text; one that cannot be rendered is reported and stays as it is."""
