@@ -1,7 +1,5 @@
 """AgentV's targets: what the names stand for that its eval files give to providers, in `.agentv/targets.yaml`.
 
-In: the name of a target, and the folder of an eval file. Out: a `Target`: the provider, and what the target says about
-it. Nothing of the environment is read here. `items.agentv_providers` calls it, for names that no fixture has.
 Source: AgentV's documentation of targets ("Target Configuration", "LLM Providers", "Coding Agents").
 """
 
@@ -129,12 +127,7 @@ class TargetField(NamedTuple):
 
 
 def find_field(key: str, provider: str) -> TargetField:
-    """Find what a field of a target does here; snake and camel case are the same.
-
-    Args:
-        key: as the author wrote it.
-        provider: the name of the target's provider here.
-    """
+    """Find what a field of a target does here; snake and camel case are the same."""
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
     name = _NAMES.get(snake, snake)
     effective = AGENTS.get(provider, CHAT_FIELDS)
@@ -241,9 +234,6 @@ class TargetsFile:
     def read(self, name: str) -> Target:
         """Read a target.
 
-        Args:
-            name: one of the names in it.
-
         Raises:
             EvalFileError: something in the target is wrong; that of others does not matter.
         """
@@ -254,10 +244,6 @@ class TargetsFile:
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file.
-
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder.
 
     Raises:
         EvalFileError: it is not valid YAML, or no mapping with a list of `targets`.
@@ -393,10 +379,6 @@ def _has_reference(value: Any) -> bool:
 
 def resolve_references(text: str, environ: Mapping[str, str]) -> str:
     """Fill in the environment variables that a text refers to.
-
-    Args:
-        text: with references such as `${{ OPENAI_API_KEY }}`.
-        environ: the variables.
 
     Raises:
         KeyError: one of them is not set, or empty.

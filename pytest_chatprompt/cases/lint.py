@@ -1,8 +1,4 @@
-"""Valid keys that have no effect here, such as evaluators and misplaced settings.
-
-In: the tree of an eval file. Out: warnings, each once for the file; none for documentation, such as `note`.
-Pure; only `loader` calls it.
-"""
+"""Valid keys that have no effect here, such as evaluators and misplaced settings."""
 
 from __future__ import annotations
 
@@ -35,10 +31,6 @@ _IGNORED_KEYS: Final = frozenset(
 
 def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> list[YamlProblem]:
     """Leave out the problems of ignored keys and values.
-
-    Args:
-        problems: what the parser found in a file.
-        document: the root node of the file's tree.
 
     Returns:
         The others, in the same order.
@@ -108,9 +100,6 @@ class IneffectiveKey(NamedTuple):
 
 def find_ineffective_keys(document: Node) -> Iterator[IneffectiveKey]:
     """Find the keys that have no effect.
-
-    Args:
-        document: the root node of a valid eval file.
 
     Returns:
         In this order: the first key that would grade, with the names of the others; then each of the other keys at its
@@ -199,11 +188,7 @@ _NUMBER_OF_YAML_12: Final = re.compile(r"0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0
 
 
 def find_ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
-    """Find the scalars that another reader of YAML takes for something else.
-
-    Args:
-        node: of JSON data.
-    """
+    """Find the scalars that another reader of YAML takes for something else."""
     if isinstance(node.value, dict):
         for entry in node.value.values():
             yield from find_ambiguous_scalars(entry.node)

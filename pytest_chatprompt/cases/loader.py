@@ -1,10 +1,4 @@
-"""The loader: the text of an eval file becomes cases, and every problem gets its position.
-
-In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
-with variables a `CaseTemplate` for each of its rows.
-A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
-`items.file` calls `load_eval_file` as it collects, once for each file, and so does `eval_file_check`.
-"""
+"""The loader: the text of an eval file becomes cases, and every problem gets its position."""
 
 from __future__ import annotations
 
@@ -103,11 +97,7 @@ class CaseTemplate(NamedTuple):
 
 
 def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
-    """The valid cases as their authors wrote them, each once, also if it has several rows.
-
-    Args:
-        cases: what the loader gave, in its order.
-    """
+    """The valid cases as their authors wrote them, each once, also if it has several rows."""
     previous: EvalCase | None = None
     for case in cases:
         written = case.case if isinstance(case, CaseTemplate) else case
@@ -356,10 +346,6 @@ _NO_METADATA: Final = FrozenDict()
 
 def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
     """Merge the values of a case with the defaults of its file.
-
-    Args:
-        case: as the author wrote it.
-        file: the keys of the file.
 
     Returns:
         The merged values by attribute: tags add up, `metadata`, `settings` and `vars` are merged key by key, otherwise

@@ -1,11 +1,7 @@
-"""The one way in which this package reads YAML: by libyaml's events, with limits, and with the position of every value.
+"""YAML, as this package reads it everywhere: a tree with the position of every value, within limits.
 
-In: a text. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a key that is not a
-string, a tag), or from `load_yaml` plain data. Eval files, datasets, AgentV's files, snapshots and recordings are read
-with it.
-
-The tree is built from events without recursion. An alias shares its target instead of copying it, and depth, values and
-bytes are counted as they are once aliases are expanded, so a hostile file is refused before it takes memory or time.
+The tree is built from libyaml's events without recursion. An alias shares its target instead of copying it, and depth,
+values and bytes are counted as they are once aliases are expanded: a hostile file takes neither memory nor time.
 """
 
 from __future__ import annotations
@@ -173,17 +169,7 @@ class _Counts(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _OpenCollection:
-    """A mapping or sequence whose end the parser has not reached yet.
-
-    Args:
-        mark: where it begins.
-        is_mapping: whether it is a mapping.
-        anchor: its anchor, if it has one.
-        values_before: how many values there were before it.
-        bytes_before: how many bytes their texts had.
-        around: the nodes so far of the collection around it.
-        depth: how many levels it has so far, itself included.
-    """
+    """A mapping or sequence whose end the parser has not reached yet."""
 
     mark: Any
     is_mapping: bool
@@ -241,16 +227,7 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
 
 
 def _hide(text: str) -> tuple[str, dict[str, str]]:
-    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have.
-
-    Args:
-        text: any text.
-
-    Returns:
-        A text of the same length, and what each replacement stands for: a former line break for a private character;
-        the escape of half a character for one of a private character (`\ud83d` for `\ue000`), and the half itself for
-        that character. It is empty for most texts.
-    """
+    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have."""
     breaks = [character for character in _FORMER_LINE_BREAKS if character in text]
     halves = sorted(set(_ESCAPED_HALF.findall(text))) if "\\u" in text else []
     if not breaks and not halves:
@@ -269,12 +246,7 @@ def _hide(text: str) -> tuple[str, dict[str, str]]:
 
 
 class _Composer:
-    """Builds the tree of one text; "composing" is YAML's own word for it.
-
-    Args:
-        restore: what was hidden from libyaml, by what stands for it.
-        allows_halves: whether half a character is no problem.
-    """
+    """Builds the tree of one text; "composing" is YAML's own word for it."""
 
     def __init__(self, restore: dict[str, str], *, allows_halves: bool) -> None:
         self.restore = restore
@@ -531,11 +503,6 @@ class YamlFile(NamedTuple):
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
     """Read and parse a YAML file.
-
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder.
-        shown_path: the file as messages show it.
 
     Raises:
         EvalFileError: it cannot be read as text, or is not valid YAML.
