@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
@@ -216,12 +216,6 @@ def _read_check(check: Any, location: Location) -> EvalCheck:
         return check
     own = without_extensions(check)
     return EvalCheck(own.pop("type"), freeze(own), location)
-
-
-def merge_checks(file: Iterable[EvalCheck], case: Iterable[EvalCheck], case_index: int) -> tuple[EvalCheck, ...]:
-    """The checks of a file, then those of one of its cases."""
-    own = (replace(check, location=("evalcases", case_index, *check.location)) for check in case)
-    return (*file, *own)
 
 
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
