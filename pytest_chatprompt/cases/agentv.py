@@ -1,7 +1,5 @@
 """AgentV's targets: what the names stand for that its eval files give to providers, in `.agentv/targets.yaml`.
 
-In: the name of a target, and the folder of an eval file. Out: a `Target`: the provider, and what the target says about
-it. Nothing of the environment is read here. `items.agentv_providers` calls it, for names that no fixture has.
 Source: AgentV's documentation of targets ("Target Configuration", "LLM Providers", "Coding Agents").
 """
 
@@ -9,53 +7,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_chatprompt.cases.diagnostics import describe_value, explain_validation_error
-from pytest_chatprompt.cases.fields import TupleOf
+from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.settings import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import did_you_mean, shown_path
 
 _KEY: Final = "guideline_patterns"
-
-
-@cache
-def _settings_adapter() -> TypeAdapter[dict[str, tuple[str, ...] | None]]:
-    # Built on first use, since few projects have these settings.
-    return TypeAdapter(dict[str, TupleOf[str] | None])
-
-
-def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
-    """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none.
-
-    Raises:
-        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
-    """
-    document = read_yaml_file(path, root, shown_path(path, root)).document
-    data = document.data()
-    if not isinstance(data, dict) or _KEY not in data:
-        return ()
-    try:
-        settings = _settings_adapter().validate_python({_KEY: data[_KEY]})
-    except ValidationError as error:
-        from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415 - most are valid
-
-        raise EvalFileError(
-            Diagnostic(shown_path(path, root), position.line, position.column, text)
-            for position, text in explain_validation_error(error, document)
-        ) from error
-    return settings[_KEY] or ()
-
-
 # The attributes of each agent that a target may set.
 AGENTS: Final[Mapping[str, frozenset[str]]] = {
     "codex": frozenset({"executable", "model", "args", "cwd", "timeout_seconds"}),
@@ -81,68 +47,42 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 # These fields change neither what is sent nor where it is sent.
 _SILENT: Final = frozenset(
-    {
-        "name",
-        "provider",
-        "judge_target",
-        "grader_target",
-        "workers",
-        "provider_batching",
-        "max_retries",
-        "retry_initial_delay_ms",
-        "retry_max_delay_ms",
-        "retry_backoff_factor",
-        "retry_status_codes",
-        "timeout_seconds",
-        "log_dir",
-        "log_format",
-        "stream_log",
-        "verbose",
-        "cli_verbose",
-        "keep_temp_files",
-        "keep_output_files",
-        "healthcheck",
-    }
+    (
+        *("name", "provider", "judge_target", "grader_target", "workers", "provider_batching", "healthcheck"),
+        *("max_retries", "retry_initial_delay_ms", "retry_max_delay_ms", "retry_backoff_factor", "retry_status_codes"),
+        *("timeout_seconds", "log_dir", "log_format", "stream_log", "verbose", "cli_verbose"),
+        *("keep_temp_files", "keep_output_files"),
+    )
 )
+# What a field must be that is no text; `RequestSettings` checks the settings.
+_KINDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "args": (
+        "a list of strings",
+        lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
+    ),
+    "timeout_seconds": ("a number", is_number),
+    "temperature": ("", lambda _: True),
+    "max_output_tokens": ("", lambda _: True),
+}
 
 
-class FieldUse(Enum):
-    """Whether a field has an effect, can be ignored, or is unsupported."""
+def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
+    """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none.
 
-    EFFECTIVE = "effective"
-    SILENT = "silent"
-    NONE = "none"
-
-
-class TargetField(NamedTuple):
-    """A field of a target.
-
-    Args:
-        name: its name here.
-        use: what it does here.
-        suggestion: `did you mean ...?` for an unsupported field; `""` if no known name is close.
+    Raises:
+        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
     """
-
-    name: str
-    use: FieldUse
-    suggestion: str = ""
-
-
-def find_field(key: str, provider: str) -> TargetField:
-    """Find what a field of a target does here; snake and camel case are the same.
-
-    Args:
-        key: as the author wrote it.
-        provider: the name of the target's provider here.
-    """
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
-    name = _NAMES.get(snake, snake)
-    effective = AGENTS.get(provider, CHAT_FIELDS)
-    if name in effective:
-        return TargetField(name, FieldUse.EFFECTIVE)
-    if name in _SILENT or name.startswith("x-"):
-        return TargetField(name, FieldUse.SILENT)
-    return TargetField(name, FieldUse.NONE, did_you_mean(snake, effective | _SILENT))
+    shown = shown_path(path, root)
+    document = read_yaml_file(path, root, shown).document
+    data = document.data()
+    if not isinstance(data, dict) or _KEY not in data:
+        return ()
+    adapter: TypeAdapter[dict[str, tuple[str, ...] | None]] = TypeAdapter(dict[str, TupleOf[str] | None])
+    try:
+        return adapter.validate_python({_KEY: data[_KEY]})[_KEY] or ()
+    except ValidationError as error:
+        problems = explain_validation_error(error, document)
+        raise EvalFileError(Diagnostic(shown, *position, text) for position, text in problems) from error
 
 
 _PLACEHOLDERS: Final = {
@@ -241,9 +181,6 @@ class TargetsFile:
     def read(self, name: str) -> Target:
         """Read a target.
 
-        Args:
-            name: one of the names in it.
-
         Raises:
             EvalFileError: something in the target is wrong; that of others does not matter.
         """
@@ -254,10 +191,6 @@ class TargetsFile:
 
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file.
-
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder.
 
     Raises:
         EvalFileError: it is not valid YAML, or no mapping with a list of `targets`.
@@ -277,8 +210,9 @@ def read_targets_file(path: Path, root: Path) -> TargetsFile:
         name = written.node.value
         if name in nodes:
             text = f"the target {name!r} is defined twice, first on line {nodes[name].position.line}"
+            text += "; give each target a name of its own"
             line, column = written.node.position
-            repeated.setdefault(name, Diagnostic(shown, line, column, f"{text}; give each target a name of its own"))
+            repeated.setdefault(name, Diagnostic(shown, line, column, text))
         nodes.setdefault(name, node)
     return TargetsFile(shown, nodes, repeated)
 
@@ -295,13 +229,12 @@ class _TargetReader:
         self.values: dict[str, Any] = {}
 
     def read(self) -> Target:
-        written = self.node.find_entry(("provider",))
-        if written is None or not isinstance(written.node.value, str) or not written.node.value:
-            position = self.node.position if written is None else written.node.position
-            description = "" if written is None else f", but it is {describe_value(written.node)}"
+        written = self.node.find(("provider",))
+        if not isinstance(written.value, str) or not written.value:
+            description = "" if written is self.node else f", but it is {describe_value(written)}"
             text = f"the target {self.name!r} must name its 'provider'{description}"
-            raise EvalFileError([self.diagnostic(position, text)])
-        vendor = written.node.value.lower()
+            raise EvalFileError([self.diagnostic(written.position, text)])
+        vendor = written.value.lower()
         provider = _PROVIDERS.get(vendor, vendor)
         for key, entry in self.node.value.items():
             self.read_field(str(key), entry.key.position, entry.node, provider)
@@ -328,30 +261,27 @@ class _TargetReader:
         )
 
     def read_field(self, key: str, position: Position, node: Node, provider: str) -> None:
-        field = find_field(key, provider)
-        if node.value is None or field.use is FieldUse.SILENT:
-            return
-        if field.use is FieldUse.NONE:
-            text = f"{key!r} of the target {self.name!r} has no effect here; "
-            self.warn(position, text + (field.suggestion or f"set it in a fixture {self.name}_provider"))
+        snake, effective = _snake(key), AGENTS.get(provider, CHAT_FIELDS)
+        name = _NAMES.get(snake, snake)
+        if node.value is None or (name not in effective and (name in _SILENT or name.startswith("x-"))):
             return
         value = node.data()
-        is_text = field.name not in ("temperature", "max_output_tokens", "args", "timeout_seconds")
-        if is_text and not isinstance(value, str):
-            self.problem(node, f"{key!r} must be a string, but is {describe_value(node, with_hint=True)}")
-        elif field.name == "args" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-            self.problem(node, f"{key!r} must be a list of strings, but is {describe_value(node)}")
-        elif field.name == "timeout_seconds" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            self.problem(node, f"{key!r} must be a number, but is {describe_value(node)}")
-        elif field.name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
-            self.problem(
-                node, f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"
-            )
-        elif field.name not in ("api_key", "endpoint", "cwd") and _has_reference(value):
-            text = f"{key!r} of the target {self.name!r} comes from the environment, on which snapshots must not depend"
+        expected, is_valid = _KINDS.get(name, ("a string", lambda value: isinstance(value, str)))
+        target = f"{key!r} of the target {self.name!r}"
+        if name not in effective:
+            hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {self.name}_provider"
+            self.warn(position, f"{target} has no effect here; {hint}")
+        elif not is_valid(value):
+            description = describe_value(node, with_hint=expected == "a string")
+            self.problem(node.position, f"{key!r} must be {expected}, but is {description}")
+        elif name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
+            text = f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"
+            self.problem(node.position, text)
+        elif name not in ("api_key", "endpoint", "cwd") and "${{" in str(value):
+            text = f"{target} comes from the environment, on which snapshots must not depend"
             self.warn(position, f"{text}: that of {provider}_provider counts; write it here, or override that fixture")
         else:
-            self.values[field.name] = value
+            self.values[name] = value
 
     def command(self, template: str, files_format: str) -> tuple[str, ...]:
         """The command of a CLI with the placeholders that it has here."""
@@ -360,7 +290,7 @@ class _TargetReader:
         except ValueError as error:
             position = self.node.key_position("command" if "command" in self.node.value else "command_template")
             text = f"the target {self.name!r} {error}; write a fixture {self.name}_provider that returns a CLIProvider"
-            self.problems.append(self.diagnostic(position, text))
+            self.problem(position, text)
             return ()
 
     def wrong_settings(self, settings: Mapping[str, Any]) -> Iterator[Diagnostic]:
@@ -368,35 +298,29 @@ class _TargetReader:
         try:
             RequestSettings.model_validate(settings)
         except ValidationError as error:
-            nodes = {
-                find_field(str(key), "").name: entry
-                for key, entry in self.node.value.items()
-                if entry.node.value is not None
-            }
+            entries = self.node.value.items()
+            written = {_snake(str(key)): entry for key, entry in entries if entry.node.value is not None}
+            nodes = {_NAMES.get(snake, snake): entry for snake, entry in written.items()}
             fields = Node(self.node.mark, {name: nodes[name] for name in settings})
             for position, text in explain_validation_error(error, fields):
                 yield self.diagnostic(position, text)
 
     def diagnostic(self, position: Position, text: str) -> Diagnostic:
-        return Diagnostic(self.shown_path, position.line, position.column, text)
+        return Diagnostic(self.shown_path, *position, text)
 
-    def problem(self, node: Node, text: str) -> None:
-        self.problems.append(self.diagnostic(node.position, text))
+    def problem(self, position: Position, text: str) -> None:
+        self.problems.append(self.diagnostic(position, text))
 
     def warn(self, position: Position, text: str) -> None:
         self.ineffective.append(self.diagnostic(position, text))
 
 
-def _has_reference(value: Any) -> bool:
-    return any(isinstance(text, str) and "${{" in text for text in (value if isinstance(value, list) else (value,)))
+def _snake(key: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
 
 
 def resolve_references(text: str, environ: Mapping[str, str]) -> str:
     """Fill in the environment variables that a text refers to.
-
-    Args:
-        text: with references such as `${{ OPENAI_API_KEY }}`.
-        environ: the variables.
 
     Raises:
         KeyError: one of them is not set, or empty.

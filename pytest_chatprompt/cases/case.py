@@ -1,8 +1,4 @@
-"""The case: what an author wrote, with the file's defaults filled in, as frozen data.
-
-In: plain data of one entry of `evalcases`. Out: an `EvalCase` that knows its position in the file.
-`loader` makes them; every room, the fixtures and users' hooks read them, and nothing changes them.
-"""
+"""The case: what an author wrote, with the file's defaults filled in, as frozen data."""
 
 from __future__ import annotations
 
@@ -122,11 +118,7 @@ class Origin(NamedTuple):
         return self.position
 
     def position_of_provider(self, name: str) -> Position | None:
-        """The position at which the case, else the file, names a provider; `None` if neither does.
-
-        Args:
-            name: the provider's name.
-        """
+        """The position at which the case, else the file, names a provider; `None` if neither does."""
         root = self.source.root
         for level in (root.find(("evalcases", self.case_index)), root):
             for location in (("provider",), ("execution", "target"), ("target",)):

@@ -1,9 +1,4 @@
-"""The origin of a case that was made in code: the test that runs, in place of an eval file.
-
-In: a case without an origin, and a test. Out: a copy of the case whose files are looked for beside the module of the
-test, and whose problems name the test. `prompt.request`, `items.code_case` and `items.case_checks` call it, so that
-nothing else has to know where a case was made.
-"""
+"""The origin of a case that was made in code: the test that runs, in place of an eval file."""
 
 from __future__ import annotations
 
@@ -75,10 +70,6 @@ def find_running_test() -> CaseTest:
 
 def case_in_test(case: EvalCase, test: CaseTest) -> EvalCase:
     """A copy of a case that has a test as its origin.
-
-    Args:
-        case: a case; the same comes back if it has an origin.
-        test: the test that it is made in.
 
     Raises:
         EvalFileError: it has variables, rows, repeats or checks, which only eval files have.

@@ -1,10 +1,4 @@
-"""A dataset: the file whose rows `parametrize` names, in one of several formats.
-
-In: its path as an author wrote it, and the folder of the eval file. Out: its rows, each valid or with its problem.
-Only `row_loader` calls it, once for each dataset of an eval file; `shared_keys` reads the suffixes in the table.
-
-A new format is a reader, which gives a `RawRow` for each row, and one line in the table below.
-"""
+"""A dataset: the file whose rows `parametrize` names, in one of several formats."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Data files: the JSON and YAML files that an eval file names for `tools` or `response_format`.
-
-In: the text of a file. Out: its data, or the problems in it with their positions in that file.
-`shared_keys` checks their names, `prompt.request_options` reads them when a case runs; `grading` does both for the
-schemas of checks.
-"""
+"""Data files: the JSON and YAML files that an eval file names for `tools` or `response_format`."""
 
 from __future__ import annotations
 

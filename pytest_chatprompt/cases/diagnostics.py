@@ -1,9 +1,4 @@
-"""Diagnostics: validation errors in the words of an eval file's author.
-
-In: pydantic's validation error, and the YAML node that was validated. Out: positions in the file, each with what is
-wrong there and what to write instead. Pure functions; the modules that validate data of a file call them: `loader`,
-`definition_file`, `dataset_yaml`, those of AgentV, and `grading.parsing`.
-"""
+"""Diagnostics: validation errors in the words of an eval file's author."""
 
 from __future__ import annotations
 

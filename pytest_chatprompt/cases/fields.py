@@ -1,8 +1,4 @@
-"""The base class of an eval file's models, and the types that their fields share.
-
-In: plain data from YAML. Out: frozen models, nothing converted.
-The models of this room and the checks of `grading` derive from it; providers declare settings with `NonEmptyString`.
-"""
+"""The base class of an eval file's models, and the types that their fields share."""
 
 from __future__ import annotations
 
@@ -71,20 +67,12 @@ def pattern(make_pattern: Callable[[], str]) -> SchemaKeywords:
 
 
 def path_pattern(suffixes: Iterable[str]) -> str:
-    """A pattern of paths that end in one of several suffixes, in upper or lower case.
-
-    Args:
-        suffixes: with their dots, of small letters.
-    """
+    """A pattern of paths that end in one of several suffixes, in upper or lower case."""
     return rf"\.({'|'.join(map(_in_any_case, (suffix.removeprefix('.') for suffix in suffixes)))})$"
 
 
 def word_pattern(word: str) -> str:
-    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters.
-
-    Args:
-        word: small letters.
-    """
+    """A pattern of texts with the letters of a word, in upper or lower case, and no other ASCII letters."""
     return "^[^A-Za-z]*" + "".join(f"{_in_any_case(letter)}[^A-Za-z]*" for letter in word) + "$"
 
 
@@ -92,9 +80,6 @@ def characters_pattern(is_allowed: Callable[[str], bool]) -> str:
     """A pattern of one character, which any character outside of ASCII matches.
 
     Editors know other letters than Python does, so a pattern is strict for ASCII alone.
-
-    Args:
-        is_allowed: whether a character of ASCII is valid.
     """
     refused = [code for code in range(128) if not is_allowed(chr(code))]
     # The code minus its index is the same for all codes of a range.

@@ -1,7 +1,5 @@
 """Keys that are unknown where they stand, and known elsewhere: in another place of an eval file, or in another tool.
 
-In: a level of an eval file, and an unknown key. Out: what to write instead. Pure; `diagnostics` completes its errors
-with it, `ineffective_keys` its warnings; `loader` reads `OTHER_FORMATS`. To add a key, add a word to one of the tables.
 Sources: the documentation of promptfoo, AgentV, Inspect and DeepEval, and the parameters of the vendors' APIs.
 """
 
@@ -145,10 +143,6 @@ def find_own_role(role: str) -> str | None:
 def explain_foreign_key(level: Level, key: str) -> str:
     """Say what to write instead of a key that is unknown at a level.
 
-    Args:
-        level: where it stands.
-        key: as its author wrote it.
-
     Returns:
         The end of an error text; `""` if nothing is known about the key.
     """
@@ -174,10 +168,6 @@ def explain_foreign_key(level: Level, key: str) -> str:
 @lru_cache(maxsize=1024)
 def explain_ineffective_setting(key: str, place: str) -> str:
     """Say where a setting belongs that is in a place where it has no effect.
-
-    Args:
-        key: a key of a mapping that may hold anything.
-        place: the key of that mapping, such as `metadata`.
 
     Returns:
         The end of a warning; `""` if the key does not look like a setting.

@@ -1,11 +1,4 @@
-"""The JSON Schema of a model: what editors complete and check in an eval file.
-
-In: a model, and the names that editors propose. Out: plain JSON data in draft 2020-12. Pure. `eval_schema` writes it
-into the package; nothing of a run imports this.
-
-The types and constraints come from the fields' annotations, the descriptions from the `Attributes` of docstrings. So a
-new key needs nothing here; a new kind of annotation is one line below, and generating fails until it has it.
-"""
+"""The JSON Schema of a model: what editors complete and check in an eval file."""
 
 from __future__ import annotations
 
@@ -126,10 +119,6 @@ _NOT_IN_A_SCHEMA: Final = (
 def make_json_schema(model: type[BaseModel], names: Mapping[NameKind, Sequence[str]]) -> Schema:
     """Make the JSON Schema of a model.
 
-    Args:
-        model: the model of the whole document.
-        names: what editors propose for each kind of name.
-
     Raises:
         TypeError: a field has an annotation that nothing here knows.
     """
@@ -146,12 +135,7 @@ class _Generator:
         self.definitions: dict[str, Schema] = {}
 
     def of_type(self, annotation: Any, metadata: Iterable[Any] = ()) -> Schema:
-        """The schema of a type.
-
-        Args:
-            annotation: the type, which may be an `Annotated` one.
-            metadata: what else it is annotated with.
-        """
+        """The schema of a type."""
         if get_origin(annotation) is Annotated:
             return self.of_type(annotation.__origin__, (*annotation.__metadata__, *metadata))
         annotations = list(_flat(metadata))

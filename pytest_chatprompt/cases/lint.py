@@ -1,48 +1,26 @@
-"""Valid keys that have no effect here, such as evaluators and misplaced settings.
-
-In: the tree of an eval file. Out: warnings, each once for the file; none for documentation, such as `note`.
-Pure; only `loader` calls it.
-"""
+"""What is probably a mistake in a valid eval file, such as a key without effect; what of its YAML does not matter."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position, UnexpectedValue, YamlProblem
 
-# Their values are accepted and not read, or never sent. For those of `metadata` and `execution` there is a function
-# below.
+_GRADING: Final = ("evaluator", "evaluators", "rubrics")
+# Their values are accepted and not read, or never sent. Those of `metadata` and `execution` are looked at apart.
 _IGNORED_KEYS: Final = frozenset(
-    {
-        "$schema",
-        "dataset",
-        "conversation_id",
-        "note",
-        "rubrics",
-        "evaluator",
-        "evaluators",
-        "expected_messages",
-        "expected_output",
-    }
+    {"$schema", "dataset", "conversation_id", "note", "expected_messages", "expected_output", *_GRADING}
 )
 
 
 def problems_that_matter(problems: Sequence[YamlProblem], document: Node) -> list[YamlProblem]:
-    """Leave out the problems of ignored keys and values.
-
-    Args:
-        problems: what the parser found in a file.
-        document: the root node of the file's tree.
-
-    Returns:
-        The others, in the same order.
-    """
+    """Leave out the problems of ignored keys and values, which may be any YAML."""
     if not any(isinstance(problem, UnexpectedValue) for problem in problems):
         return list(problems)
     positions = set(_positions_read(document))
@@ -79,7 +57,6 @@ def _positions_read_below(name: Any, value: Node) -> Iterator[Position]:
         yield from _positions_read(value)
 
 
-_GRADING: Final = ("evaluator", "evaluators", "rubrics")
 # These mappings may hold anything, and in AgentV's files they do not change what is sent either.
 _OPEN_MAPPINGS: Final = ("metadata", "execution")
 # The keys of AgentV that another key wins over.
@@ -92,48 +69,27 @@ _SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(key for key, _ in _S
 _Entries = Mapping[str, Entry]
 
 
-class IneffectiveKey(NamedTuple):
-    """A key without effect.
-
-    Args:
-        position: where it is.
-        case_id: of the case that it is in; `None` for a key of the file.
-        text: why, and what to write instead.
-    """
-
-    position: Position
-    case_id: str | None
-    text: str
-
-
-def find_ineffective_keys(document: Node) -> Iterator[IneffectiveKey]:
-    """Find the keys that have no effect.
-
-    Args:
-        document: the root node of a valid eval file.
+def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnostic]:
+    """Find the keys of a valid eval file that have no effect.
 
     Returns:
         In this order: the first key that would grade, with the names of the others; then each of the other keys at its
         first place.
     """
     grading: list[tuple[Position, str | None, str]] = []
-    others: dict[str, IneffectiveKey] = {}
+    others: dict[str, Diagnostic] = {}
     for case_id, entries in _levels(document):
         grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
-        for position, name, text in _lost_settings(entries):
-            others.setdefault(name, IneffectiveKey(position, case_id, text))
-        for position, text in _lost_stand_ins(entries):
-            others.setdefault(text, IneffectiveKey(position, case_id, text))
+        for position, name, text in (*_lost_settings(entries), *_lost_stand_ins(entries)):
+            others.setdefault(name, Diagnostic(shown_path, *position, text, case_id))
     if grading:
         position, case_id, _ = grading[0]
         names = " and ".join(dict.fromkeys(repr(name) for _, _, name in grading))
-        verb = "grades" if " and " not in names else "grade"
-        yield IneffectiveKey(
-            position,
-            case_id,
-            f"{names} {verb} nothing here; check answers with 'checks', in the hook pytest_chatprompt_response, or in "
-            "a fixture that takes eval_response",
+        text = (
+            f"{names} {'grade' if ' and ' in names else 'grades'} nothing here; check answers with 'checks', in the "
+            "hook pytest_chatprompt_response, or in a fixture that takes eval_response"
         )
+        yield Diagnostic(shown_path, *position, text, case_id)
     yield from others.values()
 
 
@@ -169,14 +125,14 @@ def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
                 yield entry.key.position, name, f"{name!r} does not change what is sent; {explanation}"
 
 
-def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str]]:
+def _lost_stand_ins(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for key, winner_key in _STAND_INS:
         entry, winner = entries.get(key), entries.get(winner_key)
         if entry is None or winner is None or entry.key is winner.key or not _has_content(entry):
             continue
         # An outcome of null counts as not set.
         if winner_key != "outcome" or winner.node.value is not None:
-            yield entry.key.position, f"{key!r} has no effect beside {winner_key!r}; remove one of them"
+            yield entry.key.position, key, f"{key!r} has no effect beside {winner_key!r}; remove one of them"
 
 
 def _inner(entries: _Entries, key: str) -> _Entries:
@@ -199,11 +155,7 @@ _NUMBER_OF_YAML_12: Final = re.compile(r"0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0
 
 
 def find_ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
-    """Find the scalars that another reader of YAML takes for something else.
-
-    Args:
-        node: of JSON data.
-    """
+    """Find the scalars that another reader of YAML takes for something else."""
     if isinstance(node.value, dict):
         for entry in node.value.values():
             yield from find_ambiguous_scalars(entry.node)
@@ -232,14 +184,7 @@ _VARIABLE: Final = re.compile(r"\{\{-?\s*[^\W\d]\w*\s*(?:[.\[|(][^{}\n]*)?-?\}\}
 
 
 def find_literal_template(cases: Sequence[EvalCase]) -> Diagnostic | None:
-    """Find the first text that looks like a template in a case without variables.
-
-    Args:
-        cases: the valid cases of one file, as their authors wrote them.
-
-    Returns:
-        The warning about it; `None` if there is no such text.
-    """
+    """The warning about the first text that looks like a template in a case without variables; `None` for none."""
     # The text of the whole file is searched first, which is done in no time.
     if not cases or "{{" not in cases[0].origin.source.text:
         return None

@@ -1,10 +1,4 @@
-"""The loader: the text of an eval file becomes cases, and every problem gets its position.
-
-In: the path of an eval file. Out: an `EvalCase` or an `InvalidCase` for each case, in the order of the file; for a case
-with variables a `CaseTemplate` for each of its rows.
-A problem of the file itself raises `EvalFileError`; a problem inside a case does not stop the other cases.
-`items.file` calls `load_eval_file` as it collects, once for each file, and so does `eval_file_check`.
-"""
+"""The loader: the text of an eval file becomes cases, and every problem gets its position."""
 
 from __future__ import annotations
 
@@ -18,16 +12,24 @@ from pydantic import Field, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, Origin, YamlSource
 from pytest_chatprompt.cases.fields import NonEmptyTupleOf, WrittenAs
-from pytest_chatprompt.cases.lint import find_ineffective_keys, problems_that_matter
+from pytest_chatprompt.cases.lint import find_ambiguous_scalars, find_ineffective_keys, problems_that_matter
 from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.rows import InvalidRow, Row, make_rows
-from pytest_chatprompt.cases.shared_keys import SharedKeys, is_valid_tag, merge_checks
+from pytest_chatprompt.cases.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.text.json_data import FrozenDict, freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import shown_path
+
+# AgentV's name for the default provider.
+_DEFAULT_TARGET: Final = "default"
+# All cases without metadata share it; it is read-only.
+_NO_METADATA: Final = FrozenDict()
+# The keys of a file that stand in for those that a case leaves out. Where neither sets one, nothing is set.
+_DEFAULTS: Final = ("settings", "tools", "tool_choice", "response_format", "repeat", "pass_rate", "parametrize")
+_Rows = list[Row | InvalidRow]
 
 
 class EvalFileKeys(SharedKeys, defer_build=False):
@@ -103,11 +105,7 @@ class CaseTemplate(NamedTuple):
 
 
 def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
-    """The valid cases as their authors wrote them, each once, also if it has several rows.
-
-    Args:
-        cases: what the loader gave, in its order.
-    """
+    """The valid cases as their authors wrote them, each once, also if it has several rows."""
     previous: EvalCase | None = None
     for case in cases:
         written = case.case if isinstance(case, CaseTemplate) else case
@@ -173,7 +171,8 @@ class _EvalFileLoader:
         self.shown_path = shown_path(path, root)
         self.given_patterns = default_guideline_patterns
         self.diagnostics: list[Diagnostic] = []
-        self.row_loader = RowLoader(path, root, self.shown_path)
+        # By the position of `parametrize`: the cases of a file may share its own.
+        self.rows: dict[Position, _Rows | EvalFileError] = {}
 
     def load(self, warn: Callable[[Diagnostic], object]) -> tuple[LoadedCase, ...]:
         text, document, yaml_problems = read_yaml_file(self.path, self.root, self.shown_path)
@@ -187,8 +186,8 @@ class _EvalFileLoader:
         nodes = list(self.nodes_with_id(document))
         if self.diagnostics or file_keys is None:
             raise EvalFileError(sorted(set(self.diagnostics)))
-        for (line, column), case_id, warning in find_ineffective_keys(document):
-            warn(Diagnostic(self.shown_path, line, column, warning, case_id=case_id))
+        for warning in find_ineffective_keys(document, self.shown_path):
+            warn(warning)
         source = YamlSource(text)
         loaded: list[LoadedCase] = []
         for index, node in nodes:
@@ -201,7 +200,7 @@ class _EvalFileLoader:
         return tuple(loaded)
 
     def add_diagnostic(self, position: Position, text: str) -> None:
-        self.diagnostics.append(Diagnostic(self.shown_path, position.line, position.column, text))
+        self.diagnostics.append(Diagnostic(self.shown_path, *position, text))
 
     def validate_file_keys(self, document: Node) -> EvalFileKeys | None:
         # The cases are left as nodes: each becomes data only once, when it is validated itself.
@@ -238,10 +237,8 @@ class _EvalFileLoader:
                 description = describe_value(case_id, with_hint=True)
                 self.add_diagnostic(case_id.position, f"'id' must be a string that is not blank, but is {description}")
             elif case_id.value in first_lines:
-                first_line = first_lines[case_id.value]
-                self.add_diagnostic(
-                    case_id.position, f"the id {case_id.value!r} is used twice, first on line {first_line}"
-                )
+                text = f"the id {case_id.value!r} is used twice, first on line {first_lines[case_id.value]}"
+                self.add_diagnostic(case_id.position, text)
             else:
                 first_lines[case_id.value] = case_id.position.line
                 yield index, node
@@ -256,7 +253,7 @@ class _EvalFileLoader:
             problem
             for index, message in enumerate(case.input_messages)
             if isinstance(message.content, FrozenDict)
-            for problem in _ambiguous_scalars(node.find(("input_messages", index, "content")))
+            for problem in find_ambiguous_scalars(node.find(("input_messages", index, "content")))
         ]
         if ambiguous:
             return self.invalid_case(ambiguous, node, data, file_keys)
@@ -264,7 +261,8 @@ class _EvalFileLoader:
         if merged["guideline_patterns"] is None:
             merged["guideline_patterns"] = self.default_patterns
         if case.checks or file_keys.checks:
-            merged["checks"] = merge_checks(file_keys.checks, case.checks, origin.case_index)
+            own = (replace(check, location=("evalcases", origin.case_index, *check.location)) for check in case.checks)
+            merged["checks"] = (*file_keys.checks, *own)
         # `model_copy` would do the same, but a copy costs half as much as validation, and the case is still ours alone.
         vars(case).update(merged)
         case.model_fields_set.update(merged)
@@ -276,10 +274,12 @@ class _EvalFileLoader:
         if case.parametrize is None:
             yield CaseTemplate(case)
             return
-        try:
-            rows = self.row_loader.load(case.parametrize, node, document)
-        except EvalFileError as error:
-            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in error.diagnostics]
+        written = node.find(("parametrize",))
+        if written is node or written.value is None:
+            written = document.find(("parametrize",))
+        rows = self.load_rows(case.parametrize, written)
+        if isinstance(rows, EvalFileError):
+            diagnostics = [replace(diagnostic, case_id=case.id) for diagnostic in rows.diagnostics]
             yield InvalidCase(case.id, case.tags, case.line, EvalFileError(diagnostics))
             return
         for row in rows:
@@ -289,23 +289,32 @@ class _EvalFileLoader:
                 diagnostic = Diagnostic(row.path, *row.position, row.text, case_id=f"{case.id}[{row.id}]")
                 yield InvalidCase(case.id, case.tags, case.line, EvalFileError([diagnostic]), row.id)
 
+    def load_rows(self, parametrize: str | tuple[Any, ...], node: Node) -> _Rows | EvalFileError:
+        if node.position not in self.rows:
+            # Few eval files have rows.
+            from pytest_chatprompt.cases.datasets import DatasetNameError, load_dataset, read_nodes  # noqa: PLC0415
+
+            try:
+                if isinstance(parametrize, str):
+                    self.rows[node.position] = load_dataset(parametrize, self.path.parent, self.root)
+                else:
+                    self.rows[node.position] = make_rows(read_nodes(node.value), self.shown_path)
+            except EvalFileError as error:
+                self.rows[node.position] = error
+            except DatasetNameError as error:
+                self.rows[node.position] = EvalFileError([Diagnostic(self.shown_path, *node.position, str(error))])
+        return self.rows[node.position]
+
     def invalid_case(
         self, problems: Iterable[tuple[Position, str]], node: Node, data: dict[str, Any], file_keys: EvalFileKeys
     ) -> InvalidCase:
-        diagnostics = {
-            Diagnostic(self.shown_path, position.line, position.column, text, case_id=data["id"])
-            for position, text in problems
-        }
-        tags = data.get("tags")
-        valid_tags = (
-            [tag for tag in tags if isinstance(tag, str) and is_valid_tag(tag)] if isinstance(tags, list) else []
-        )
-        return InvalidCase(
-            id=data["id"],
-            tags=(*file_keys.tags, *valid_tags),
-            line=node.position.line,
-            error=EvalFileError(sorted(diagnostics)),
-        )
+        case_id, tags = data["id"], data.get("tags")
+        diagnostics = {Diagnostic(self.shown_path, *position, text, case_id) for position, text in problems}
+        valid_tags = [
+            tag for tag in (tags if isinstance(tags, list) else ()) if isinstance(tag, str) and is_valid_tag(tag)
+        ]
+        error = EvalFileError(sorted(diagnostics))
+        return InvalidCase(case_id, (*file_keys.tags, *valid_tags), node.position.line, error)
 
     @cached_property
     def default_patterns(self) -> tuple[str, ...]:
@@ -313,6 +322,49 @@ class _EvalFileLoader:
         if self.given_patterns is not None:
             return tuple(self.given_patterns)
         return find_guideline_patterns(self.path.parent, self.root)
+
+
+def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
+    """The values of a case that the defaults of its file add to or stand in for, by attribute.
+
+    Tags add up; `metadata`, `settings`, `vars` and checks are merged; otherwise the case's own value wins.
+    """
+    # A system prompt of null is not set, so the file's shows through.
+    own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
+    metadata = {**file.metadata, **own_metadata}
+    merged = {
+        "provider": _provider(case, file),
+        "metadata": freeze(metadata) if metadata else _NO_METADATA,
+        "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
+        "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
+        "outcome": case.expected_outcome if case.outcome is None else case.outcome,
+    }
+    for name in _DEFAULTS:
+        value = getattr(file, name)
+        if value is not None and getattr(case, name) is None:
+            merged[name] = value
+    if case.tools == ():
+        # A case that has no tools at all has none to choose from.
+        merged.pop("tool_choice", None)
+    if file.settings is not None and case.settings is not None:
+        # Most eval files have no settings.
+        from pytest_chatprompt.cases.settings import merge_settings_of_case  # noqa: PLC0415
+
+        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
+    if case.vars is not None or file.vars is not None or (case.parametrize or file.parametrize) is not None:
+        merged["vars"] = freeze({**(file.vars or {}), **(case.vars or {})})
+    return merged
+
+
+def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
+    """The provider of the first level that names one, also as an AgentV target; `None` for the default provider."""
+    for level in levels:
+        if level.provider is not None:
+            return level.provider
+        target = (level.execution and level.execution.target) or level.target
+        if target is not None:
+            return None if target == _DEFAULT_TARGET else target
+    return None
 
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
@@ -339,140 +391,3 @@ def _explain(error: ValidationError, node: Node, model: type[SharedKeys]) -> Ite
     from pytest_chatprompt.cases.diagnostics import explain_validation_error  # noqa: PLC0415
 
     return explain_validation_error(error, node, model)
-
-
-def _ambiguous_scalars(node: Node) -> Iterator[tuple[Position, str]]:
-    # Most messages are text.
-    from pytest_chatprompt.cases.lint import find_ambiguous_scalars  # noqa: PLC0415
-
-    return find_ambiguous_scalars(node)
-
-
-# AgentV's name for the default provider.
-_DEFAULT_TARGET: Final = "default"
-# All cases without metadata share it; it is read-only.
-_NO_METADATA: Final = FrozenDict()
-
-
-def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
-    """Merge the values of a case with the defaults of its file.
-
-    Args:
-        case: as the author wrote it.
-        file: the keys of the file.
-
-    Returns:
-        The merged values by attribute: tags add up, `metadata`, `settings` and `vars` are merged key by key, otherwise
-        the case's own value wins. `guideline_patterns` is `None` if neither sets any.
-    """
-    # A system prompt of null is not set, so the file's shows through.
-    own_metadata = {key: value for key, value in case.metadata.items() if key != "systemPrompt" or value is not None}
-    metadata = {**file.metadata, **own_metadata}
-    return {
-        "provider": _provider(case, file),
-        "metadata": freeze(metadata) if metadata else _NO_METADATA,
-        "guideline_patterns": file.guideline_patterns if case.guideline_patterns is None else case.guideline_patterns,
-        "tags": tuple(dict.fromkeys((*file.tags, *case.tags))),
-        "outcome": case.expected_outcome if case.outcome is None else case.outcome,
-        **_request_options(case, file),
-        **_repeats(case, file),
-        **_variables(case, file),
-    }
-
-
-def _request_options(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
-    """The settings, tools, tool choice and format that come from the file; empty if none does."""
-    merged: dict[str, Any] = {}
-    if file.settings is not None and case.settings is None:
-        merged["settings"] = file.settings
-    elif file.settings is not None and case.settings is not None:
-        # Most eval files have no settings.
-        from pytest_chatprompt.cases.settings import merge_settings_of_case  # noqa: PLC0415
-
-        merged["settings"] = merge_settings_of_case(file.settings, case.settings)
-    if file.tools is not None and case.tools is None:
-        merged["tools"] = file.tools
-    # A case that has no tools at all has none to choose from.
-    if file.tool_choice is not None and case.tool_choice is None and case.tools != ():
-        merged["tool_choice"] = file.tool_choice
-    if file.response_format is not None and case.response_format is None:
-        merged["response_format"] = file.response_format
-    return merged
-
-
-def _repeats(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
-    """`repeat` and `pass_rate` that come from the file; empty if neither does."""
-    names = ("repeat", "pass_rate")
-    return {name: getattr(file, name) for name in names if getattr(case, name) is None and getattr(file, name)}
-
-
-def _variables(case: SharedKeys, file: SharedKeys) -> dict[str, Any]:
-    """`vars` and `parametrize`; empty if neither is set, so that a case without variables costs nothing more."""
-    parametrize = file.parametrize if case.parametrize is None else case.parametrize
-    if case.vars is None and file.vars is None and parametrize is None:
-        return {}
-    return {"vars": freeze({**(file.vars or {}), **(case.vars or {})}), "parametrize": parametrize}
-
-
-def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
-    """The provider of the first level that names one, also as an AgentV target; `None` for the default provider."""
-    for level in levels:
-        if level.provider is not None:
-            return level.provider
-        target = (level.execution and level.execution.target) or level.target
-        if target is not None:
-            return None if target == _DEFAULT_TARGET else target
-    return None
-
-
-class RowLoader:
-    """Loads the rows of one eval file.
-
-    Args:
-        path: the eval file.
-        root: pytest's root folder.
-        shown_path: the eval file as messages show it.
-    """
-
-    def __init__(self, path: Path, root: Path, shown_path: str) -> None:
-        self._path = path
-        self._root = root
-        self._shown_path = shown_path
-        # By the position of `parametrize`: the cases of a file may share its own.
-        self._loaded: dict[Position, list[Row | InvalidRow] | EvalFileError] = {}
-
-    def load(self, parametrize: str | tuple[Any, ...], case: Node, document: Node) -> list[Row | InvalidRow]:
-        """Load the rows of a case.
-
-        Args:
-            parametrize: the rows, or the path of their dataset.
-            case: the node of the case.
-            document: the node of the file, whose `parametrize` counts if the case has none.
-
-        Raises:
-            EvalFileError: the dataset cannot be read as a whole; its diagnostics name no case.
-        """
-        node = case.find(("parametrize",))
-        if node is case or node.value is None:
-            node = document.find(("parametrize",))
-        if node.position not in self._loaded:
-            self._loaded[node.position] = self._load(parametrize, node)
-        loaded = self._loaded[node.position]
-        if isinstance(loaded, EvalFileError):
-            raise loaded
-        return loaded
-
-    def _load(self, parametrize: str | tuple[Any, ...], node: Node) -> list[Row | InvalidRow] | EvalFileError:
-        if not isinstance(parametrize, str):
-            from pytest_chatprompt.cases.datasets import read_nodes  # noqa: PLC0415 - few eval files have rows
-
-            return make_rows(read_nodes(node.value), self._shown_path)
-        # Few eval files have a dataset.
-        from pytest_chatprompt.cases.datasets import DatasetNameError, load_dataset  # noqa: PLC0415
-
-        try:
-            return load_dataset(parametrize, self._path.parent, self._root)
-        except EvalFileError as error:
-            return error
-        except DatasetNameError as error:
-            return EvalFileError([Diagnostic(self._shown_path, *node.position, str(error))])

@@ -1,10 +1,4 @@
-"""The messages of a case and the types of their parts, in the shape of OpenAI's chat completions.
-
-In: plain data of `input_messages` and `expected_messages`. Out: frozen models of exactly what the author wrote.
-Every room may read them. Data of `expected_messages` that is not a message stays plain data.
-
-A new type of part begins here, with its model, `Part` and `PART_MODELS`; CONTRIBUTING lists the other steps.
-"""
+"""The messages of a case and the types of their parts, in the shape of OpenAI's chat completions."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -291,11 +285,7 @@ def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def expand_tree(document: Node) -> None:
-    """Add the messages that the shorthands stand for to each case of a file.
-
-    Args:
-        document: the root node of the file; it is changed.
-    """
+    """Add the messages that the shorthands stand for to each case of a file."""
     cases = document.find(("evalcases",)).value
     for case in cases if isinstance(cases, tuple) else ():
         if isinstance(case.value, dict):
@@ -324,13 +314,7 @@ def _expand_node(case: Node, shorthand: Shorthand) -> None:
 
 
 def _form(shorthand: Shorthand, value: Any, first: Any) -> _Form:
-    """Whether a shorthand holds messages, one message, or the content of a message.
-
-    Args:
-        shorthand: its key.
-        value: its value, a list of data or a tuple of nodes.
-        first: the first item of a list; `None` for no list or an empty one.
-    """
+    """Whether a shorthand holds messages, one message, or the content of a message."""
     if isinstance(value, list | tuple):
         is_content = shorthand is EXPECTED_OUTPUT and value and not _is_message(first)
         return "content" if is_content else "messages"

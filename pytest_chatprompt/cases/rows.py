@@ -1,9 +1,4 @@
-"""Rows: the entries of `parametrize`, each with its name and its place.
-
-In: what a reader found in a dataset or in the eval file, one `RawRow` after the other. Out: a `Row`, or an
-`InvalidRow` that says what is wrong with it, so that the other rows still run. Pure; `row_loader` and `dataset` call
-it.
-"""
+"""Rows: the entries of `parametrize`, each with its name and its place."""
 
 from __future__ import annotations
 
@@ -50,9 +45,6 @@ class VariableProblem(NamedTuple):
 
 def find_problem(variables: Mapping[Any, Any]) -> VariableProblem | None:
     """Find the first variable that no template could use.
-
-    Args:
-        variables: plain data, by name.
 
     Returns:
         The problem; `None` if there is none.
@@ -105,11 +97,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def describe_data(value: Any) -> str:
-    """Describe plain data, such as `the number 3`, `'text'`, `a list` or `null`.
-
-    Args:
-        value: what a reader of YAML, JSON or CSV gave.
-    """
+    """Describe plain data, such as `the number 3`, `'text'`, `a list` or `null`."""
     match value:
         case None:
             return "null"
@@ -195,10 +183,6 @@ class InvalidRow(NamedTuple):
 
 def make_rows(raw_rows: Iterable[RawRow], path: str) -> list[Row | InvalidRow]:
     """Name and check the rows of a dataset.
-
-    Args:
-        raw_rows: the rows, in their order.
-        path: the file that they stand in, as messages show it.
 
     Returns:
         One for each row, in the same order, all with different ids.

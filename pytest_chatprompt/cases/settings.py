@@ -1,9 +1,4 @@
-"""`settings`: the parameters of a request, such as the temperature, that an eval file or a case sets.
-
-In: plain data of `settings`. Out: the same, checked and frozen: settings by name, and mappings by the name of a
-provider with the settings for that one alone. `option_fields` reads them, `file_defaults` merges them, `prompt` picks a
-provider's. All of them import it only for a case that has settings.
-"""
+"""`settings`: the parameters of a request, such as the temperature, that an eval file or a case sets."""
 
 from __future__ import annotations
 
@@ -113,9 +108,6 @@ def read_settings(data: Any) -> FrozenDict | None:
 def read_request_settings(data: Any) -> FrozenDict:
     """Check the settings of a request, which is for one provider.
 
-    Args:
-        data: settings by name.
-
     Raises:
         PydanticCustomError, ValidationError: what is wrong with them.
     """
@@ -138,12 +130,7 @@ def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> Froze
 
 
 def merge_settings_of_case(file: Mapping[str, Any], case: Mapping[str, Any]) -> FrozenDict:
-    """Merge the settings of a case into those of its file; also those for all providers win over the file's for one.
-
-    Args:
-        file: as `read_settings` gives them.
-        case: likewise.
-    """
+    """Merge the settings of a case into those of its file; also those for all providers win over the file's for one."""
     own = {name: value for name, value in case.items() if name not in provider_names(case)}
     by_provider = {name: _without(file[name], own) for name in provider_names(file)}
     return merge_settings({**file, **by_provider}, case)

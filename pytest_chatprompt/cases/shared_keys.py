@@ -1,12 +1,8 @@
-"""The keys that an eval file and each of its cases may both have.
-
-In: plain data from YAML. Out: `SharedKeys`, the base of `case.EvalCase` and of the loader's model of a file.
-Only those two use it. `file_defaults` merges what the file and the case say.
-"""
+"""The keys that an eval file and each of its cases may both have."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
@@ -220,18 +216,6 @@ def _read_check(check: Any, location: Location) -> EvalCheck:
         return check
     own = without_extensions(check)
     return EvalCheck(own.pop("type"), freeze(own), location)
-
-
-def merge_checks(file: Iterable[EvalCheck], case: Iterable[EvalCheck], case_index: int) -> tuple[EvalCheck, ...]:
-    """The checks of a file, then those of one of its cases.
-
-    Args:
-        file: those of the file.
-        case: those of the case, located from the top of the case.
-        case_index: 0-based index of the case in `evalcases`.
-    """
-    own = (replace(check, location=("evalcases", case_index, *check.location)) for check in case)
-    return (*file, *own)
 
 
 # Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each

@@ -1,8 +1,5 @@
 """`tools` and `tool_choice`: what the model may call, in the shape of OpenAI's chat completions or Responses.
 
-In: plain data. Out: the same, checked and frozen, as the author wrote it; or the path of a file with it.
-`shared_keys`, `prompt.request` and `prompt.request_options` read them; `prompt.tool_definitions` brings both shapes
-into one.
 Source: https://platform.openai.com/docs/guides/function-calling, and the package `openai`
 (`types/chat/chat_completion_tool_union_param.py`, `types/responses/function_tool_param.py`).
 """

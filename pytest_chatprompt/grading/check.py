@@ -1,20 +1,18 @@
 """`Check`: what a type of check is, for the types of this package and for those of others."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar, Final, Self
+
 from pydantic import BaseModel
+
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.text.json_data import thaw
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Self
 
 # Called with a path as its author wrote it, the key that names it, and a model with this key.
 DataReader = Callable[[str, str, type[BaseModel]], Any]

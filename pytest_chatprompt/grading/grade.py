@@ -1,25 +1,21 @@
 """Grade one check by itself, and say why those of a case do not pass."""
 
 from __future__ import annotations
+
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.case import place_of_row
+from typing import Final
+
+from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import SentData
-from pytest_chatprompt.grading.check import Verdict
-from pytest_chatprompt.grading.check import cut
-from pytest_chatprompt.grading.check import describe_check
-from pytest_chatprompt.grading.judge import JudgeVote
-from pytest_chatprompt.grading.judge import LlmRubric
-from pytest_chatprompt.grading.judge import count_votes
-from pytest_chatprompt.grading.parsing import CaseCheck
-from pytest_chatprompt.grading.parsing import find_node
+from pytest_chatprompt.grading.check import SentData, Verdict, cut, describe_check
+from pytest_chatprompt.grading.judge import JudgeVote, LlmRubric, count_votes
+from pytest_chatprompt.grading.parsing import CaseCheck, find_node
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.wording import count
-from typing import Final
-import traceback
+
 
 @dataclass(frozen=True, slots=True)
 class GradedCheck:

@@ -9,41 +9,27 @@ reply quotes, from the answer for example, before it goes on.
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import PlainValidator
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, PlainValidator
+
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
-from pytest_chatprompt.cases.definition_file import parse_definition_file
-from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.cases.fields import NonEmptyTupleOf
-from pytest_chatprompt.cases.fields import StrictModel
-from pytest_chatprompt.cases.templates import TextTemplateError
-from pytest_chatprompt.cases.templates import render_text
+from pytest_chatprompt.cases.definition_file import check_data_path, parse_definition_file
+from pytest_chatprompt.cases.fields import NonEmptyString, NonEmptyTupleOf, StrictModel
+from pytest_chatprompt.cases.templates import TextTemplateError, render_text
 from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.check import DataReader
-from pytest_chatprompt.grading.check import Verdict
-from pytest_chatprompt.grading.check import cut
+from pytest_chatprompt.grading.check import Check, DataReader, Verdict, cut
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.text.json_data import checked
-from pytest_chatprompt.text.json_data import freeze
-from pytest_chatprompt.text.json_data import unexpected
-from typing import Annotated
-from typing import Any
-from typing import Final
-from typing import Literal
-from typing import Self
-import json
-import re
+from pytest_chatprompt.text.json_data import checked, freeze, unexpected
 
 # Of `judge_prompt.yaml`; one more with each change of it, which changes the snapshots of all cases with a judge.
 PROMPT_VERSION: Final = 1

@@ -5,53 +5,39 @@ not know a name.
 """
 
 from __future__ import annotations
-from collections.abc import Iterator
-from collections.abc import Mapping
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from functools import partial
-from importlib.metadata import EntryPoint
-from importlib.metadata import entry_points
-from pydantic import BaseModel
-from pydantic import ValidationError
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.case import place_of_row
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.cases.definition_file import parse_definition_file
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.shared_keys import EvalCheck
-from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.errors import Diagnostic
-from pytest_chatprompt.errors import EvalFileError
-from pytest_chatprompt.grading.answer_checks import MaxCostUsd
-from pytest_chatprompt.grading.answer_checks import MaxLatencySeconds
-from pytest_chatprompt.grading.answer_checks import MaxOutputTokens
-from pytest_chatprompt.grading.answer_checks import Python
-from pytest_chatprompt.grading.answer_checks import ToolCalled
-from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.check import NEGATION
+from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
+from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
+from pytest_chatprompt.grading.check import NEGATION, Check
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.grading.plain_function import is_plain
-from pytest_chatprompt.grading.text_checks import Contains
-from pytest_chatprompt.grading.text_checks import ContainsAll
-from pytest_chatprompt.grading.text_checks import ContainsAny
-from pytest_chatprompt.grading.text_checks import Equals
-from pytest_chatprompt.grading.text_checks import IContains
-from pytest_chatprompt.grading.text_checks import IContainsAll
-from pytest_chatprompt.grading.text_checks import IContainsAny
-from pytest_chatprompt.grading.text_checks import IsJson
-from pytest_chatprompt.grading.text_checks import Regex
-from pytest_chatprompt.grading.text_checks import StartsWith
-from pytest_chatprompt.prompt.attachments import AttachmentError
-from pytest_chatprompt.prompt.attachments import FileReader
-from pytest_chatprompt.text.yaml import Entry
-from pytest_chatprompt.text.yaml import Node
-from pytest_chatprompt.text.yaml import Position
-from pytest_chatprompt.wording import did_you_mean
-from pytest_chatprompt.wording import shown_path
-from typing import Any
-from typing import Final
-from typing import Literal
-from typing import get_args
+from pytest_chatprompt.grading.text_checks import (
+    Contains,
+    ContainsAll,
+    ContainsAny,
+    Equals,
+    IContains,
+    IContainsAll,
+    IContainsAny,
+    IsJson,
+    Regex,
+    StartsWith,
+)
+from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
+from pytest_chatprompt.text.yaml import Entry, Node, Position
+from pytest_chatprompt.wording import did_you_mean, shown_path
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
 

@@ -4,38 +4,24 @@ The text is taken as it is: nothing is trimmed and nothing normalized.
 """
 
 from __future__ import annotations
-from collections.abc import Iterator
-from collections.abc import Mapping
-from contextlib import contextmanager
-from functools import lru_cache
-from itertools import accumulate
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import PlainValidator
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
-from pytest_chatprompt.errors import CheckError
-from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.check import DataReader
-from pytest_chatprompt.grading.check import SentData
-from pytest_chatprompt.grading.check import Verdict
-from pytest_chatprompt.grading.check import cut
-from pytest_chatprompt.text.json_data import check_json
-from pytest_chatprompt.text.json_data import error_at
-from pytest_chatprompt.text.json_data import invalid
-from pytest_chatprompt.text.json_data import thaw
-from pytest_chatprompt.text.json_data import unexpected
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import NoReturn
-from typing import Protocol
-from typing import Self
+
 import json
 import re
 import signal
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate
+from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, PlainValidator
+
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.errors import CheckError
+from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict, cut
+from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw, unexpected
 
 # Of computing time of this process, however busy the machine is.
 MAX_SECONDS: Final = 10.0

@@ -5,35 +5,32 @@ at the case's position. `case_response` gets the response.
 """
 
 from __future__ import annotations
+
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.prepared_requests import capture_prepared
-from pytest_chatprompt.errors import CaptureError
-from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.items.case_response import compared_key
-from pytest_chatprompt.items.case_response import get_votes
-from pytest_chatprompt.items.case_response import kept_while_answered
-from pytest_chatprompt.items.case_response import masks_key
-from pytest_chatprompt.items.item import MASKS_FIXTURE
-from pytest_chatprompt.items.item import RESPONSE_FIXTURE
+from pytest_chatprompt.errors import CaptureError, SnapshotError
+from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_while_answered, masks_key
+from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
 from pytest_chatprompt.items.own_fixtures import set_up_response
 from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
-from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.options import options_key
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.files import shown_snapshot
+from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
-from typing import Any
-from typing import TYPE_CHECKING
-import pytest
 
 if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.cases.case import EvalCase
     from pytest_chatprompt.items.case_checks import CaseChecks
@@ -41,10 +38,9 @@ if TYPE_CHECKING:
     from pytest_chatprompt.items.live_run import LiveRun
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
-    from pytest_chatprompt.providers.response import Provider
-    from pytest_chatprompt.providers.response import ProviderResponse
+    from pytest_chatprompt.providers.response import Provider, ProviderResponse
     from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
-    from syrupy.assertion import SnapshotAssertion
+
 
 @dataclass(eq=False, slots=True)
 class CaseRunner:

@@ -5,33 +5,31 @@ here. `prefetch` asks.
 """
 
 from __future__ import annotations
+
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.prompt.attachments import FileReader
-from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.prompt.request import build_request
+from pytest_chatprompt.prompt.request import ProviderRequest, build_request
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 from pytest_chatprompt.snapshots.stored import file_shows
-from typing import NamedTuple
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.judge import JudgePrompt
-    from pytest_chatprompt.live.early_grades import EarlyGrades
-    from pytest_chatprompt.live.early_grades import GradeAnswer
-    from pytest_chatprompt.live.early_grades import RunJobs
+    from pytest_chatprompt.live.early_grades import EarlyGrades, GradeAnswer, RunJobs
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.providers.response import ProviderResponse
+
 
 @dataclass(frozen=True, slots=True)
 class UpcomingCase:

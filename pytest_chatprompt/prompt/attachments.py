@@ -1,8 +1,4 @@
-"""Attachments: the files that a case names, with their text or their bytes (rules A3, A4, A8 and B1).
-
-In: a case and the run's file reader. Out: an `Attachment` for each file, by its path as the author wrote it.
-`request` calls `read_attachments` when the case runs; the modules that render messages look the files up.
-"""
+"""Attachments: the files that a case names, with their text or their bytes (rules A3, A4, A8 and B1)."""
 
 from __future__ import annotations
 
@@ -89,10 +85,6 @@ class FileReader:
     def read(self, path: Path, name: str) -> str:
         """Read a file that `find` found.
 
-        Args:
-            path: the file.
-            name: the path as the author wrote it, for error messages.
-
         Returns:
             Its text by rule A4: decoded as UTF-8, CRLF as LF, without line breaks at the very end.
 
@@ -107,10 +99,6 @@ class FileReader:
 
     def read_bytes(self, path: Path, name: str) -> bytes:
         """Read a file of any content that `find` found.
-
-        Args:
-            path: the file.
-            name: the path as the author wrote it, for error messages.
 
         Raises:
             AttachmentError: it cannot be read.
@@ -248,10 +236,6 @@ class Attachment:
 
 def read_attachments(case: EvalCase, reader: FileReader) -> Mapping[str, Attachment]:
     """Read every file that the `input_messages` of a case name.
-
-    Args:
-        case: a case that has an origin.
-        reader: the run's file reader.
 
     Returns:
         The attachments by path as written, in the order of first mention; empty if the case names no file.

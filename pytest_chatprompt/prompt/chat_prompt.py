@@ -1,7 +1,4 @@
-"""The chat prompt: the list of messages that a chat API gets, as data.
-
-`conversion` makes it from a case's messages, users may make their own, and chat providers translate it for their API.
-"""
+"""The chat prompt: the list of messages that a chat API gets, as data."""
 
 from __future__ import annotations
 
@@ -84,10 +81,6 @@ class Media:
 def media_of_url(kind: MediaKind, value: str) -> Media | None:
     """Make media of a URL.
 
-    Args:
-        kind: what the part says that it is.
-        value: as the author wrote it.
-
     Returns:
         The media; `None` if the value is a path.
 
@@ -120,11 +113,6 @@ def media_of_url(kind: MediaKind, value: str) -> Media | None:
 
 def media_of_file(kind: MediaKind, name: str, content: bytes) -> Media:
     """Make media of a file.
-
-    Args:
-        kind: what the part says that it is.
-        name: its path as the author wrote it.
-        content: its bytes.
 
     Raises:
         MediaError: it is something else.
@@ -168,10 +156,6 @@ Content = str | tuple[ContentPart, ...] | None
 
 def join_parts(parts: Iterable[ContentPart], separator: str) -> str | tuple[ContentPart, ...]:
     """Join texts that follow each other (rule A1); media stay apart.
-
-    Args:
-        parts: in order.
-        separator: stands between two texts.
 
     Returns:
         One text if there are no media.

@@ -1,9 +1,4 @@
-"""The conversion of a case's messages to a chat prompt (rules B and C).
-
-In: messages and the files that they name. Out: the chat prompt, with the guidelines in one system message at its start,
-and a list of what was changed on the way.
-Pure functions; `request` calls `convert`, and users may call `convert_to_chat_prompt`.
-"""
+"""The conversion of a case's messages to a chat prompt (rules B and C)."""
 
 from __future__ import annotations
 
@@ -50,12 +45,7 @@ def is_blank(text: str) -> bool:
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:
-    """Render a part: as text, or as media.
-
-    Args:
-        part: a part of any type.
-        attachments: every file that the case names, by path as written.
-    """
+    """Render a part: as text, or as media."""
     return PART_RENDERERS[type(part)](part, attachments)
 
 
@@ -122,10 +112,6 @@ class RenderedMessage(NamedTuple):
 def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -> tuple[RenderedMessage, ...]:
     """Render the messages of a case.
 
-    Args:
-        messages: as the author wrote them.
-        attachments: every file that they name, by path as written.
-
     Returns:
         One for each message, in the same order; the ones that rules A5 and B5 drop have a `drop_reason`.
     """
@@ -188,9 +174,6 @@ GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
     """Write the guideline block.
 
-    Args:
-        guidelines: in the order of first mention, each file once.
-
     Returns:
         The heading and the contents, each below its path if there are several; `""` for no guidelines. A guideline
         with nothing but white space in it does not count.
@@ -246,13 +229,7 @@ def convert_to_chat_prompt(
 def convert(
     messages: Sequence[RenderedMessage], *, system_prompt: str | None, default_system_prompt: str | None
 ) -> ConversionResult:
-    """Convert rendered messages, and keep what the rest of the request needs besides the chat prompt.
-
-    Args:
-        messages: all messages of a case, the dropped ones included.
-        system_prompt: as for `convert_to_chat_prompt`.
-        default_system_prompt: as for `convert_to_chat_prompt`.
-    """
+    """Convert rendered messages, and keep what the rest of the request needs besides the chat prompt."""
     sent = [message for message in messages if not message.drop_reason]
     system_messages = [message for message in sent if message.source.role == "system"]
     turns = [_chat_message(message) for message in sent if message.source.role != "system"]

@@ -1,8 +1,4 @@
-"""The request: everything that a provider gets for a case (rule E1).
-
-In: a case and the run's file reader. Out: a `ProviderRequest`, which every provider accepts.
-Fixtures and live runs call `build_request`; providers read the request, and users may make one themselves.
-"""
+"""The request: everything that a provider gets for a case (rule E1)."""
 
 from __future__ import annotations
 
@@ -29,12 +25,6 @@ from pytest_chatprompt.wording import shown_path
 
 def read_option_file(case: EvalCase, reader: FileReader, key: str, value: str) -> Any:
     """Read the value of an option from the file that a case or its file names.
-
-    Args:
-        case: a case that was read from an eval file.
-        reader: the run's file reader.
-        key: `tools` or `response_format`.
-        value: the path, as the author wrote it.
 
     Raises:
         EvalFileError: the file cannot be read, or its content does not fit.

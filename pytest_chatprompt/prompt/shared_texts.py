@@ -1,8 +1,4 @@
-"""Shared texts: the long texts of files that many cases attach, found again in what the cases send.
-
-Texts come in from `file_reader`. What a case sends comes in, too, and comes out in pieces, so that what takes long is
-done once for the piece that other cases share: `snapshots` lays it out, `capture` searches it for secrets.
-"""
+"""Shared texts: the long texts of files that many cases attach, found again in what the cases send."""
 
 from __future__ import annotations
 
@@ -65,14 +61,7 @@ class SharedTexts:
         return known[1]
 
     def without_searched(self, text: str, key: str, is_found: Callable[[str], bool], version: object) -> str:
-        """Leave out the middle of each shared text in which nothing was found; its edges stay.
-
-        Args:
-            text: any text.
-            key: what is looked for, see `remember`.
-            is_found: searches a text.
-            version: see `remember`.
-        """
+        """Leave out the middle of each shared text in which nothing was found; its edges stay."""
         if len(text) < _MIN_LENGTH:
             return text
         return "\n".join(
@@ -84,9 +73,6 @@ class SharedTexts:
 
     def pieces(self, text: str) -> list[TextPiece]:
         """Cut a text where shared texts begin and end.
-
-        Args:
-            text: any text.
 
         Returns:
             The pieces in order; joined by line breaks, they are the text.

@@ -1,9 +1,4 @@
-"""The tools and the response format of a request, brought from either of OpenAI's shapes into one.
-
-In: `tools`, `tool_choice` and `response_format` of a `ProviderRequest`. Out: `FunctionTool`s, a `ToolChoice` and an
-`OutputSchema`, or a `PayloadError` for what only OpenAI's APIs have. Pure; the chat providers translate these for
-their APIs, and preflight looks at them.
-"""
+"""The tools and the response format of a request, brought from either of OpenAI's shapes into one."""
 
 from __future__ import annotations
 

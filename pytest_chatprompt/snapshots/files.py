@@ -5,19 +5,20 @@ URL (`%2F`), so that two ids never get the same name.
 """
 
 from __future__ import annotations
-from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
-from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.text.files import TextFileError
-from pytest_chatprompt.text.files import read_regular_file
-from pytest_chatprompt.text.yaml import MAX_BYTES
-from pytest_chatprompt.wording import shown_path
-from typing import Final
+
 import hashlib
 import os
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.text.files import TextFileError, read_regular_file
+from pytest_chatprompt.text.yaml import MAX_BYTES
+from pytest_chatprompt.wording import shown_path
 
 # `::` separates the parts of a node id, CI takes `##[` for a command, and control characters would change the line.
 _NOT_IN_NODE_ID: Final = re.compile(

@@ -7,15 +7,15 @@ the string alone, so that a change of one line in a prompt is a change of one li
 """
 
 from __future__ import annotations
-from collections.abc import Mapping
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
-from typing import Final
-from yaml.resolver import Resolver
+
 import math
 import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
 import yaml
+from yaml.resolver import Resolver
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()

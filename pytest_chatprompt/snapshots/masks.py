@@ -9,19 +9,20 @@ front.
 """
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Mapping
-from pytest_chatprompt.errors import MaskError
-from pytest_chatprompt.text.media_types import decode_base64
-from pytest_chatprompt.text.media_types import describe_base64
-from pytest_chatprompt.text.media_types import escape_description
-from pytest_chatprompt.text.media_types import sniff_media_type
-from pytest_chatprompt.text.media_types import split_data_url
-from typing import Any
-from typing import Final
-from typing import NamedTuple
+
 import operator
 import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from pytest_chatprompt.errors import MaskError
+from pytest_chatprompt.text.media_types import (
+    decode_base64,
+    describe_base64,
+    escape_description,
+    sniff_media_type,
+    split_data_url,
+)
 
 # No media is shorter, and what is stays readable as it is.
 _MIN_LENGTH: Final = 16

@@ -1,9 +1,4 @@
-"""Text files, read safely: every file that this package reads for a case goes through here.
-
-In: a path and the root folder. Out: the text, decoded as UTF-8, without a byte-order mark; the bytes of media.
-Devices, pipes, files that are too large, and links that lead out of the root folder are refused before they are read.
-`yaml_file`, the readers of datasets and `prompt.file_reader` call it, and `snapshots` for snapshots.
-"""
+"""Text files, read safely: every file that this package reads for a case goes through here."""
 
 from __future__ import annotations
 
@@ -90,10 +85,6 @@ def read_bytes(path: Path, root: Path) -> bytes:
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
     """Read a file that must be a regular one, without waiting and within bounds.
 
-    Args:
-        path: the file.
-        max_bytes: the largest size to read.
-
     Raises:
         TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
     """
@@ -114,11 +105,6 @@ def utf8_size(text: str) -> int:
 
 def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
     """Whether a file, which must be a regular one, holds just these bytes; only a block of it is in memory at a time.
-
-    Args:
-        path: the file.
-        pieces: the bytes, in pieces of any size.
-        max_bytes: the largest size of the file.
 
     Raises:
         TextFileError: as in `read_regular_file`.

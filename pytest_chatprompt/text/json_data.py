@@ -1,9 +1,4 @@
-"""JSON data: how much of it is read, and what of an eval file is sent as it is written, such as a schema.
-
-In: JSON text, or plain data from YAML, which can hold more than JSON can. Out: data within bounds, or a validation
-error at the value that JSON cannot hold. Pure; the models of this room and the checks of `grading` validate with it,
-providers merge bodies with `deep_merge`.
-"""
+"""JSON data: how much of it is read, and what of an eval file is sent as it is written, such as a schema."""
 
 from __future__ import annotations
 
@@ -60,12 +55,6 @@ MAX_VALUES: Final = 2_000_000
 
 def parse_json(text: str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES, **options: Any) -> Any:
     """Parse JSON within bounds.
-
-    Args:
-        text: from outside.
-        max_depth: how deep it may be nested.
-        max_values: how many values it may have.
-        options: those of `json.loads`.
 
     Raises:
         ValueError: it is not JSON, is nested deeper, or holds more.
@@ -129,12 +118,7 @@ def invalid(text: str) -> PydanticCustomError:
 
 
 def error_at(location: Location, error: PydanticCustomError) -> ValidationError:
-    """A validation error about a value inside the one that is validated.
-
-    Args:
-        location: the keys and indexes that lead to the inner value.
-        error: what is wrong with it.
-    """
+    """A validation error about a value inside the one that is validated."""
     return ValidationError.from_exception_data("data", [InitErrorDetails(type=error, loc=location, input=None)])
 
 
@@ -207,12 +191,7 @@ _SMALLEST_POSITIONAL: Final = 1e-6
 
 
 def to_json_text(data: Any, indent: str = "") -> str:
-    """Write data as JSON: keys in the order of the file, two blanks for each level, text beyond ASCII as it is.
-
-    Args:
-        data: what JSON can hold; lists may be tuples.
-        indent: the blanks before the line on which it begins.
-    """
+    """Write data as JSON: keys in the order of the file, two blanks for each level, text beyond ASCII as it is."""
     inner = indent + _INDENT
     if isinstance(data, Mapping):
         entries = [f"{_text(str(key))}: {to_json_text(value, inner)}" for key, value in data.items()]

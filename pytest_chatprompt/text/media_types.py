@@ -1,8 +1,4 @@
-"""Media types: what the bytes of an image, a document or an audio file are, and how messages and snapshots name them.
-
-Bytes, URLs or the text of a `data:` URL come in; a media type such as `image/png` comes out, or a short description.
-Pure; the rooms that read, send and show media call it. A new format has its line in `_SIGNATURES` and in `_SUFFIXES`.
-"""
+"""Media types: what bytes are an image, a document or audio, and how messages and snapshots name them."""
 
 from __future__ import annotations
 
@@ -79,11 +75,7 @@ def media_type_of_url(url: str) -> str:
 
 
 def split_data_url(text: str) -> tuple[str, str] | None:
-    """The media type and the base64 text of a `data:` URL; `None` if it is not one, or its data is not base64.
-
-    Args:
-        text: any text.
-    """
+    """The media type and the base64 text of a `data:` URL; `None` if it is not one, or its data is not base64."""
     head = _DATA_URL.match(text)
     return None if head is None or head[2] is None else (head[1], text[head.end() :])
 

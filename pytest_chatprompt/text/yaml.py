@@ -1,11 +1,7 @@
-"""The one way in which this package reads YAML: by libyaml's events, with limits, and with the position of every value.
+"""YAML, as this package reads it everywhere: a tree with the position of every value, within limits.
 
-In: a text. Out: a tree of `Node`s, and the problems that did not stop the parser (a repeated key, a key that is not a
-string, a tag), or from `load_yaml` plain data. Eval files, datasets, AgentV's files, snapshots and recordings are read
-with it.
-
-The tree is built from events without recursion. An alias shares its target instead of copying it, and depth, values and
-bytes are counted as they are once aliases are expanded, so a hostile file is refused before it takes memory or time.
+The tree is built from libyaml's events without recursion. An alias shares its target instead of copying it, and depth,
+values and bytes are counted as they are once aliases are expanded: a hostile file takes neither memory nor time.
 """
 
 from __future__ import annotations
@@ -173,17 +169,7 @@ class _Counts(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _OpenCollection:
-    """A mapping or sequence whose end the parser has not reached yet.
-
-    Args:
-        mark: where it begins.
-        is_mapping: whether it is a mapping.
-        anchor: its anchor, if it has one.
-        values_before: how many values there were before it.
-        bytes_before: how many bytes their texts had.
-        around: the nodes so far of the collection around it.
-        depth: how many levels it has so far, itself included.
-    """
+    """A mapping or sequence whose end the parser has not reached yet."""
 
     mark: Any
     is_mapping: bool
@@ -230,7 +216,7 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
     try:
         return _Composer(restore, allows_halves=allows_halves).compose(_Loader(hidden))
     except yaml.MarkedYAMLError as error:
-        position, reason = explain_syntax_error(error, text)
+        position, reason = _explain_syntax_error(error, text)
         raise YamlError(position, f"not valid YAML: {reason}") from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Both parsers refuse the same characters, but one counts bytes and one characters, so look for it again.
@@ -241,16 +227,7 @@ def parse_yaml(text: str, *, allows_halves: bool = False) -> tuple[Node, list[Ya
 
 
 def _hide(text: str) -> tuple[str, dict[str, str]]:
-    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have.
-
-    Args:
-        text: any text.
-
-    Returns:
-        A text of the same length, and what each replacement stands for: a former line break for a private character;
-        the escape of half a character for one of a private character (`\ud83d` for `\ue000`), and the half itself for
-        that character. It is empty for most texts.
-    """
+    r"""Replace what libyaml does not read as YAML 1.2 does by private characters that the text does not have."""
     breaks = [character for character in _FORMER_LINE_BREAKS if character in text]
     halves = sorted(set(_ESCAPED_HALF.findall(text))) if "\\u" in text else []
     if not breaks and not halves:
@@ -269,12 +246,7 @@ def _hide(text: str) -> tuple[str, dict[str, str]]:
 
 
 class _Composer:
-    """Builds the tree of one text; "composing" is YAML's own word for it.
-
-    Args:
-        restore: what was hidden from libyaml, by what stands for it.
-        allows_halves: whether half a character is no problem.
-    """
+    """Builds the tree of one text; "composing" is YAML's own word for it."""
 
     def __init__(self, restore: dict[str, str], *, allows_halves: bool) -> None:
         self.restore = restore
@@ -451,171 +423,68 @@ def _short_tag(tag: str) -> str:
     return f"!!{tag.removeprefix(prefix)}" if tag.startswith(prefix) else tag
 
 
-_START: Final = yaml.Mark("", 0, 0, 0, "", 0)
 _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 _LINE_START: Final = r"(?:[-?:] +| )*"
-_INDENTATION: Final = re.compile(_LINE_START)
+_TAB_IN_INDENTATION: Final = re.compile(_LINE_START + r"\t")
 _KEY_AND_VALUE: Final = re.compile(_LINE_START + r"[^\s#].*?:\s+\S")
-_KEY_WITHOUT_SPACE: Final = re.compile(_LINE_START + r"[\w$-]+:\S")
-_ESCAPE: Final = re.compile(r"\\(?:u\w{4}|U\w{8}|.?)")
-
-
-class _Place(NamedTuple):
-    """Where a parser stopped.
-
-    Args:
-        mark: its position.
-        line: the whole line.
-        above: the line before it; `""` for none.
-        opening: the position of what the parser was reading, such as the opening quote.
-        opening_line: the line of that position, from there on.
-        context: what the parser was reading, in its words.
-    """
-
-    mark: Any
-    line: str
-    above: str
-    opening: Any
-    opening_line: str
-    context: str
-
-    @property
-    def before(self) -> str:
-        return self.line[: self.mark.column]
-
-    @property
-    def character(self) -> str:
-        return self.line[self.mark.column : self.mark.column + 1]
-
-
-def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
-    """Say what is wrong with a YAML text, where, and what to write instead.
-
-    Args:
-        error: what libyaml raised.
-        text: the text that was parsed.
-    """
-    mark = error.problem_mark or error.context_mark or _START
-    opening = error.context_mark or mark
-    lines = _LINE_BREAK.split(text)
-    line, above, opening_line = (_line(lines, index) for index in (mark.line, mark.line - 1, opening.line))
-    place = _Place(mark, line, above, opening, opening_line[opening.column :], str(error.context))
-    tab = _position_of_tab(place)
-    if tab is not None:
-        return tab, "indent with spaces, not a tab"
-    problem = error.problem or ""
-    explain = next((explain for words, explain in _EXPLANATIONS if words in problem), None)
-    if explain is None:
-        return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
-    return explain(place)
-
-
-def _line(lines: list[str], index: int) -> str:
-    """A line, or `""`: libyaml gives the end of a text a line of its own, and may count more line breaks than we do."""
-    return lines[index] if 0 <= index < len(lines) else ""
-
-
-def _position_of_tab(place: _Place) -> Position | None:
-    """The position of a tab that the parser stopped at, or that indents the line."""
-    indentation = len(_INDENTATION.match(place.line)[0])  # type: ignore[index] # it matches an empty text
-    for column in (place.mark.column, indentation):
-        if place.line[column : column + 1] == "\t" and column <= place.mark.column:
-            return Position(place.mark.line + 1, column + 1)
-    return None
-
-
-def _explain_colon(place: _Place) -> tuple[Position, str]:
-    if _KEY_AND_VALUE.match(place.before):
-        text = "text that contains ': ' must be in quotes"
-    elif _KEY_WITHOUT_SPACE.match(place.above):
-        text = "a key and its value must be separated by ': '; the line above has no space after the colon"
-    else:
-        text = "this line is indented as if it belonged to the text above; indent the key like the key above"
-    return mark_position(place.mark), text
-
-
-def _explain_first_character(place: _Place) -> tuple[Position, str]:
-    return mark_position(place.mark), f"text that begins with {place.character} must be in quotes"
-
-
-def _explain_name(place: _Place) -> tuple[Position, str]:
-    return mark_position(place.opening), f"text that begins with {place.opening_line[:1]} must be in quotes"
-
-
-def _explain_list(place: _Place) -> tuple[Position, str]:
-    return mark_position(
-        place.mark
-    ), "a list begins on the line below its key; put quotes around text that begins with -"
-
-
-def _explain_block_text(place: _Place) -> tuple[Position, str]:
-    text = "after | or > the text begins on the next line; put quotes around text that begins with | or >"
-    return mark_position(place.mark), text
-
-
-def _explain_missing_value(place: _Place) -> tuple[Position, str]:
-    character = place.character.strip()
-    hint = f"; put quotes around text that begins with {character}" if character else ""
-    return mark_position(place.mark), f"a value is missing here{hint}"
-
-
-def _explain_flow(place: _Place) -> tuple[Position, str]:
-    kind, closing = ("list", "]") if "sequence" in place.context else ("mapping", "}")
-    text = (
-        f"the {kind} that opens on line {place.opening.line + 1} needs ',' or '{closing}' here; "
-        "put quotes around text that contains one of , [ ] { }"
-    )
-    return mark_position(place.mark), text
-
-
-def _explain_end_of_block(place: _Place) -> tuple[Position, str]:
-    before = place.before.rstrip()
-    if before.strip(" -"):
-        return mark_position(place.mark), f"nothing may follow the closing {before[-1]}; put the whole text in quotes"
-    if place.character == ":":
-        return mark_position(place.mark), "a key is missing before the colon; put quotes around text that begins with :"
-    return mark_position(place.mark), "this line is indented less than the lines above, but more than those around them"
-
-
-def _explain_key(place: _Place) -> tuple[Position, str]:
-    text = "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |"
-    return mark_position(place.opening), text
-
-
-def _explain_quote(place: _Place) -> tuple[Position, str]:
-    return mark_position(place.opening), "the quote that opens here is never closed"
-
-
-def _explain_escape(place: _Place) -> tuple[Position, str]:
-    start = place.line[: place.mark.column + 1].rfind("\\")
-    text = f"{place.line[start : start + 2]} is not an escape of YAML; write \\\\ for a backslash, or use single quotes"
-    return Position(place.mark.line + 1, start + 1), text
-
-
-def _explain_code_point(place: _Place) -> tuple[Position, str]:
-    position, _ = _explain_escape(place)
-    escape = _ESCAPE.findall(place.line, position.column - 1)[0]
-    return position, f"{escape} is not a whole character; write the character itself"
-
-
-# By words of libyaml's problems.
-_EXPLANATIONS: Final = (
-    ("mapping values are not allowed", _explain_colon),
-    ("cannot start any token", _explain_first_character),
-    ("expected alphabetic or numeric character", _explain_name),
-    ("sequence entries are not allowed", _explain_list),
-    ("comment or line break", _explain_block_text),
-    ("expected node content", _explain_missing_value),
-    ("expected ',' or '", _explain_flow),
-    ("did not find expected key", _explain_end_of_block),
-    ("did not find expected '-' indicator", _explain_end_of_block),
-    ("could not find expected ':'", _explain_key),
-    ("found unexpected end of stream", _explain_quote),
-    ("found unexpected document", _explain_quote),
-    ("Unicode character escape", _explain_code_point),
-    ("unknown escape character", _explain_escape),
-    ("hexdecimal number", _explain_escape),
+_QUOTES: Final = "text that begins with {character} must be in quotes"
+_END_OF_BLOCK: Final = "did not find expected (key|'-')|expected <block end>"
+# By words of the problems of libyaml and of PyYAML's own parser: whether the place is where the text around it opens,
+# and what to write.
+_REMEDIES: Final = (
+    ("cannot start any token", False, _QUOTES),
+    ("expected alphabetic or numeric character", True, _QUOTES),
+    ("sequence entries are not allowed", False, "a list begins on the line below its key; " + _QUOTES),
+    ("comment or (a )?line break", False, "after | or > the text begins on the next line; put other text in quotes"),
+    ("expected (the )?node content", False, "a value is missing here"),
+    (
+        "expected ',' or '",
+        False,
+        "the {kind} that opens on line {line} needs ',' or '{closing}' here; put quotes around text that contains one "
+        "of , [ ] {{ }}",
+    ),
+    ("hex", False, "write \\\\ for a backslash, or use single quotes"),
+    (_END_OF_BLOCK, False, "this line is indented unlike those around it"),
+    (
+        "could not find expected ':'",
+        True,
+        "this line is neither 'key: value' nor a part of the text above; indent a text of several lines below |",
+    ),
+    ("found unexpected (end of stream|document)", True, "the quote that opens here is never closed"),
+    ("unknown escape character", False, "write \\\\ for a backslash, or use single quotes"),
 )
+
+
+def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Position, str]:
+    """Where libyaml stopped, and what to write there for the most common mistakes; else libyaml's own words."""
+    mark = error.problem_mark or error.context_mark or _START_MARK
+    opening = error.context_mark or mark
+    # libyaml gives the end of a text a line of its own, and may count more line breaks than we do.
+    lines = dict(enumerate(_LINE_BREAK.split(text)))
+    line = lines.get(mark.line, "")
+    before, problem = line[: mark.column], error.problem or ""
+    tab = _TAB_IN_INDENTATION.match(line[: mark.column + 1])
+    if tab is not None or line[mark.column : mark.column + 1] == "\t":
+        column = mark.column + 1 if tab is None else tab.end()
+        return Position(mark.line + 1, column), "indent with spaces, not a tab"
+    if "mapping values are not allowed" in problem:
+        if _KEY_AND_VALUE.match(before):
+            return mark_position(mark), "text that contains ': ' must be in quotes"
+        reason = (
+            "this line belongs to the text above; indent the key like the key above, and write ': ' behind that one"
+        )
+        return mark_position(mark), reason
+    if re.search(_END_OF_BLOCK, problem) and before.rstrip().endswith(('"', "'", "]", "}")):
+        closing = before.rstrip()[-1]
+        return mark_position(mark), f"nothing may follow the closing {closing}; put the whole text in quotes"
+    for words, is_at_opening, remedy in _REMEDIES:
+        if re.search(words, problem):
+            place = opening if is_at_opening else mark
+            kind, closing = ("list", "]") if "sequence" in str(error.context) else ("mapping", "}")
+            character = lines.get(place.line, "")[place.column : place.column + 1]
+            names = {"character": character, "kind": kind, "closing": closing, "line": opening.line + 1}
+            return mark_position(place), remedy.format(**names)
+    return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
 
 
 class YamlFile(NamedTuple):
@@ -634,11 +503,6 @@ class YamlFile(NamedTuple):
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
     """Read and parse a YAML file.
-
-    Args:
-        path: the file, absolute.
-        root: pytest's root folder.
-        shown_path: the file as messages show it.
 
     Raises:
         EvalFileError: it cannot be read as text, or is not valid YAML.

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import EvalFileError
-from pytest_chatprompt.cases.agentv import (
-    FieldUse,
-    Target,
-    TargetField,
-    find_field,
-    read_targets_file,
-    resolve_references,
-)
+from pytest_chatprompt.cases.agentv import Target, read_targets_file, resolve_references
 from tests.conftest import Project
 
 
@@ -233,21 +226,21 @@ def test_arguments_that_come_from_the_environment_have_no_effect(project: Projec
 
 
 @pytest.mark.parametrize(
-    ("key", "provider", "field"),
+    ("field", "provider", "hint"),
     [
-        ("model", "openai", TargetField("model", FieldUse.EFFECTIVE)),
-        ("deploymentName", "azure", TargetField("model", FieldUse.EFFECTIVE)),
-        ("max_tokens", "gemini", TargetField("max_output_tokens", FieldUse.EFFECTIVE)),
-        ("timeoutSeconds", "codex", TargetField("timeout_seconds", FieldUse.EFFECTIVE)),
-        ("timeoutSeconds", "openai", TargetField("timeout_seconds", FieldUse.SILENT)),
-        ("x-note", "openai", TargetField("x-note", FieldUse.SILENT)),
-        ("command", "openai", TargetField("command", FieldUse.NONE)),
-        ("modle", "openai", TargetField("modle", FieldUse.NONE, "did you mean 'model'?")),
-        ("workesr", "codex", TargetField("workesr", FieldUse.NONE, "did you mean 'workers'?")),
+        ("timeoutSeconds: 9", "codex", ""),
+        ("timeoutSeconds: 9", "openai", ""),
+        ("x-note: 9", "openai", ""),
+        ("command: x", "openai", "set it in a fixture t_provider"),
+        ("modle: x", "openai", "did you mean 'model'?"),
+        ("workesr: 3", "codex", "did you mean 'workers'?"),
     ],
 )
-def test_what_a_field_does_depends_on_the_provider(key: str, provider: str, field: TargetField) -> None:
-    assert find_field(key, provider) == field
+def test_what_a_field_does_depends_on_the_provider(project: Project, field: str, provider: str, hint: str) -> None:
+    target = read(project, f"provider: {provider}\n{field}")
+    key = field.partition(":")[0]
+    text = f".agentv/targets.yaml:4:5: {key!r} of the target 't' has no effect here; {hint}"
+    assert [str(diagnostic) for diagnostic in target.ineffective] == ([text] if hint else [])
 
 
 def test_entries_without_a_name_are_no_targets(project: Project) -> None:

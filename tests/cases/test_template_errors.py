@@ -47,7 +47,7 @@ def problem_of(template: str, variables: dict[str, Any] | None = None) -> Templa
         pytest.param("{{ n.x }}", "x }}", "there is no 'x' in this value", id="an attribute of a number"),
         pytest.param("{{ [][3] }}", "{{", "the template fails with UndefinedError: list object has no element 3", id="an index"),
         pytest.param("{{ name.__class__ }}", "{{", "access to attribute '__class__' of 'str' object is unsafe", id="unsafe"),
-        pytest.param("{{ 'x' * 10 ** 9 }}", "{{", "the template makes a value of more than 20,971,520 characters", id="too large"),
+        pytest.param("{{ 'x' * 10 ** 8 }}", "{{", "the template puts out more than 20,971,520 characters", id="too large"),
     ],
 )  # fmt: skip
 def test_an_error_says_what_is_wrong_and_where(template: str, place: str, text: str) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 from jinja2 import TemplateSyntaxError
 
-from pytest_chatprompt.cases.templates import TemplateLimitError, UndefinedNameError, render
+from pytest_chatprompt.cases.templates import TemplateOutputError, UndefinedNameError, render
+from pytest_chatprompt.text.files import MAX_BYTES
 
 VARIABLES: dict[str, Any] = {
     "name": "Ada",
@@ -109,11 +110,10 @@ def test_a_template_reaches_nothing_of_python(template: str) -> None:
         pytest.param("{{ name.upper }}", "builtin_function_or_method", id="a method that is not called"),
         pytest.param("{{ range }}", "function", id="a function that is not called"),
         pytest.param("{{ numbers | map('string') }}", "generator", id="a filter that gives no list"),
-        pytest.param("{{ name ~ (numbers | map('string')) }}", "generator", id="within a text"),
     ],
 )
 def test_a_value_whose_text_differs_from_run_to_run_is_an_error(template: str, kind: str) -> None:
-    with pytest.raises(TemplateLimitError) as caught:
+    with pytest.raises(TemplateOutputError) as caught:
         render(template, VARIABLES)
     assert str(caught.value) == (
         f"a value of the type {kind} has no text of its own; call a function with (), or add | list"
@@ -122,3 +122,19 @@ def test_a_value_whose_text_differs_from_run_to_run_is_an_error(template: str, k
 
 def test_views_of_mappings_have_a_text() -> None:
     assert render("{{ order.keys() }}", VARIABLES) == "dict_keys(['items', 'id'])"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{{ x }}" * 21, id="the whole text"),
+        pytest.param("{% for i in range(21) %}{{ x }}{% endfor %}", id="a loop"),
+    ],
+)
+def test_a_text_that_is_too_long_is_refused_as_it_is_put_out(template: str) -> None:
+    with pytest.raises(TemplateOutputError, match="the template puts out more than 20,971,520 characters"):
+        render(template, {"x": "a" * 1_000_000})
+
+
+def test_a_text_may_be_as_long_as_an_attached_file() -> None:
+    assert len(render("{{ x }}{{ x }}", {"x": "a" * (MAX_BYTES // 2)})) == MAX_BYTES

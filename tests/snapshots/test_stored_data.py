@@ -1,18 +1,18 @@
 """Stored texts: which of them hold the same data, whatever a formatter made of them."""
 
 from __future__ import annotations
+
+import json
 from pathlib import Path
+from typing import Any
+
+import pytest
+
 from pytest_chatprompt.snapshots import stored as module
 from pytest_chatprompt.snapshots.files import SnapshotFileError
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import file_shows
-from pytest_chatprompt.snapshots.stored import read_data
-from pytest_chatprompt.snapshots.stored import shows_the_same
-from pytest_chatprompt.snapshots.stored import written_anew
+from pytest_chatprompt.snapshots.stored import file_shows, read_data, shows_the_same, written_anew
 from pytest_chatprompt.text.yaml import load_yaml
-from typing import Any
-import json
-import pytest
 
 DATA: dict[str, Any] = {
     "provider": "openai",
