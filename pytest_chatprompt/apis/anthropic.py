@@ -2,7 +2,8 @@
 
 Sources: https://docs.claude.com/en/api/messages,
 https://platform.claude.com/docs/en/build-with-claude/structured-outputs, and the package `anthropic` (`types/`:
-requests in `message_create_params.py`, `tool_param.py` and `output_config_param.py`, replies in `message.py`; `lib/vertex/`).
+requests in `message_create_params.py`, `tool_param.py` and `output_config_param.py`, replies in `message.py`;
+`lib/vertex/`).
 """
 
 from __future__ import annotations
@@ -51,13 +52,14 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     content_blocks,
     effort_among,
+    require_schema,
     to_list,
 )
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
 from pytest_chatprompt.prompt.content import Content
 from pytest_chatprompt.prompt.media import Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, read_tool_choice, require_functions
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 
@@ -216,15 +218,29 @@ class AnthropicProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, with the schema of the arguments as `input_schema`."""
-        return Payload({"tools": anthropic_tools(tools, self.vendor)})
+        return Payload({"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`: `auto`, `none`, `any` or one tool."""
-        return Payload({"tool_choice": anthropic_tool_choice(choice, self.vendor)})
+        read = read_tool_choice(choice, self.vendor)
+        if read.is_list:
+            raise PayloadError(
+                f"{self.vendor} has no allowed_tools; write auto, none, required or the name of one function",
+                location=("tool_choice",),
+            )
+        if read.names:
+            return Payload({"tool_choice": {"type": "tool", "name": read.names[0]}})
+        return Payload({"tool_choice": {"type": "any" if read.mode == "required" else read.mode}})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`output_config` with the schema."""
-        return anthropic_output_format(response_format, self.vendor)
+        schema = require_schema(response_format, self.vendor)
+        if schema is None:
+            return Payload({})
+        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
+        left_out += ["strict"] if schema.strict is False else []
+        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
+        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, the temperature, and `max_tokens`."""
@@ -290,15 +306,6 @@ def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
-def anthropic_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """Make the body's `tools`.
-
-    Raises:
-        PayloadError: a tool is not a function.
-    """
-    return [_tool(tool) for tool in require_functions(tools, vendor)]
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     optional = {"description": tool.description, "strict": tool.strict}
     return {
@@ -306,44 +313,6 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
         **{key: value for key, value in optional.items() if value is not None},
         "input_schema": _NO_ARGUMENTS if tool.parameters is None else tool.parameters,
     }
-
-
-def anthropic_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """Make the body's `tool_choice`.
-
-    Raises:
-        PayloadError: it chooses something other than a function, or allows several.
-    """
-    read = read_tool_choice(choice, vendor)
-    if read.is_list:
-        raise PayloadError(
-            f"{vendor} has no allowed_tools; write auto, none, required or the name of one function",
-            location=("tool_choice",),
-        )
-    if read.names:
-        return {"type": "tool", "name": read.names[0]}
-    return {"type": "any" if read.mode == "required" else read.mode}
-
-
-def anthropic_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
-    """The body's `output_config` with the format, if it has a schema.
-
-    Raises:
-        PayloadError: it is JSON without a schema.
-    """
-    schema = output_schema(response_format)
-    if schema is not None:
-        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
-        left_out += ["strict"] if schema.strict is False else []
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {vendor} has none",)
-        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
-    if response_format["type"] == "json_object":
-        raise PayloadError(
-            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
-            location=("response_format",),
-        )
-    # Text is what the API answers with by default.
-    return Payload({})
 
 
 _VERTEX_PATH = re.compile(r"/publishers/anthropic/models/([^/:@]+)[^/:]*:(?:stream)?[rR]awPredict$")

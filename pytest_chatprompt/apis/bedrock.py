@@ -54,6 +54,7 @@ from pytest_chatprompt.apis.vendor_api import (
     SettingField,
     content_blocks,
     effort_among,
+    require_schema,
     to_list,
 )
 from pytest_chatprompt.errors import MissingSettingError, PayloadError
@@ -61,7 +62,7 @@ from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, describe_messages
 from pytest_chatprompt.prompt.content import ContentPart
 from pytest_chatprompt.prompt.media import Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, read_tool_choice, require_functions
 from pytest_chatprompt.providers.arguments import check_names, check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
@@ -328,15 +329,37 @@ class BedrockProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""
-        return Payload({"toolConfig": {"tools": bedrock_tools(tools, self.vendor)}})
+        return Payload({"toolConfig": {"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]}})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the choice: `auto`, `any` or one tool."""
-        return Payload({"toolConfig": {"toolChoice": bedrock_tool_choice(choice, self.vendor)}})
+        read = read_tool_choice(choice, self.vendor)
+        if read.is_list:
+            raise PayloadError(
+                f"{self.vendor} has no allowed_tools; write auto, required or the name of one function",
+                location=("tool_choice",),
+            )
+        if read.mode == "none":
+            raise PayloadError(
+                f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice",
+                location=("tool_choice",),
+            )
+        wanted: dict[str, Any] = {"any" if read.mode == "required" else "auto": {}}
+        return Payload({"toolConfig": {"toolChoice": {"tool": {"name": read.names[0]}} if read.names else wanted}})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
-        """`outputConfig` with the schema."""
-        return bedrock_output_format(response_format, self.vendor)
+        """`outputConfig` with the schema, which is JSON text there."""
+        schema = require_schema(response_format, self.vendor)
+        if schema is None:
+            return Payload({})
+        optional = {"name": schema.name, "description": schema.description}
+        definition = {
+            "schema": json.dumps(schema.schema, ensure_ascii=False),
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
+        adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
+        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `inferenceConfig`."""
@@ -418,67 +441,12 @@ def _result_blocks(content: str | tuple[ContentPart, ...]) -> list[dict[str, Any
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
-def bedrock_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """The `tools` in the body's `toolConfig`.
-
-    Raises:
-        PayloadError: a tool is not a function.
-    """
-    return [{"toolSpec": _specification(tool)} for tool in require_functions(tools, vendor)]
-
-
-def _specification(tool: FunctionTool) -> dict[str, Any]:
+def _tool(tool: FunctionTool) -> dict[str, Any]:
     # The API refuses an empty description.
     description = {"description": tool.description} if tool.description else {}
     schema = {"json": _NO_ARGUMENTS if tool.parameters is None else tool.parameters}
     strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"name": tool.name, **description, "inputSchema": schema, **strict}
-
-
-def bedrock_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """The `toolChoice` in the body's `toolConfig`.
-
-    Raises:
-        PayloadError: it chooses something other than a function, allows several, or is `none`.
-    """
-    read = read_tool_choice(choice, vendor)
-    if read.is_list:
-        raise PayloadError(
-            f"{vendor} has no allowed_tools; write auto, required or the name of one function",
-            location=("tool_choice",),
-        )
-    if read.mode == "none":
-        raise PayloadError(
-            f"{vendor} has no tool_choice 'none'; leave out the tools and the choice", location=("tool_choice",)
-        )
-    if read.names:
-        return {"tool": {"name": read.names[0]}}
-    return {"any" if read.mode == "required" else "auto": {}}
-
-
-def bedrock_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
-    """The body's `outputConfig` with the format, if it has a schema; the schema is JSON text.
-
-    Raises:
-        PayloadError: it is JSON without a schema.
-    """
-    schema = output_schema(response_format)
-    if schema is not None:
-        optional = {"name": schema.name, "description": schema.description}
-        definition = {
-            "schema": json.dumps(schema.schema, ensure_ascii=False),
-            **{key: value for key, value in optional.items() if value is not None},
-        }
-        text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-        adjustments = () if schema.strict is None else (f"response_format: strict left out, {vendor} has none",)
-        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
-    if response_format["type"] == "json_object":
-        raise PayloadError(
-            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
-            location=("response_format",),
-        )
-    # Text is what the API answers with by default.
-    return Payload({})
+    return {"toolSpec": {"name": tool.name, **description, "inputSchema": schema, **strict}}
 
 
 class BedrockConverse(ChatAPI):

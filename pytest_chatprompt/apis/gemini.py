@@ -231,15 +231,39 @@ class GeminiProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools` with the declarations of all functions."""
-        return gemini_tools(tools, self.vendor)
+        functions = require_functions(tools, self.vendor)
+        adjustments = tuple(
+            f"tool {function.name}: strict left out, {self.vendor} has none"
+            for function in functions
+            if function.strict is not None
+        )
+        return Payload({"tools": [{"functionDeclarations": [_declaration(tool) for tool in functions]}]}, adjustments)
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the mode, and the names of the functions to choose from."""
-        return Payload({"toolConfig": gemini_tool_config(choice, self.vendor)})
+        read = read_tool_choice(choice, self.vendor)
+        if read.is_list and read.mode == "auto":
+            raise PayloadError(
+                f"{self.vendor} has allowed_tools with the mode 'required' only; "
+                "leave out the tools that are not allowed",
+                location=("tool_choice",),
+            )
+        config: dict[str, Any] = {"mode": _MODES[read.mode]}
+        if read.names:
+            config["allowedFunctionNames"] = list(read.names)
+        return Payload({"toolConfig": {"functionCallingConfig": config}})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """The media type and the schema, in `generationConfig`."""
-        return gemini_response_format(response_format, self.vendor)
+        schema = output_schema(response_format)
+        if schema is None:
+            # Text is what the API answers with by default.
+            is_json = response_format["type"] == "json_object"
+            return Payload({"generationConfig": {"responseMimeType": _JSON}} if is_json else {})
+        left_out = [key for key in ("name", "description", "strict") if getattr(schema, key) is not None]
+        config = {"responseMimeType": _JSON, "responseJsonSchema": schema.schema}
+        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
+        return Payload({"generationConfig": config}, adjustments)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `generationConfig`."""
@@ -312,56 +336,9 @@ _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _JSON: Final = "application/json"
 
 
-def gemini_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> Payload:
-    """The body's `tools`: one tool with all functions.
-
-    Raises:
-        PayloadError: a tool is not a function.
-    """
-    functions = require_functions(tools, vendor)
-    adjustments = tuple(
-        f"tool {function.name}: strict left out, {vendor} has none"
-        for function in functions
-        if function.strict is not None
-    )
-    return Payload({"tools": [{"functionDeclarations": [_declaration(tool) for tool in functions]}]}, adjustments)
-
-
 def _declaration(tool: FunctionTool) -> dict[str, Any]:
     fields = {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def gemini_tool_config(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """Make the body's `toolConfig`.
-
-    Raises:
-        PayloadError: it chooses something other than functions, or allows some without demanding one.
-    """
-    read = read_tool_choice(choice, vendor)
-    if read.is_list and read.mode == "auto":
-        raise PayloadError(
-            f"{vendor} has allowed_tools with the mode 'required' only; leave out the tools that are not allowed",
-            location=("tool_choice",),
-        )
-    config: dict[str, Any] = {"mode": _MODES[read.mode]}
-    if read.names:
-        config["allowedFunctionNames"] = list(read.names)
-    return {"functionCallingConfig": config}
-
-
-def gemini_response_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
-    """The fields of the body's `generationConfig` with the format."""
-    schema = output_schema(response_format)
-    if schema is not None:
-        left_out = [key for key in ("name", "description", "strict") if getattr(schema, key) is not None]
-        config = {"responseMimeType": _JSON, "responseJsonSchema": schema.schema}
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {vendor} has none",)
-        return Payload({"generationConfig": config}, adjustments)
-    # Text is what the API answers with by default.
-    return Payload(
-        {"generationConfig": {"responseMimeType": _JSON}} if response_format["type"] == "json_object" else {}
-    )
 
 
 _PATH = re.compile(r"([^/:]+):(g|streamG)enerateContent$")

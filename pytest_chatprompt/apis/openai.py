@@ -243,15 +243,39 @@ class OpenAIProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
-        return Payload({"tools": chat_tools(tools, self.vendor)})
+        for index, tool in enumerate(tools):
+            if tool["type"] not in _TOOL_TYPES:
+                raise PayloadError(
+                    f"{self.vendor}'s chat completions have no tool of the type {tool['type']!r}; "
+                    f"the types are {' and '.join(_TOOL_TYPES)}",
+                    location=("tools", index),
+                )
+        return Payload({"tools": [_nested(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
-        return Payload({"tool_choice": chat_tool_choice(choice, self.vendor)})
+        return Payload({"tool_choice": self._tool_choice(choice)})
+
+    def _tool_choice(self, choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
+        if isinstance(choice, str):
+            return choice
+        if choice["type"] == "allowed_tools":
+            nested = _nested(choice)
+            allowed = nested["allowed_tools"]
+            tools = [self._tool_choice(tool) for tool in allowed["tools"]]
+            return {**nested, "allowed_tools": {**allowed, "tools": tools}}
+        if choice["type"] not in _TOOL_TYPES:
+            raise PayloadError(
+                f"{self.vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; "
+                "choose a function",
+                location=("tool_choice",),
+            )
+        return _nested(choice)
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`response_format`, with its schema nested."""
-        return Payload({"response_format": chat_response_format(response_format)})
+        is_schema = response_format["type"] == "json_schema"
+        return Payload({"response_format": _nested(response_format) if is_schema else dict(response_format)})
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; a refusal or a filtered answer sets `blocked`."""
@@ -318,48 +342,6 @@ class CompatibleProvider(OpenAIProvider):
 
 # The types that chat completions have; Responses has more.
 _TOOL_TYPES: Final = ("function", "custom")
-
-
-def chat_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """Make the body's `tools`.
-
-    Raises:
-        PayloadError: there is a tool that only Responses has.
-    """
-    for index, tool in enumerate(tools):
-        if tool["type"] not in _TOOL_TYPES:
-            raise PayloadError(
-                f"{vendor}'s chat completions have no tool of the type {tool['type']!r}; "
-                f"the types are {' and '.join(_TOOL_TYPES)}",
-                location=("tools", index),
-            )
-    return [_nested(tool) for tool in tools]
-
-
-def chat_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> str | dict[str, Any]:
-    """Make the body's `tool_choice`.
-
-    Raises:
-        PayloadError: it chooses a tool that only Responses has.
-    """
-    if isinstance(choice, str):
-        return choice
-    if choice["type"] == "allowed_tools":
-        nested = _nested(choice)
-        allowed = nested["allowed_tools"]
-        tools = [chat_tool_choice(tool, vendor) for tool in allowed["tools"]]
-        return {**nested, "allowed_tools": {**allowed, "tools": tools}}
-    if choice["type"] not in _TOOL_TYPES:
-        raise PayloadError(
-            f"{vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; choose a function",
-            location=("tool_choice",),
-        )
-    return _nested(choice)
-
-
-def chat_response_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the body's `response_format`."""
-    return _nested(response_format) if response_format["type"] == "json_schema" else dict(response_format)
 
 
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -164,15 +164,20 @@ class OpenAIResponsesProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
-        return Payload({"tools": responses_tools(tools)})
+        return Payload({"tools": [_flat(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
-        return Payload({"tool_choice": responses_tool_choice(choice)})
+        if isinstance(choice, str):
+            return Payload({"tool_choice": choice})
+        flat = _flat(choice)
+        if flat["type"] == "allowed_tools":
+            flat["tools"] = [_flat(tool) for tool in flat["tools"]]
+        return Payload({"tool_choice": flat})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`text` with the format."""
-        return Payload({"text": {"format": responses_text_format(response_format)}})
+        return Payload({"text": {"format": _flat(response_format)}})
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, the temperature, and `max_output_tokens`."""
@@ -229,26 +234,6 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
 def _content(content: Content) -> Any:
     """A text as it is, media and the texts between them as parts."""
     return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content
-
-
-def responses_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The body's `tools`. OpenAI's own tools, such as `web_search`, are kept as they are."""
-    return [_flat(tool) for tool in tools]
-
-
-def responses_tool_choice(choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
-    """Make the body's `tool_choice`."""
-    if isinstance(choice, str):
-        return choice
-    flat = _flat(choice)
-    if flat["type"] == "allowed_tools":
-        return {**flat, "tools": [_flat(tool) for tool in flat["tools"]]}
-    return flat
-
-
-def responses_text_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """The `format` in the body's `text`."""
-    return _flat(response_format)
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from pytest_chatprompt.providers.prices.own_price import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.prompt.tool_definitions import OutputSchema
     from pytest_chatprompt.providers.prices.billing import Billing
 
 
@@ -101,6 +102,23 @@ class SettingField(NamedTuple):
 def to_list(value: str | tuple[str, ...] | list[str]) -> list[str]:
     """A list of texts, for an API that takes no single one."""
     return [value] if isinstance(value, str) else list(value)
+
+
+def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSchema | None:
+    """The schema of a response format; `None` for text, which APIs answer with by default.
+
+    Raises:
+        PayloadError: it is JSON without a schema, which the API lacks.
+    """
+    from pytest_chatprompt.prompt.tool_definitions import output_schema  # noqa: PLC0415 - most requests have no format
+
+    schema = output_schema(response_format)
+    if schema is None and response_format["type"] == "json_object":
+        raise PayloadError(
+            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
+            location=("response_format",),
+        )
+    return schema
 
 
 def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:
