@@ -321,6 +321,7 @@ _VERTEX_PATH = re.compile(r"/publishers/anthropic/models/([^/:@]+)[^/:]*:(?:stre
 class AnthropicMessages(ChatAPI):
     """Anthropic's Messages API."""
 
+    price_vendor = "anthropic"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {

@@ -146,6 +146,8 @@ _SEVERITIES = {name: {"filtered": False, "severity": "safe"} for name in ("hate"
 class AzureChat(OpenAIChat):
     """Azure OpenAI's chat completions by deployment."""
 
+    price_vendor = "azure"
+
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """OpenAI's body, with empty content filter results."""
         body = super().body(model_request, answer)

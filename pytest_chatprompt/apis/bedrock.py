@@ -452,6 +452,7 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
 class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
+    price_vendor = "aws"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"

@@ -361,6 +361,7 @@ _CAMEL_CASE: Final = {
 class GeminiGenerateContent(ChatAPI):
     """Gemini's `generateContent` and `streamGenerateContent`, of any version, and Vertex's."""
 
+    price_vendor = "google"
     prompt_keys = ("systemInstruction", "system_instruction", "tools", "contents")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "STOP",

@@ -385,6 +385,7 @@ _TYPES_AND_CODES: Final = {
 class OpenAIChat(ChatAPI):
     """OpenAI's chat completions."""
 
+    price_vendor = "openai"
     prompt_keys = ("model", "response_format", "tools", "functions", "messages")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
@@ -564,12 +565,14 @@ def read_chat_part(part: Any) -> Iterable[Part]:
 def read_file(file: Mapping[str, Any]) -> SentMedia:
     """Read a file that is named by its id or its URL, or is given as data."""
     name = first_of(file, "filename", "file_name")
-    if file.get("file_data") is not None:
-        return (
-            read_url(file["file_data"], name=name)
-            if str(file["file_data"]).startswith("data:")
-            else read_base64(file["file_data"], "", "document", name)
-        )
+    data = file.get("file_data")
+    if data is not None and str(data).startswith("data:"):
+        return read_url(data, name=name)
+    if data is not None and "://" in str(data):
+        # OpenRouter takes URLs there too.
+        return read_url(data, "document")
+    if data is not None:
+        return read_base64(data, "", "document", name)
     return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
 
 

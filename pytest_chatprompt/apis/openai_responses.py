@@ -273,6 +273,7 @@ _REPEATED: Mapping[str, Any] = {
 class OpenAIResponses(ChatAPI):
     """OpenAI's Responses API."""
 
+    price_vendor = "openai"
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "length": "max_output_tokens",

@@ -381,7 +381,8 @@ NEEDED_TO_RUN = [
     f"pytest_chatprompt.{name}"
     for name in (
         "prompt",
-        "providers",
+        "apis.chat_provider",
+        "providers.response",
         "capture.eval_api",
         "capture.provider_capture",
         "snapshots.serializer",
