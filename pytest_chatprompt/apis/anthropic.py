@@ -2,62 +2,82 @@
 
 Sources: https://docs.claude.com/en/api/messages,
 https://platform.claude.com/docs/en/build-with-claude/structured-outputs, and the package `anthropic` (`types/`:
-requests in `message_create_params.py`, `tool_param.py` and `output_config_param.py`, replies in `message.py`; `lib/vertex/`).
+requests in `message_create_params.py`, `tool_param.py` and `output_config_param.py`, replies in `message.py`;
+`lib/vertex/`).
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import Demand
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.answer import Tool
+from pytest_chatprompt.apis.answer import force
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import read_base64
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_message
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import read_url
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.json_body import make_tool_call
+from pytest_chatprompt.apis.json_body import parse_arguments
+from pytest_chatprompt.apis.json_body import total
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import named_events
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.preflight import definition_rules
+from pytest_chatprompt.apis.preflight import media_rules
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.preflight.rule import about_definitions
+from pytest_chatprompt.apis.preflight.rule import about_media
+from pytest_chatprompt.apis.turns import Turn
+from pytest_chatprompt.apis.turns import split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.apis.vendor_api import effort_among
+from pytest_chatprompt.apis.vendor_api import require_schema
+from pytest_chatprompt.apis.vendor_api import to_list
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Content
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool
+from pytest_chatprompt.prompt.tool_definitions import read_tool_choice
+from pytest_chatprompt.prompt.tool_definitions import require_functions
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Unpack
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
-
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    read_base64,
-    read_call,
-    read_message,
-    read_parts,
-    read_url,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
-from pytest_chatprompt.apis.model_api import ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    content_blocks,
-    effort_among,
-    to_list,
-)
-from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
 
 def text_block(text: str) -> dict[str, Any]:
     """Make the block for a text."""
@@ -214,15 +234,29 @@ class AnthropicProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, with the schema of the arguments as `input_schema`."""
-        return Payload({"tools": anthropic_tools(tools, self.vendor)})
+        return Payload({"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`: `auto`, `none`, `any` or one tool."""
-        return Payload({"tool_choice": anthropic_tool_choice(choice, self.vendor)})
+        read = read_tool_choice(choice, self.vendor)
+        if read.is_list:
+            raise PayloadError(
+                f"{self.vendor} has no allowed_tools; write auto, none, required or the name of one function",
+                location=("tool_choice",),
+            )
+        if read.names:
+            return Payload({"tool_choice": {"type": "tool", "name": read.names[0]}})
+        return Payload({"tool_choice": {"type": "any" if read.mode == "required" else read.mode}})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`output_config` with the schema."""
-        return anthropic_output_format(response_format, self.vendor)
+        schema = require_schema(response_format, self.vendor)
+        if schema is None:
+            return Payload({})
+        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
+        left_out += ["strict"] if schema.strict is False else []
+        adjustments = (f"response_format: {', '.join(left_out)} left out, {self.vendor} has none",)
+        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, the temperature, and `max_tokens`."""
@@ -288,15 +322,6 @@ def _tool_blocks(message: ChatMessage) -> list[dict[str, Any]]:
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
-def anthropic_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """Make the body's `tools`.
-
-    Raises:
-        PayloadError: a tool is not a function.
-    """
-    return [_tool(tool) for tool in require_functions(tools, vendor)]
-
-
 def _tool(tool: FunctionTool) -> dict[str, Any]:
     optional = {"description": tool.description, "strict": tool.strict}
     return {
@@ -306,50 +331,13 @@ def _tool(tool: FunctionTool) -> dict[str, Any]:
     }
 
 
-def anthropic_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """Make the body's `tool_choice`.
-
-    Raises:
-        PayloadError: it chooses something other than a function, or allows several.
-    """
-    read = read_tool_choice(choice, vendor)
-    if read.is_list:
-        raise PayloadError(
-            f"{vendor} has no allowed_tools; write auto, none, required or the name of one function",
-            location=("tool_choice",),
-        )
-    if read.names:
-        return {"type": "tool", "name": read.names[0]}
-    return {"type": "any" if read.mode == "required" else read.mode}
-
-
-def anthropic_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
-    """The body's `output_config` with the format, if it has a schema.
-
-    Raises:
-        PayloadError: it is JSON without a schema.
-    """
-    schema = output_schema(response_format)
-    if schema is not None:
-        left_out = [key for key in ("name", "description") if getattr(schema, key) is not None]
-        left_out += ["strict"] if schema.strict is False else []
-        adjustments = (f"response_format: {', '.join(left_out)} left out, {vendor} has none",)
-        return Payload({"output_config": {"format": {"type": "json_schema", "schema": schema.schema}}}, adjustments)
-    if response_format["type"] == "json_object":
-        raise PayloadError(
-            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
-            location=("response_format",),
-        )
-    # Text is what the API answers with by default.
-    return Payload({})
-
-
 _VERTEX_PATH = re.compile(r"/publishers/anthropic/models/([^/:@]+)[^/:]*:(?:stream)?[rR]awPredict$")
 
 
 class AnthropicMessages(ChatAPI):
     """Anthropic's Messages API."""
 
+    price_vendor = "anthropic"
     # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
     prompt_keys = ("model", "output_config", "output_format", "tools", "system", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {

@@ -5,66 +5,89 @@ package `botocore` (`data/bedrock-runtime`), and https://docs.aws.amazon.com/bed
 """
 
 from __future__ import annotations
-
-import json
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
-from urllib.parse import quote
-
-import httpx
-
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import Demand
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.answer import Tool
+from pytest_chatprompt.apis.answer import force
+from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS
+from pytest_chatprompt.apis.anthropic import ANTHROPIC_PREFILL
+from pytest_chatprompt.apis.anthropic import ANTHROPIC_SAMPLING
 from pytest_chatprompt.apis.aws_event_stream import event_message
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    read_base64,
-    read_call,
-    read_message,
-    read_parts,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
-from pytest_chatprompt.apis.model_api import ChatAPI, pieces
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import (
-    MediaSupport,
-    MediaTable,
-    Payload,
-    SettingField,
-    content_blocks,
-    effort_among,
-    to_list,
-)
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import read_base64
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_message
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.json_body import make_tool_call
+from pytest_chatprompt.apis.json_body import parse_arguments
+from pytest_chatprompt.apis.json_body import total
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.preflight import definition_rules
+from pytest_chatprompt.apis.preflight import media_rules
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.preflight.rule import about_definitions
+from pytest_chatprompt.apis.preflight.rule import about_media
+from pytest_chatprompt.apis.turns import Turn
+from pytest_chatprompt.apis.turns import split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.apis.vendor_api import effort_among
+from pytest_chatprompt.apis.vendor_api import require_schema
+from pytest_chatprompt.apis.vendor_api import to_list
 from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError, PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, describe_messages
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
-from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import ContentPart
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.prompt.chat_prompt import describe_messages
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool
+from pytest_chatprompt.prompt.tool_definitions import read_tool_choice
+from pytest_chatprompt.prompt.tool_definitions import require_functions
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.arguments import check_setting
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.aws_signature import AWSSigner
 from pytest_chatprompt.providers.http.error_replies import ErrorContext
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Unpack
+from urllib.parse import quote
+import httpx
+import json
+import os
+import re
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
 _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
@@ -326,15 +349,37 @@ class BedrockProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`toolConfig` with the specification of each function."""
-        return Payload({"toolConfig": {"tools": bedrock_tools(tools, self.vendor)}})
+        return Payload({"toolConfig": {"tools": [_tool(tool) for tool in require_functions(tools, self.vendor)]}})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`toolConfig` with the choice: `auto`, `any` or one tool."""
-        return Payload({"toolConfig": {"toolChoice": bedrock_tool_choice(choice, self.vendor)}})
+        read = read_tool_choice(choice, self.vendor)
+        if read.is_list:
+            raise PayloadError(
+                f"{self.vendor} has no allowed_tools; write auto, required or the name of one function",
+                location=("tool_choice",),
+            )
+        if read.mode == "none":
+            raise PayloadError(
+                f"{self.vendor} has no tool_choice 'none'; leave out the tools and the choice",
+                location=("tool_choice",),
+            )
+        wanted: dict[str, Any] = {"any" if read.mode == "required" else "auto": {}}
+        return Payload({"toolConfig": {"toolChoice": {"tool": {"name": read.names[0]}} if read.names else wanted}})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
-        """`outputConfig` with the schema."""
-        return bedrock_output_format(response_format, self.vendor)
+        """`outputConfig` with the schema, which is JSON text there."""
+        schema = require_schema(response_format, self.vendor)
+        if schema is None:
+            return Payload({})
+        optional = {"name": schema.name, "description": schema.description}
+        definition = {
+            "schema": json.dumps(schema.schema, ensure_ascii=False),
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
+        adjustments = () if schema.strict is None else (f"response_format: strict left out, {self.vendor} has none",)
+        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model that the path names, and the parameters in `inferenceConfig`."""
@@ -416,72 +461,18 @@ def _result_blocks(content: str | tuple[ContentPart, ...]) -> list[dict[str, Any
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
-def bedrock_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """The `tools` in the body's `toolConfig`.
-
-    Raises:
-        PayloadError: a tool is not a function.
-    """
-    return [{"toolSpec": _specification(tool)} for tool in require_functions(tools, vendor)]
-
-
-def _specification(tool: FunctionTool) -> dict[str, Any]:
+def _tool(tool: FunctionTool) -> dict[str, Any]:
     # The API refuses an empty description.
     description = {"description": tool.description} if tool.description else {}
     schema = {"json": _NO_ARGUMENTS if tool.parameters is None else tool.parameters}
     strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"name": tool.name, **description, "inputSchema": schema, **strict}
-
-
-def bedrock_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> dict[str, Any]:
-    """The `toolChoice` in the body's `toolConfig`.
-
-    Raises:
-        PayloadError: it chooses something other than a function, allows several, or is `none`.
-    """
-    read = read_tool_choice(choice, vendor)
-    if read.is_list:
-        raise PayloadError(
-            f"{vendor} has no allowed_tools; write auto, required or the name of one function",
-            location=("tool_choice",),
-        )
-    if read.mode == "none":
-        raise PayloadError(
-            f"{vendor} has no tool_choice 'none'; leave out the tools and the choice", location=("tool_choice",)
-        )
-    if read.names:
-        return {"tool": {"name": read.names[0]}}
-    return {"any" if read.mode == "required" else "auto": {}}
-
-
-def bedrock_output_format(response_format: Mapping[str, Any], vendor: str) -> Payload:
-    """The body's `outputConfig` with the format, if it has a schema; the schema is JSON text.
-
-    Raises:
-        PayloadError: it is JSON without a schema.
-    """
-    schema = output_schema(response_format)
-    if schema is not None:
-        optional = {"name": schema.name, "description": schema.description}
-        definition = {
-            "schema": json.dumps(schema.schema, ensure_ascii=False),
-            **{key: value for key, value in optional.items() if value is not None},
-        }
-        text_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-        adjustments = () if schema.strict is None else (f"response_format: strict left out, {vendor} has none",)
-        return Payload({"outputConfig": {"textFormat": text_format}}, adjustments)
-    if response_format["type"] == "json_object":
-        raise PayloadError(
-            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
-            location=("response_format",),
-        )
-    # Text is what the API answers with by default.
-    return Payload({})
+    return {"toolSpec": {"name": tool.name, **description, "inputSchema": schema, **strict}}
 
 
 class BedrockConverse(ChatAPI):
     """Amazon Bedrock's Converse API."""
 
+    price_vendor = "aws"
     # https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
     prompt_keys = ("toolConfig", "system", "messages")
     stream_type = "application/vnd.amazon.eventstream"

@@ -26,6 +26,7 @@ from pytest_chatprompt.apis.openai import read_chat_message
 class CohereChat(ChatAPI):
     """Cohere's chat API, version 2."""
 
+    price_vendor = "cohere"
     prompt_keys = ("model", "tools", "documents", "messages")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "stop": "COMPLETE",

@@ -32,6 +32,7 @@ _ERRORS: Final[Mapping[int, str]] = {
 class MistralChat(OpenAIChat):
     """Mistral's chat completions; only the host tells them from OpenAI's."""
 
+    price_vendor = "mistral"
     finish_reasons: ClassVar[Mapping[str, str]] = {"content_filter": "error"}
     error_words = _ERRORS
 
@@ -82,6 +83,7 @@ class MistralChat(OpenAIChat):
 class MistralEmbeddings(OpenAIEmbeddings):
     """Mistral's embeddings; only the host tells them from OpenAI's."""
 
+    price_vendor = "mistral"
     error_words = _ERRORS
 
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:

@@ -71,15 +71,23 @@ _RETRYABLE: Final = frozenset({408, 409, 429, 500, 503, 529})
 class ModelAPI(ABC):
     """An API of a model: how it answers, and how a request to it reads.
 
+    Args:
+        name: its name in `table`, such as `openai-chat`.
+
     Attributes:
+        price_vendor: the vendor's id in the price list of `genai-prices`; `""` for none.
         prompt_keys: the keys of a body that hold the prompt, in the order in which the model reads them.
         error_words: the API's own word for each status of an error.
         refusal: what to do about a reply that is not for this API.
     """
 
+    price_vendor: ClassVar[str] = ""
     prompt_keys: ClassVar[tuple[str, ...]] = ()
     error_words: ClassVar[Mapping[int, str]] = {}
     refusal: ClassVar[str] = ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def claims(self, request: httpx.Request) -> bool:  # noqa: ARG002 - what the APIs with common paths look at
         """Whether a request to one of the API's paths is for this API: other servers may have the same path."""

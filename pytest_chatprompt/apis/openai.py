@@ -7,48 +7,70 @@ https://platform.openai.com/docs/guides/error-codes.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, Unpack
-
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    first_of,
-    read_base64,
-    read_call,
-    read_parts,
-    read_role,
-    read_url,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import AnswerToolCall
+from pytest_chatprompt.apis.answer import Demand
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.answer import Tool
+from pytest_chatprompt.apis.answer import force
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import first_of
+from pytest_chatprompt.apis.conversation import read_base64
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import read_role
+from pytest_chatprompt.apis.conversation import read_url
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import CREATED
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.model_api import server_sent_event
+from pytest_chatprompt.apis.preflight import definition_rules
+from pytest_chatprompt.apis.preflight import media_rules
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.preflight.rule import about_definitions
+from pytest_chatprompt.apis.preflight.rule import about_media
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.cases.message import FunctionCall
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
-from pytest_chatprompt.providers.arguments import check_names, check_setting
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Literal
+from typing import Unpack
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""
@@ -242,15 +264,39 @@ class OpenAIProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
-        return Payload({"tools": chat_tools(tools, self.vendor)})
+        for index, tool in enumerate(tools):
+            if tool["type"] not in _TOOL_TYPES:
+                raise PayloadError(
+                    f"{self.vendor}'s chat completions have no tool of the type {tool['type']!r}; "
+                    f"the types are {' and '.join(_TOOL_TYPES)}",
+                    location=("tools", index),
+                )
+        return Payload({"tools": [_nested(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
-        return Payload({"tool_choice": chat_tool_choice(choice, self.vendor)})
+        return Payload({"tool_choice": self._tool_choice(choice)})
+
+    def _tool_choice(self, choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
+        if isinstance(choice, str):
+            return choice
+        if choice["type"] == "allowed_tools":
+            nested = _nested(choice)
+            allowed = nested["allowed_tools"]
+            tools = [self._tool_choice(tool) for tool in allowed["tools"]]
+            return {**nested, "allowed_tools": {**allowed, "tools": tools}}
+        if choice["type"] not in _TOOL_TYPES:
+            raise PayloadError(
+                f"{self.vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; "
+                "choose a function",
+                location=("tool_choice",),
+            )
+        return _nested(choice)
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`response_format`, with its schema nested."""
-        return Payload({"response_format": chat_response_format(response_format)})
+        is_schema = response_format["type"] == "json_schema"
+        return Payload({"response_format": _nested(response_format) if is_schema else dict(response_format)})
 
     def read_reply(self, data: Any) -> ProviderResponse:
         """Read the first choice; a refusal or a filtered answer sets `blocked`."""
@@ -319,48 +365,6 @@ class CompatibleProvider(OpenAIProvider):
 _TOOL_TYPES: Final = ("function", "custom")
 
 
-def chat_tools(tools: Sequence[Mapping[str, Any]], vendor: str) -> list[dict[str, Any]]:
-    """Make the body's `tools`.
-
-    Raises:
-        PayloadError: there is a tool that only Responses has.
-    """
-    for index, tool in enumerate(tools):
-        if tool["type"] not in _TOOL_TYPES:
-            raise PayloadError(
-                f"{vendor}'s chat completions have no tool of the type {tool['type']!r}; "
-                f"the types are {' and '.join(_TOOL_TYPES)}",
-                location=("tools", index),
-            )
-    return [_nested(tool) for tool in tools]
-
-
-def chat_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> str | dict[str, Any]:
-    """Make the body's `tool_choice`.
-
-    Raises:
-        PayloadError: it chooses a tool that only Responses has.
-    """
-    if isinstance(choice, str):
-        return choice
-    if choice["type"] == "allowed_tools":
-        nested = _nested(choice)
-        allowed = nested["allowed_tools"]
-        tools = [chat_tool_choice(tool, vendor) for tool in allowed["tools"]]
-        return {**nested, "allowed_tools": {**allowed, "tools": tools}}
-    if choice["type"] not in _TOOL_TYPES:
-        raise PayloadError(
-            f"{vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; choose a function",
-            location=("tool_choice",),
-        )
-    return _nested(choice)
-
-
-def chat_response_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the body's `response_format`."""
-    return _nested(response_format) if response_format["type"] == "json_schema" else dict(response_format)
-
-
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition below the name of its type, as chat completions have it."""
     kind = data["type"]
@@ -402,6 +406,7 @@ _TYPES_AND_CODES: Final = {
 class OpenAIChat(ChatAPI):
     """OpenAI's chat completions."""
 
+    price_vendor = "openai"
     prompt_keys = ("model", "response_format", "tools", "functions", "messages")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
@@ -581,12 +586,14 @@ def read_chat_part(part: Any) -> Iterable[Part]:
 def read_file(file: Mapping[str, Any]) -> SentMedia:
     """Read a file that is named by its id or its URL, or is given as data."""
     name = first_of(file, "filename", "file_name")
-    if file.get("file_data") is not None:
-        return (
-            read_url(file["file_data"], name=name)
-            if str(file["file_data"]).startswith("data:")
-            else read_base64(file["file_data"], "", "document", name)
-        )
+    data = file.get("file_data")
+    if data is not None and str(data).startswith("data:"):
+        return read_url(data, name=name)
+    if data is not None and "://" in str(data):
+        # OpenRouter takes URLs there too.
+        return read_url(data, "document")
+    if data is not None:
+        return read_base64(data, "", "document", name)
     return SentMedia("document", source=as_text(first_of(file, "file_id", "file_url", "filename")))
 
 

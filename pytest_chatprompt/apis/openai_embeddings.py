@@ -29,6 +29,7 @@ _MOST_DIMENSIONS = 10_000
 class OpenAIEmbeddings(ModelAPI):
     """OpenAI's embeddings: for each text a vector of length 1, the same for the same text."""
 
+    price_vendor = "openai"
     prompt_keys = ("model", "input")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
     refusal = "embeddings are vectors: give eval_api.reply(json=[[0.1, ...], ...]), one for each text"

@@ -6,53 +6,74 @@ The system text goes into `instructions`, as in https://platform.openai.com/docs
 """
 
 from __future__ import annotations
-
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
-
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    read_call,
-    read_parts,
-    read_role,
-    read_url,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.openai import (
-    OPENAI_DEFINITIONS_RULES,
-    OPENAI_ERRORS,
-    OPENAI_MEDIA_RULES,
-    OPENAI_MODELS,
-    OPENAI_NAME,
-    OPENAI_PREFILL_RULE,
-    OPENAI_SETTINGS_RULES,
-    OPENAI_TOOLS,
-    openai_error,
-    read_chat_part,
-    read_file,
-)
-from pytest_chatprompt.apis.preflight import message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import Demand
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.answer import Tool
+from pytest_chatprompt.apis.answer import force
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import read_role
+from pytest_chatprompt.apis.conversation import read_url
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import CREATED
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import named_events
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.openai import OPENAI_DEFINITIONS_RULES
+from pytest_chatprompt.apis.openai import OPENAI_ERRORS
+from pytest_chatprompt.apis.openai import OPENAI_MEDIA_RULES
+from pytest_chatprompt.apis.openai import OPENAI_MODELS
+from pytest_chatprompt.apis.openai import OPENAI_NAME
+from pytest_chatprompt.apis.openai import OPENAI_PREFILL_RULE
+from pytest_chatprompt.apis.openai import OPENAI_SETTINGS_RULES
+from pytest_chatprompt.apis.openai import OPENAI_TOOLS
+from pytest_chatprompt.apis.openai import openai_error
+from pytest_chatprompt.apis.openai import read_chat_part
+from pytest_chatprompt.apis.openai import read_file
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.turns import Turn
+from pytest_chatprompt.apis.turns import split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.cases.message import FunctionCall
+from pytest_chatprompt.cases.message import ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Content
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.arguments import check_names
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Unpack
+import hashlib
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""
@@ -162,15 +183,20 @@ class OpenAIResponsesProvider(ChatProvider):
 
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition beside its type."""
-        return Payload({"tools": responses_tools(tools)})
+        return Payload({"tools": [_flat(tool) for tool in tools]})
 
     def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
         """`tool_choice`."""
-        return Payload({"tool_choice": responses_tool_choice(choice)})
+        if isinstance(choice, str):
+            return Payload({"tool_choice": choice})
+        flat = _flat(choice)
+        if flat["type"] == "allowed_tools":
+            flat["tools"] = [_flat(tool) for tool in flat["tools"]]
+        return Payload({"tool_choice": flat})
 
     def response_format_payload(self, response_format: Mapping[str, Any]) -> Payload:
         """`text` with the format."""
-        return Payload({"text": {"format": responses_text_format(response_format)}})
+        return Payload({"text": {"format": _flat(response_format)}})
 
     def model_parameters(self, body: Mapping[str, Any]) -> ModelParameters:
         """The model, the temperature, and `max_output_tokens`."""
@@ -229,26 +255,6 @@ def _content(content: Content) -> Any:
     return content_blocks(content, RESPONSES_MEDIA, text_part) if isinstance(content, tuple) else content
 
 
-def responses_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The body's `tools`. OpenAI's own tools, such as `web_search`, are kept as they are."""
-    return [_flat(tool) for tool in tools]
-
-
-def responses_tool_choice(choice: str | Mapping[str, Any]) -> str | dict[str, Any]:
-    """Make the body's `tool_choice`."""
-    if isinstance(choice, str):
-        return choice
-    flat = _flat(choice)
-    if flat["type"] == "allowed_tools":
-        return {**flat, "tools": [_flat(tool) for tool in flat["tools"]]}
-    return flat
-
-
-def responses_text_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """The `format` in the body's `text`."""
-    return _flat(response_format)
-
-
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     """A tool, a choice or a format with its definition beside its type, as Responses has it."""
     kind = data["type"]
@@ -286,6 +292,7 @@ _REPEATED: Mapping[str, Any] = {
 class OpenAIResponses(ChatAPI):
     """OpenAI's Responses API."""
 
+    price_vendor = "openai"
     prompt_keys = ("model", "previous_response_id", "text", "tools", "instructions", "input")
     finish_reasons: ClassVar[Mapping[str, str]] = {
         "length": "max_output_tokens",

@@ -127,7 +127,7 @@ def get_api(name: str) -> ModelAPI:
     """
     if name not in _APIS:
         raise LookupError(f"no API is called {name!r}; there are {', '.join(_APIS)}")
-    api: ModelAPI = _import(f"apis.{_APIS[name].place}")()
+    api: ModelAPI = _import(f"apis.{_APIS[name].place}")(name)
     return api
 
 

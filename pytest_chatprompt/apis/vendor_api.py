@@ -1,25 +1,38 @@
 """`VendorAPI`: all that a provider declares about its API, and the parts of it: settings, media, payloads."""
 
 from __future__ import annotations
-
-import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
-
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule
+from abc import ABC
+from abc import abstractmethod
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Content
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.prompt.chat_prompt import content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.prices.own_price import TokenPrice
-from pytest_chatprompt.providers.response import Finding, ProviderResponse
+from pytest_chatprompt.providers.response import Finding
+from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.text.json_data import deep_merge
-from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
+from pytest_chatprompt.text.media_types import MEDIA_TYPES
+from pytest_chatprompt.text.media_types import MediaKind
+from typing import Any
+from typing import ClassVar
+from typing import NamedTuple
+from typing import TYPE_CHECKING
+from typing import TypeVar
+import copy
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.prompt.tool_definitions import OutputSchema
     from pytest_chatprompt.providers.prices.billing import Billing
-
 
 class Payload(NamedTuple):
     """A chat prompt in the shape of an API, or a part of a body, such as its tools.
@@ -99,6 +112,23 @@ class SettingField(NamedTuple):
 def to_list(value: str | tuple[str, ...] | list[str]) -> list[str]:
     """A list of texts, for an API that takes no single one."""
     return [value] if isinstance(value, str) else list(value)
+
+
+def require_schema(response_format: Mapping[str, Any], vendor: str) -> OutputSchema | None:
+    """The schema of a response format; `None` for text, which APIs answer with by default.
+
+    Raises:
+        PayloadError: it is JSON without a schema, which the API lacks.
+    """
+    from pytest_chatprompt.prompt.tool_definitions import output_schema  # noqa: PLC0415 - most requests have no format
+
+    schema = output_schema(response_format)
+    if schema is None and response_format["type"] == "json_object":
+        raise PayloadError(
+            f"{vendor} has no JSON without a schema; write a json_schema, or ask for JSON in a message",
+            location=("response_format",),
+        )
+    return schema
 
 
 def effort_among(vendor: str, efforts: Mapping[str, str]) -> Callable[[str], str]:

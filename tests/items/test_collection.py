@@ -1,12 +1,11 @@
 """Collection: which items eval files become, and how they are named and selected."""
 
 from __future__ import annotations
-
 from importlib.util import find_spec
-
+from tests.items.conftest import HELLO
+from tests.items.conftest import MakeLiveProject
+from tests.items.conftest import Run
 import pytest
-
-from tests.items.conftest import HELLO, MakeLiveProject, Run
 
 TWO = """
 tags: [all]
@@ -381,7 +380,8 @@ NEEDED_TO_RUN = [
     f"pytest_chatprompt.{name}"
     for name in (
         "prompt",
-        "providers",
+        "apis.chat_provider",
+        "providers.response",
         "capture.eval_api",
         "capture.provider_capture",
         "snapshots.layout",

@@ -27,19 +27,6 @@ from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.prices.billing import Billing
 from pytest_chatprompt.providers.response import TokenUsage
 
-# The ids of vendors in the price list, by the names of APIs. A URL that the list knows counts more.
-_VENDORS: Final[Mapping[str, str]] = {
-    "openai-chat": "openai",
-    "openai-responses": "openai",
-    "openai-embeddings": "openai",
-    "azure-chat": "azure",
-    "mistral": "mistral",
-    "mistral-embeddings": "mistral",
-    "anthropic": "anthropic",
-    "gemini": "google",
-    "bedrock": "aws",
-    "cohere": "cohere",
-}
 # Gemini, Bedrock and classic Azure name the model in the path.
 _MODEL_IN_PATH: Final = re.compile(r"/(?:models|model|deployments)/([^/:]+|[^/]+(?=/converse))(?=[:/])")
 _FIRST_ERROR: Final = 400
@@ -60,8 +47,10 @@ def billing_of(request: httpx.Request) -> Billing | None:
     in_path = _MODEL_IN_PATH.search(request.url.raw_path.decode("ascii"))
     model = model_request.body.get("model")
     model = unquote(in_path[1]) if in_path else model if isinstance(model, str) else ""
-    name = getattr(api, "name", "")
-    account, vendor = (name, _VENDORS.get(name, "")) if sender is None else (sender.vendor, sender.price_vendor)
+    if sender is not None:
+        account, vendor = sender.vendor, sender.price_vendor
+    else:
+        account, vendor = getattr(api, "name", ""), getattr(api, "price_vendor", "")
     return Billing(account, model, vendor, str(request.url.copy_with(query=None)))
 
 

@@ -1,0 +1,297 @@
+"""What each API writes, it reads: requests are the same conversations, and replies the same responses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
+from pytest_chatprompt.apis.aws_event_stream import read_messages
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
+from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.content import content_parts
+from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.providers.context import SendContext, use_context
+from tests import media as samples
+
+every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
+OFFLINE = SendContext(is_offline=True, is_priced=False)
+# For each API, so a third as many as elsewhere.
+EXAMPLES = max(settings().max_examples // 3, 1)
+
+# Half a character is in no request and no reply; what is around a text stays.
+TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
+NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+ARGUMENTS = st.dictionaries(TEXTS, JSON, max_size=3)
+BYTES = {"image": samples.PNG, "document": samples.PDF, "audio": samples.MP3}
+TYPES = {"image": "image/png", "document": "application/pdf", "audio": "audio/mpeg"}
+
+
+def media(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Media]:
+    """The media that an API takes in the messages of a role."""
+    possible = []
+    for kind, support in provider.media.items():
+        if role in support.roles:
+            possible.append(Media(kind, f"a.{kind}", TYPES[kind], BYTES[kind]))
+            if support.takes_urls:
+                possible.append(Media(kind, f"https://a.example/{kind}", TYPES[kind]))
+    return st.sampled_from(possible) if possible else st.nothing()
+
+
+def contents(provider: type[ChatProvider], role: str) -> st.SearchStrategy[Any]:
+    """A text, or texts around one of the media."""
+    taken = media(provider, role)
+    if taken.is_empty:
+        return TEXTS
+    around = st.lists(TEXTS | taken, max_size=2)
+    return TEXTS | st.tuples(around, taken, around).map(lambda each: (*each[0], each[1], *each[2]))
+
+
+@st.composite
+def prompts(draw: st.DrawFn, provider: type[ChatProvider]) -> ChatPrompt:
+    """A conversation that the API takes: the user begins, and results follow their calls."""
+    messages = [ChatMessage("system", draw(TEXTS))]
+    number = 0
+    for _ in range(draw(st.integers(1, 3))):
+        messages += draw(st.lists(contents(provider, "user").map(partial(ChatMessage, "user")), min_size=1, max_size=2))
+        for names in draw(st.lists(st.lists(NAMES, min_size=1, max_size=2), max_size=2)):
+            calls = []
+            for name in names:
+                number += 1
+                arguments = json.dumps(draw(ARGUMENTS), ensure_ascii=False)
+                calls.append(ToolCall(id=f"call{number}", function=FunctionCall(name=name, arguments=arguments)))
+            messages.append(ChatMessage("assistant", draw(st.none() | TEXTS), tool_calls=tuple(calls)))
+            messages += [
+                ChatMessage("tool", draw(st.just("") | contents(provider, "tool")), tool_call_id=call.id)
+                for call in calls
+            ]
+        messages.append(ChatMessage("assistant", draw(contents(provider, "assistant"))))
+    return tuple(messages[: draw(st.integers(2, len(messages)))])
+
+
+def said(prompt: ChatPrompt) -> list[Any]:
+    """Role, texts, media, calls and results of each message."""
+    names = {call.id: call.function.name for message in prompt for call in message.tool_calls}
+    return [
+        (
+            message.role,
+            [part for part in content_parts(message.content) if isinstance(part, str) and part],
+            [(each.kind, each.source if each.content is None else len(each.content)) for each in message.media],
+            [(call.id, call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls],
+            [] if message.tool_call_id is None else [(message.tool_call_id, names.get(message.tool_call_id))],
+        )
+        for message in prompt
+    ]
+
+
+def read(conversation: Conversation) -> list[Any]:
+    """The same of a conversation that was read from a body."""
+    names = {call.id: call.name for call in conversation.tool_calls}
+    return [
+        (
+            turn.role,
+            [text for text in turn.texts if text],
+            [_medium(each) for each in turn.media],
+            [(call.id, call.name, json.loads(call.arguments)) for call in turn.tool_calls],
+            [(result.call_id, result.name or names.get(result.call_id)) for result in turn.tool_results],
+        )
+        for turn in conversation.turns
+    ]
+
+
+def _medium(each: SentMedia) -> tuple[str, object]:
+    return each.kind, each.source if each.size is None else each.size
+
+
+@every_provider
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
+    provider: Any, data: st.DataObject
+) -> None:
+    prompt = data.draw(prompts(provider))
+    with use_context(OFFLINE):
+        preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
+    conversation = get_api(provider.offline_api).read_conversation(urlsplit(preview.url).path, preview.body)
+    assert read(conversation) == said(prompt)
+
+
+CALLS = st.lists(st.fixed_dictionaries({"name": NAMES, "arguments": ARGUMENTS, "id": NAMES}), min_size=1, max_size=2)
+COUNTS = st.fixed_dictionaries({"input_tokens": st.integers(0, 9999), "output_tokens": st.integers(0, 9999)})
+REASONS = st.sampled_from([None, "stop", "length", "content_filter"])
+
+
+@st.composite
+def replies(draw: st.DrawFn) -> Reply:
+    calls = draw(st.just([]) | CALLS)
+    text = draw(st.none() | TEXTS if calls else TEXTS)
+    reason = None if calls else draw(REASONS)
+    return Reply(text, calls, usage=draw(COUNTS), finish_reason=reason)
+
+
+def answered(response: ProviderResponse) -> Mapping[str, Any]:
+    """What a response says, without what its API adds."""
+    calls = [(call.id, call.function.name, json.loads(call.function.arguments)) for call in response.tool_calls]
+    usage = response.usage
+    return {"text": response.text, "calls": calls, "usage": (usage.input_tokens, usage.output_tokens)}
+
+
+def wanted(reply: Reply) -> Mapping[str, Any]:
+    calls = [(call["id"], call["name"], call["arguments"]) for call in reply.tool_calls]
+    usage = reply.usage or {}
+    return {"text": reply.text or "", "calls": calls, "usage": (usage["input_tokens"], usage["output_tokens"])}
+
+
+@every_provider
+@settings(max_examples=EXAMPLES)
+@given(reply=replies())
+def test_a_reply_is_read_back_as_what_was_queued_whole_and_streamed(provider: Any, reply: Reply) -> None:
+    api = get_api(provider.offline_api)
+    with use_context(OFFLINE._replace(handler=lambda request: api.answer(request, reply))):
+        response = provider().send(ProviderRequest(question="Hello"))
+    assert answered(response) == wanted(reply)
+    is_withheld = reply.finish_reason == "content_filter"
+    assert bool(response.blocked) is is_withheld
+    with use_context(OFFLINE):
+        preview = provider().preview_body(ProviderRequest(question="Hello"))
+    streamed = provider().read_reply(stream_of(provider.offline_api, urlsplit(preview.url).path, preview.body, reply))
+    assert answered(streamed) == answered(response)
+    assert (streamed.finish_reason, streamed.blocked) == (response.finish_reason, response.blocked)
+
+
+@every_provider
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 413, 422, 429, 500, 503, 529])
+def test_an_error_is_read_back_as_that_error(provider: Any, status: int) -> None:
+    api = get_api(provider.offline_api)
+    reply = Reply(error=status)
+    with (
+        use_context(OFFLINE._replace(handler=lambda request: api.answer(request, reply))),
+        pytest.raises(APIStatusError, match=r"\(queued by the test\)") as raised,
+    ):
+        provider(max_retries=0).send(ProviderRequest(question="Hello"))
+    assert raised.value.status == status
+
+
+def stream_of(name: str, path: str, body: Mapping[str, Any], reply: Reply) -> Any:
+    """The body of a streamed reply, put together again."""
+    query = ""
+    if name == "gemini":
+        path, query = path.replace(":generateContent", ":streamGenerateContent"), "?alt=sse"
+    elif name == "bedrock":
+        path += "-stream"
+    else:
+        body = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    request = httpx.Request("POST", f"https://a.example{path}{query}", json=body)
+    content = get_api(name).answer(request, reply).read()
+    join = JOINS[name]
+    return join(read_messages(content) if name == "bedrock" else list(_events(content)))
+
+
+def _events(content: bytes) -> Iterator[Any]:
+    for line in content.decode().splitlines():
+        data = line.removeprefix("data: ")
+        if data.startswith("{"):
+            yield json.loads(data)
+
+
+def _join_chat(chunks: list[Any]) -> Any:
+    message: dict[str, Any] = {"content": "", "tool_calls": []}
+    body: dict[str, Any] = {}
+    for chunk in chunks:
+        body |= {"usage": chunk.get("usage") or body.get("usage")}
+        for choice in chunk["choices"]:
+            delta = choice["delta"]
+            message["content"] += delta.get("content") or ""
+            for call in delta.get("tool_calls") or ():
+                if len(message["tool_calls"]) == call["index"]:
+                    message["tool_calls"].append(call)
+                else:
+                    message["tool_calls"][-1]["function"]["arguments"] += call["function"]["arguments"]
+            body["choices"] = [{"message": message, "finish_reason": choice["finish_reason"]}]
+    return body
+
+
+def _join_responses(events: list[Any]) -> Any:
+    # Its last event holds the whole response; the pieces are read too.
+    response = events[-1]["response"]
+    texts = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+    assert texts == "".join(part["text"] for item in response["output"] for part in item.get("content", ()))
+    return response
+
+
+def _join_anthropic(events: list[Any]) -> Any:
+    message = events[0]["message"]
+    for event in events:
+        match event["type"]:
+            case "content_block_start":
+                message["content"].append(event["content_block"])
+                written = ""
+            case "content_block_delta":
+                delta = event["delta"]
+                if delta["type"] == "text_delta":
+                    message["content"][-1]["text"] += delta["text"]
+                else:
+                    written += delta["partial_json"]
+                    message["content"][-1]["input"] = written
+            case "content_block_stop" if message["content"][-1]["type"] == "tool_use":
+                message["content"][-1]["input"] = json.loads(written)
+            case "message_delta":
+                message |= event["delta"] | {"usage": message["usage"] | event["usage"]}
+    return message
+
+
+def _join_gemini(chunks: list[Any]) -> Any:
+    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
+    last = chunks[-1]["candidates"][0]
+    return {**chunks[-1], "candidates": [{**last, "content": {"parts": parts}}]}
+
+
+def _join_bedrock(messages: Iterable[Any]) -> Any:
+    content: list[Any] = []
+    body: dict[str, Any] = {"output": {"message": {"content": content}}}
+    for headers, payload in messages:
+        data, event = json.loads(payload), headers[":event-type"]
+        if event == "contentBlockStart":
+            content.append({"toolUse": {**data["start"]["toolUse"], "input": ""}})
+        elif event == "contentBlockDelta" and "text" in data["delta"]:
+            if len(content) == data["contentBlockIndex"]:
+                content.append({"text": ""})
+            content[-1]["text"] += data["delta"]["text"]
+        elif event == "contentBlockDelta":
+            content[-1]["toolUse"]["input"] += data["delta"]["toolUse"]["input"]
+        elif event == "contentBlockStop" and "toolUse" in content[-1]:
+            content[-1]["toolUse"]["input"] = json.loads(content[-1]["toolUse"]["input"])
+        elif event in ("messageStop", "metadata"):
+            body |= data
+    return body
+
+
+JOINS: Mapping[str, Callable[[Any], Any]] = {
+    "openai-chat": _join_chat,
+    "azure-chat": _join_chat,
+    "mistral": _join_chat,
+    "openai-responses": _join_responses,
+    "anthropic": _join_anthropic,
+    "gemini": _join_gemini,
+    "bedrock": _join_bedrock,
+}
+
+
+def test_each_api_of_a_provider_is_tried() -> None:
+    assert {provider.offline_api for provider in chat_providers()} <= set(JOINS) <= set(API_NAMES)
