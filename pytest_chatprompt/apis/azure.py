@@ -4,30 +4,21 @@ Sources: https://learn.microsoft.com/azure/ai-foundry/openai/reference, and the 
 """
 
 from __future__ import annotations
+
 from collections.abc import Mapping
-from pytest_chatprompt.apis.answer import Answer
-from pytest_chatprompt.apis.answer import ModelRequest
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.apis.answer import Answer, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.openai import MaxTokensParameter
-from pytest_chatprompt.apis.openai import OPENAI_MEDIA
-from pytest_chatprompt.apis.openai import OPENAI_RULES
-from pytest_chatprompt.apis.openai import OpenAIChat
-from pytest_chatprompt.apis.openai import OpenAIProvider
+from pytest_chatprompt.apis.openai import OPENAI_MEDIA, OPENAI_RULES, MaxTokensParameter, OpenAIChat, OpenAIProvider
 from pytest_chatprompt.apis.preflight import media_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import Rule
-from pytest_chatprompt.apis.preflight.rule import about_media
-from pytest_chatprompt.apis.vendor_api import MediaTable
-from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, Rule, about_media
+from pytest_chatprompt.apis.vendor_api import MediaTable, Payload
 from pytest_chatprompt.cases.fields import NonEmptyString
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
 from pytest_chatprompt.providers.arguments import check_setting
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Unpack
-from urllib.parse import quote
 
 DEFAULT_DEPLOYMENT: Final = "gpt-5.5"
 # The latest dated version that is generally available.

@@ -1,38 +1,26 @@
 """`VendorAPI`: all that a provider declares about its API, and the parts of it: settings, media, payloads."""
 
 from __future__ import annotations
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import ModelParameters
-from pytest_chatprompt.apis.preflight.rule import Rule
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule
 from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import Content
-from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.prompt.chat_prompt import content_parts
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.prices.own_price import TokenPrice
-from pytest_chatprompt.providers.response import Finding
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import Finding, ProviderResponse
 from pytest_chatprompt.text.json_data import deep_merge
-from pytest_chatprompt.text.media_types import MEDIA_TYPES
-from pytest_chatprompt.text.media_types import MediaKind
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
-from typing import TYPE_CHECKING
-from typing import TypeVar
-import copy
+from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.prompt.tool_definitions import OutputSchema
     from pytest_chatprompt.providers.prices.billing import Billing
+
 
 class Payload(NamedTuple):
     """A chat prompt in the shape of an API, or a part of a body, such as its tools.

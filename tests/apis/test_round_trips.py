@@ -18,10 +18,8 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
-from pytest_chatprompt.evalfile.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt
-from pytest_chatprompt.prompt.content import content_parts
-from pytest_chatprompt.prompt.media import Media
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media, content_parts
 from pytest_chatprompt.providers.context import SendContext, use_context
 from tests import media as samples
 

@@ -1,11 +1,12 @@
 """Collection: which items eval files become, and how they are named and selected."""
 
 from __future__ import annotations
+
 from importlib.util import find_spec
-from tests.items.conftest import HELLO
-from tests.items.conftest import MakeLiveProject
-from tests.items.conftest import Run
+
 import pytest
+
+from tests.items.conftest import HELLO, MakeLiveProject, Run
 
 TWO = """
 tags: [all]
