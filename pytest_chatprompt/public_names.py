@@ -181,10 +181,8 @@ from pytest_chatprompt.providers.preflight.rule import (
     RuleFunction as RuleFunction,
     Violation as Violation,
 )
-from pytest_chatprompt.providers.prices.billing import (
+from pytest_chatprompt.providers.prices import (
     Billing as Billing,
-)
-from pytest_chatprompt.providers.prices.own_price import (
     TokenPrice as TokenPrice,
 )
 from pytest_chatprompt.providers.response import (

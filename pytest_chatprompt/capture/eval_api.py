@@ -1,16 +1,16 @@
-"""`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
+"""The request log: what was sent from all threads, in the order of arrival.
 
-While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
-first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
-an allowed host passes, unless it is a request to a known API. Any other request is an error. `provider_capture` lets it
-act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what was sent.
+httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `live_capture` makes
+entries without one; `provider_capture` reads them.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,16 +20,102 @@ from respx.models import AllMockedAssertionError, PassThrough
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.refusals import claim_or_refuse, refuse, unanswered_message
-from pytest_chatprompt.capture.reply_queue import ReplyQueue
-from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
+from pytest_chatprompt.capture.sent_request import AnsweredBy, SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.apis.reply import Reply
     from pytest_chatprompt.capture.offline_api import OfflineAPI
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+
+
+@dataclass(slots=True, eq=False)
+class LoggedRequest:
+    """A request that was sent, and what answered it.
+
+    Args:
+        request: its body has been read.
+        answered_by: see `SentRequest`.
+        is_late: see `SentRequest`.
+    """
+
+    request: httpx.Request
+    answered_by: AnsweredBy = "nothing"
+    is_late: bool = False
+
+    def as_sent(self) -> SentRequest:
+        """The request as tests read it, its path whole."""
+        sent = SentRequest.from_httpx(self.request, answered_by=self.answered_by)
+        return replace(sent, is_late=True) if self.is_late else sent
+
+
+@dataclass(eq=False, slots=True)
+class RequestLog:
+    """The requests so far. Safe between threads."""
+
+    _entries: list[LoggedRequest] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, request: httpx.Request) -> LoggedRequest:
+        """Log a request when it arrives."""
+        entry = LoggedRequest(request)
+        with self._lock:
+            self._entries.append(entry)
+        return entry
+
+    def remove(self, entry: LoggedRequest) -> None:
+        """Forget a request that is not for us."""
+        with self._lock:
+            self._entries.remove(entry)
+
+    def clear(self) -> None:
+        """Forget all requests."""
+        with self._lock:
+            self._entries.clear()
+
+    def since(self, start: int) -> tuple[LoggedRequest, ...]:
+        """The requests from a position on: the length of the log at an earlier moment."""
+        with self._lock:
+            return tuple(self._entries[start:])
+
+
+@dataclass(eq=False, slots=True)
+class ReplyQueue:
+    """The replies that a test has queued. Safe between threads."""
+
+    _replies: list[Reply] = field(default_factory=list)
+    _taken: list[Reply] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, reply: Reply) -> None:
+        """Put a reply at the end."""
+        with self._lock:
+            self._replies.append(reply)
+
+    def take(self, accepts: Callable[[Reply], bool]) -> Reply | None:
+        """Take the first reply that a request can be answered with; `None` if there is none."""
+        if not self._replies:
+            return None
+        with self._lock:
+            for index, reply in enumerate(self._replies):
+                if accepts(reply):
+                    self._taken.append(reply)
+                    return self._replies.pop(index)
+        return None
+
+    def taken(self) -> tuple[Reply, ...]:
+        """The replies that were given, in order."""
+        with self._lock:
+            return tuple(self._taken)
+
+    def unused(self) -> tuple[Reply, ...]:
+        """The replies that are still waiting."""
+        with self._lock:
+            return tuple(self._replies)
 
 
 class EvalAPI(respx.MockRouter):
@@ -183,7 +269,7 @@ class EvalAPI(respx.MockRouter):
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording import replaying as onward_client  # noqa: PLC0415
 
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
@@ -238,7 +324,7 @@ class EvalAPI(respx.MockRouter):
         response = self._answer(entry)
         if response is not None or self.recording is None or self._passes(entry):
             return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording import replaying as onward_client  # noqa: PLC0415
         from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
 
         try:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, Interceptor
-from pytest_chatprompt.capture.recording import onward_client
+from pytest_chatprompt.capture.eval_api import LoggedRequest, ReplyQueue
+from pytest_chatprompt.capture.recording import replaying as onward_client
 from pytest_chatprompt.capture.refusals import refuse
-from pytest_chatprompt.capture.reply_queue import ReplyQueue
-from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BudgetError
 

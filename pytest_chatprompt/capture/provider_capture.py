@@ -1,38 +1,196 @@
-"""Provider capture: let a provider send a request, and capture what it really sends.
+"""Calls a provider of your own: an object with `send`, or a plain function, sync or async.
 
-A provider and a request come in: offline with the stand-in of the APIs, in a live run with the pass-through router. An
-`Exchange` comes out, with the response and the requests that were sent. Every later room may call it.
+A provider and a request come in; a `ProviderResponse` comes out, also if the provider returns a text or is async.
+`provider_capture` and `items.code_case` call it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import inspect
+import os
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
-from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
+import httpx
+
+from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network, raise_if_blocked
+from pytest_chatprompt.capture.network_guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
-from pytest_chatprompt.capture.prepared_requests import can_prepare, is_built_in
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_latency, with_recorded_latency
 from pytest_chatprompt.capture.refusals import unanswered_message
-from pytest_chatprompt.capture.request_log import LoggedRequest
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import BudgetError, CaptureError
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.volatile_values import VolatileValues
+from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentInvocation, AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.apis.reply import Reply
+
+SendFunction = Callable[[ProviderRequest], Any]
+
+
+def send_function(provider: object) -> SendFunction:
+    """The function to call: the provider's `send`, or the provider itself.
+
+    Raises:
+        ProviderError: it has none.
+    """
+    if inspect.isclass(provider):
+        raise ProviderError(
+            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
+        )
+    send = getattr(provider, "send", provider)
+    if not callable(send):
+        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
+    return cast(SendFunction, send)
+
+
+def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
+    """Let a provider send a request; an async one is awaited, and a text becomes a response.
+
+    Args:
+        provider: an object with `send`, or a plain function.
+        request: what to send.
+
+    Raises:
+        ProviderError: it is not a provider, or returned something other than a response or a text.
+    """
+    __tracebackhide__ = True
+    response = send_function(provider)(request)
+    if inspect.isawaitable(response):
+        response = _wait_for(response)
+    if isinstance(response, ProviderResponse):
+        return response
+    if isinstance(response, str):
+        return ProviderResponse(text=response)
+    sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
+    raise ProviderError(f"{sender} returned {type(response).__name__}, not a ProviderResponse or a str")
+
+
+def _wait_for(awaitable: Awaitable[Any]) -> Any:
+    """The result of an awaitable, from an event loop of its own."""
+    __tracebackhide__ = True
+
+    async def wait() -> Any:
+        return await awaitable
+
+    if not _is_in_event_loop():
+        return asyncio.run(wait())
+    # Asked for within an async test: its loop cannot run another one, but a thread can.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, wait()).result()
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+_NOTHING_SENT: Final = (
+    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that point it there "
+    "(OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own overrides them; "
+    "set capture=False, or let its command pass the URL on"
+)
+
+
+def capture_agent_offline(
+    provider: AgentProvider, request: ProviderRequest, invocation: AgentInvocation, api: EvalAPI
+) -> Exchange:
+    """Run an agent offline, and capture what it sends; `api` answers.
+
+    Args:
+        provider: the agent.
+        request: what to give it.
+        invocation: as the snapshot shows it.
+        api: its routes and its default replies answer.
+
+    Raises:
+        AgentError: the agent failed.
+        CaptureError: nothing answers what it sent, or it sent nothing.
+    """
+    __tracebackhide__ = True
+    return _capture(provider, request, invocation, api.handler, SendContext(is_offline=True))
+
+
+def capture_agent_live(
+    provider: AgentProvider, request: ProviderRequest, invocation: AgentInvocation, redactor: Redactor
+) -> Exchange:
+    """Run an agent against its real API, and capture what it sends.
+
+    Args:
+        provider: the agent.
+        request: what to give it.
+        invocation: as the snapshot shows it.
+        redactor: learns the credentials in the requests.
+
+    Raises:
+        AgentError: the agent failed.
+        CaptureError: a request could not be forwarded, or it sent none.
+    """
+    __tracebackhide__ = True
+
+    def forward(sent: httpx.Request) -> None:
+        redactor.add_request(sent.headers, sent.url)
+
+    return _capture(provider, request, invocation, forward, current_context())
+
+
+def _capture(
+    provider: AgentProvider,
+    request: ProviderRequest,
+    invocation: AgentInvocation,
+    answer: Callable[[httpx.Request], httpx.Response | None],
+    context: SendContext,
+) -> Exchange:
+    __tracebackhide__ = True
+    # It imports h11, which no other run needs.
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
+    from pytest_chatprompt.capture.server.table import seal_environ  # noqa: PLC0415
+
+    requests: list[httpx.Request] = []
+    lock = threading.Lock()
+
+    def handle(sent: httpx.Request) -> httpx.Response | None:
+        # One at a time: a test's routes need not be safe between threads.
+        with lock:
+            requests.append(sent)
+            return answer(sent)
+
+    specifics = VolatileValues(keep=invocation.prompt)
+    environment = {**os.environ, **provider.env}
+    server = CaptureServer(handle, is_live=not context.is_offline, environment=environment)
+    try:
+        environ = seal_environ(server.environ, server.url) if context.is_offline else server.environ
+        with use_context(context._replace(environ=environ)):
+            response = provider.send(request)
+    finally:
+        server.close()
+        if server.errors:
+            # Even if the agent failed because of it, or swallowed it.
+            raise CaptureError(str(server.errors[0])) from server.errors[0]
+    if not requests:
+        raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
+    sent = tuple(SentRequest.from_httpx(captured, None) for captured in requests)
+    bodies = [specifics.replace(provider.stable_body(each.body)) for each in sent]
+    stable = zip(sent, bodies, strict=True)
+    sent = tuple(SentRequest(each.endpoint, body, headers=each.headers) for each, body in stable)
+    return Exchange(request, response, sent, invocation)
 
 
 def capture_offline(
@@ -60,8 +218,6 @@ def capture_offline(
         if provider.capture:
             return capture_agent_offline(provider, request, invocation, api)
         return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
-    if is_built_in(provider) and not api.routes and api.recording is None:
-        return _capture_built_in(provider, request, api)
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     not_replayed = len(api.replay_errors)
@@ -78,22 +234,6 @@ def capture_offline(
             api.children.raise_error(failed)
     sent = _sent_requests(api.log.since(start), base_url)
     return Exchange(request, response, sent, replies=api.taken_replies)
-
-
-def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """`capture_offline` for built-in providers, whose code reads only the `SendContext`.
-
-    So neither httpx nor the environment of the process is patched, which saves a tenth of a millisecond for each case.
-    """
-    __tracebackhide__ = True
-    start, refused = len(api.log), len(api.unanswered)
-    with guard_network() as attempts, use_context(SendContext(is_offline=True, handler=api.handler, is_priced=False)):
-        try:
-            response = provider.send(request)
-            base_url = provider.base_url
-        finally:
-            _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-    return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
@@ -185,7 +325,7 @@ def capture_replayed(
         ProviderError, CaptureError: see `capture_offline`.
     """
     __tracebackhide__ = True
-    if isinstance(provider, ChatProvider) and can_prepare(provider):
+    if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
         replay = partial(replay_or_post, recording)
         with use_context(SendContext(is_offline=True, replay=replay)):
             return Exchange(request, with_recorded_latency(provider.send(request), recording), ())

@@ -171,8 +171,7 @@ def _command_provider(target: Target) -> Provider:
 def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
     """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
     from pytest_chatprompt.evalfile.agentv_targets import resolve_references  # noqa: PLC0415
-    from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
-    from pytest_chatprompt.providers.agents.target_variant import agent_variant  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import AgentProvider, agent_variant  # noqa: PLC0415
     from pytest_chatprompt.providers.chat.agentv_variant import chat_variant  # noqa: PLC0415
     from pytest_chatprompt.providers.chat.base import ChatProvider  # noqa: PLC0415
 

@@ -12,10 +12,10 @@ from functools import partial
 import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check

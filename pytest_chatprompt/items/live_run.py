@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MissingSettingError, ProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures

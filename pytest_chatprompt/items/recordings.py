@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
 from pytest_chatprompt.items.item import note_use

@@ -41,7 +41,7 @@ class ReportRedactor:
         if redacted.isascii():
             return redacted
         # Runs that only collect load nothing of `providers`.
-        from pytest_chatprompt.providers.reply_text import replace_surrogates  # noqa: PLC0415
+        from pytest_chatprompt.providers.response import replace_surrogates  # noqa: PLC0415
 
         return replace_surrogates(redacted)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.grading.check import Check

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
 from pytest_chatprompt.providers.context import current_context, use_context

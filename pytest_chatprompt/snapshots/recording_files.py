@@ -21,7 +21,7 @@ from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
-from pytest_chatprompt.providers.reply_text import replace_surrogates
+from pytest_chatprompt.providers.response import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.serializer import dump
 from pytest_chatprompt.snapshots.stored_data import read_data

@@ -25,7 +25,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     ProviderResponse,
 )
-from pytest_chatprompt.capture.prepared_requests import capture_prepared
+from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.provider_capture import capture_offline
 from pytest_chatprompt.providers.registry import chat_providers
 

@@ -475,7 +475,7 @@ NEEDED_ONLY_SOMETIMES = [
         "providers.chat.metered_try",
         "providers.chat.reply_reader",
         "providers.http.error_replies",
-        "providers.prices.billing",
+        "providers.prices",
     )
 ]
 

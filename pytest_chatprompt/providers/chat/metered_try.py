@@ -14,10 +14,9 @@ from typing import Any, Final
 import httpx
 
 from pytest_chatprompt.errors import APIStatusError, MissingSettingError, ProviderError, UnreadableReplyError
-from pytest_chatprompt.providers.cancellation import Cancellation
 from pytest_chatprompt.providers.chat.payload import PreparedRequest
-from pytest_chatprompt.providers.context import Reservation, current_context
-from pytest_chatprompt.providers.http.minute_limits import MinuteLimits, StartedRequest
+from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
+from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.

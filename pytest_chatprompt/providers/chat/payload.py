@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_chatprompt.providers.preflight.finding import Finding
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.providers.prices.billing import Billing
+    from pytest_chatprompt.providers.prices import Billing
 
 
 class Payload(NamedTuple):

@@ -12,10 +12,8 @@ from typing import Any
 import httpx
 
 from pytest_chatprompt.errors import UnreadableReplyError
-from pytest_chatprompt.providers.http.error_body import ErrorReply
-from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
-from pytest_chatprompt.providers.reply_text import decode_text, load_json
-from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, ErrorReply, error_from_reply
+from pytest_chatprompt.providers.response import ProviderResponse, decode_text, load_json
 
 
 def read_http_reply(

@@ -17,7 +17,7 @@ from pytest_chatprompt.evalfile.strict_model import NonEmptyString
 from pytest_chatprompt.providers.arguments import NonNegativeNumber
 from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.preflight.models import ModelLimits
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import TokenPrice
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0

@@ -18,7 +18,7 @@ from pytest_chatprompt.providers.chat.setting_fields import SettingField
 from pytest_chatprompt.providers.preflight.models import ModelLimits
 from pytest_chatprompt.providers.preflight.preflight_input import ModelParameters
 from pytest_chatprompt.providers.preflight.rule import Rule
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse
 
 
