@@ -1,7 +1,8 @@
-"""The request log: what was sent from all threads, in the order of arrival.
+"""`EvalAPI`: the offline stand-in of the APIs, a respx router that answers them by itself.
 
-httpx requests come in, with their bodies read; `LoggedRequest`s come out. `eval_api` owns a log; `live_capture` makes
-entries without one; `provider_capture` reads them.
+While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
+first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
+an allowed host passes, unless it is a request to a known API. Any other request is an error.
 """
 
 from __future__ import annotations
@@ -51,71 +52,21 @@ class LoggedRequest:
 
 
 @dataclass(eq=False, slots=True)
-class RequestLog:
-    """The requests so far. Safe between threads."""
-
-    _entries: list[LoggedRequest] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, request: httpx.Request) -> LoggedRequest:
-        """Log a request when it arrives."""
-        entry = LoggedRequest(request)
-        with self._lock:
-            self._entries.append(entry)
-        return entry
-
-    def remove(self, entry: LoggedRequest) -> None:
-        """Forget a request that is not for us."""
-        with self._lock:
-            self._entries.remove(entry)
-
-    def clear(self) -> None:
-        """Forget all requests."""
-        with self._lock:
-            self._entries.clear()
-
-    def since(self, start: int) -> tuple[LoggedRequest, ...]:
-        """The requests from a position on: the length of the log at an earlier moment."""
-        with self._lock:
-            return tuple(self._entries[start:])
-
-
-@dataclass(eq=False, slots=True)
 class ReplyQueue:
-    """The replies that a test has queued. Safe between threads."""
+    """The replies that a test has queued, and those that requests took. Safe between threads."""
 
-    _replies: list[Reply] = field(default_factory=list)
-    _taken: list[Reply] = field(default_factory=list)
+    waiting: list[Reply] = field(default_factory=list)
+    taken: list[Reply] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, reply: Reply) -> None:
-        """Put a reply at the end."""
-        with self._lock:
-            self._replies.append(reply)
 
     def take(self, accepts: Callable[[Reply], bool]) -> Reply | None:
         """Take the first reply that a request can be answered with; `None` if there is none."""
-        if not self._replies:
-            return None
         with self._lock:
-            for index, reply in enumerate(self._replies):
+            for index, reply in enumerate(self.waiting):
                 if accepts(reply):
-                    self._taken.append(reply)
-                    return self._replies.pop(index)
+                    self.taken.append(reply)
+                    return self.waiting.pop(index)
         return None
-
-    def taken(self) -> tuple[Reply, ...]:
-        """The replies that were given, in order."""
-        with self._lock:
-            return tuple(self._taken)
-
-    def unused(self) -> tuple[Reply, ...]:
-        """The replies that are still waiting."""
-        with self._lock:
-            return tuple(self._replies)
 
 
 class EvalAPI(respx.MockRouter):
@@ -129,6 +80,7 @@ class EvalAPI(respx.MockRouter):
         goes_live: whether those of child processes do later, within `children.forward`.
 
     Attributes:
+        log: the requests from all threads, in the order of arrival.
         children: gets what child processes send.
         unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
@@ -148,7 +100,7 @@ class EvalAPI(respx.MockRouter):
         is_live: bool = False,
         goes_live: bool = False,
     ) -> None:
-        # Requests come from `intercept_clients` and from the built-in providers' HTTP client: respx patches nothing.
+        # Requests come from `intercept_clients`: respx patches nothing.
         super().__init__(assert_all_called=False, using=None)
         self.redactor = redactor or Redactor({})
         self.allowed_hosts = frozenset(allowed_hosts)
@@ -159,7 +111,7 @@ class EvalAPI(respx.MockRouter):
         self.replay_errors: list[BudgetError | ReplayError] = []
         self.was_used = False
         self.is_read = True
-        self.log = RequestLog()
+        self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
         self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
@@ -169,7 +121,7 @@ class EvalAPI(respx.MockRouter):
     @property
     def sent(self) -> tuple[SentRequest, ...]:
         """What was sent so far, in the order of arrival."""
-        return tuple(entry.as_sent() for entry in self.log.since(0))
+        return tuple(entry.as_sent() for entry in tuple(self.log))
 
     def reply(  # noqa: PLR0913 - what a model may reply
         self,
@@ -197,7 +149,7 @@ class EvalAPI(respx.MockRouter):
         from pytest_chatprompt.capture.apis.reply import Reply  # noqa: PLC0415
 
         self.was_used = True
-        self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error))
+        self.reply_queue.waiting.append(Reply(text, tool_calls, json, usage, finish_reason, error))
 
     @property
     def url(self) -> str:
@@ -224,12 +176,12 @@ class EvalAPI(respx.MockRouter):
     @property
     def taken_replies(self) -> tuple[Reply, ...]:
         """The queued replies that requests were answered with, in order."""
-        return self.reply_queue.taken()
+        return tuple(self.reply_queue.taken)
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:
         """The queued replies that no request has taken."""
-        return self.reply_queue.unused()
+        return tuple(self.reply_queue.waiting)
 
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
@@ -250,41 +202,37 @@ class EvalAPI(respx.MockRouter):
             yield
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request of a built-in provider.
+        """Answer a request, as the `handler` of any respx router does.
 
         Raises:
             CaptureError: nothing answers it.
         """
         entry = self._log_request(request)
         if self.routes:
-            entry.answered_by = "route"
-            # A route that passes it on counts as none: the provider has no network to go on to.
+            # A route that passes it on counts as none: there is no network to go on to.
             with suppress(AllMockedAssertionError, PassThrough):
                 return super().handler(request)
         response = self._answer(entry)
         if response is None:
-            raise CaptureError(self._refusal(entry.request))
+            raise CaptureError(self._refusal(request))
         return response
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording import replaying as onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415
 
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
             return None
-        return self._handle(request, onward_client.send)
+        return self._handle(request, send)
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        if self._is_let_through(request):
-            return None
-        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
-            return refusal
-        entry = self._log_request(request)
+        entry = self._begin(request)
+        if not isinstance(entry, LoggedRequest):
+            return entry
         if self._has_routes_for(request):
-            entry.answered_by = "route"
             try:
                 return super().handler(request)
             except PassThrough:
@@ -293,7 +241,7 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(entry):
+        if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
 
@@ -305,15 +253,10 @@ class EvalAPI(respx.MockRouter):
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         # The server forwards through a sync client.
-        if self.children.is_own(request.url):
-            return None
-        if self._is_let_through(request):
-            return None
-        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
-            return refusal
-        entry = self._log_request(request)
+        entry = None if self.children.is_own(request.url) else self._begin(request)
+        if not isinstance(entry, LoggedRequest):
+            return entry
         if self._has_routes_for(request):
-            entry.answered_by = "route"
             try:
                 return await super().async_handler(request)
             except PassThrough:
@@ -322,16 +265,14 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(entry):
+        if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording import replaying as onward_client  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
 
         try:
-            response = await replay_or_send_async(self.recording, request, onward_client.send_async)
+            return self._note_real_reply(entry, await replay_or_send_async(self.recording, request, send_async))
         except (BudgetError, ReplayError) as error:
             return self._refuse_replay(error)
-        return self._note_real_reply(entry, response)
 
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""
@@ -340,13 +281,17 @@ class EvalAPI(respx.MockRouter):
             return refuse(self._refusal(request))
         return response
 
-    def _is_let_through(self, request: httpx.Request) -> bool:
-        """Whether a forked process may send a request: one that nobody would capture in this process either."""
-        return (
-            os.getpid() != self._process_id
-            and self._passes(LoggedRequest(request))
+    def _begin(self, request: httpx.Request) -> LoggedRequest | httpx.Response | None:
+        """Log a request of the test that runs; gives the refusal of another one, or `None` to let it pass."""
+        # A forked process may send what nobody would capture in this process either.
+        is_forked = os.getpid() != self._process_id
+        if (
+            is_forked
+            and self._passes(request)
             and not any(route.match(request) for route in self.routes if not route.is_pass_through)
-        )
+        ):
+            return None
+        return claim_or_refuse(request, self._process_id) or self._log_request(request)
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
@@ -356,8 +301,8 @@ class EvalAPI(respx.MockRouter):
 
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
-        entry = self.log.add(request)
-        entry.is_late = self._has_real_reply
+        entry = LoggedRequest(request, "route", is_late=self._has_real_reply)
+        self.log.append(entry)
         return entry
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
@@ -376,7 +321,7 @@ class EvalAPI(respx.MockRouter):
         return response
 
     def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
-        if self._passes(entry):
+        if self._passes(entry.request):
             self.log.remove(entry)
             return None
         if self.is_live:
@@ -386,11 +331,10 @@ class EvalAPI(respx.MockRouter):
             return None
         return refuse(self._refusal(entry.request))
 
-    def _passes(self, entry: LoggedRequest) -> bool:
+    def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
-        host = entry.request.url.host
-        is_near = is_loopback(host) or host in self.allowed_hosts
-        return is_near and _find_offline_api(entry.request) is None
+        is_near = is_loopback(request.url.host) or request.url.host in self.allowed_hosts
+        return is_near and _find_offline_api(request) is None
 
     def _note_real_reply(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415

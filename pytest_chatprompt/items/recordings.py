@@ -137,7 +137,7 @@ def replay_once(
     if recording is None or shown.invocation is not None or not shown.sent:
         raise ReplayError(place.describe_missing_answer())
     for reply in shown.replies:
-        api.reply_queue.add(reply)
+        api.reply_queue.waiting.append(reply)
     # Most providers prepare what they send.
     from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
 

@@ -118,7 +118,7 @@ def test_a_built_in_provider_is_captured_like_a_subclass_of_it(kind: type[Any]) 
         with contextlib.closing(provider):
             exchange = capture_offline(provider, REQUEST, api)
         response = exchange.response.model_copy(update={"latency_seconds": 0.0})
-        requests = [entry.request for entry in api.log.since(0)]
+        requests = [entry.request for entry in api.log]
         sent = [(one.method, one.url, one.headers.raw, one.content) for one in requests]
         return [exchange.sent, response, sent, [call.response.json() for call in api.calls]]
 
