@@ -105,8 +105,7 @@ from pytest_chatprompt.providers.agents.cli import CLIProvider as CLIProvider
 from pytest_chatprompt.providers.agents.codex import CodexProvider as CodexProvider
 from pytest_chatprompt.providers.agents.process import ProcessResult as ProcessResult
 from pytest_chatprompt.providers.agents.vscode import VSCodeProvider as VSCodeProvider
-from pytest_chatprompt.providers.prices.billing import Billing as Billing
-from pytest_chatprompt.providers.prices.own_price import TokenPrice as TokenPrice
+from pytest_chatprompt.providers.prices import Billing as Billing, TokenPrice as TokenPrice
 from pytest_chatprompt.providers.response import (
     Finding as Finding,
     Provider as Provider,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 import re
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack
 import httpx
 from pydantic import InstanceOf, NonNegativeInt, PositiveInt
 
-from pytest_chatprompt.apis.json_body import as_sent, encode_json
+from pytest_chatprompt.apis.json_body import encode_json
 from pytest_chatprompt.apis.preflight.rule import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
 from pytest_chatprompt.apis.vendor_api import (
     PreparedRequest,
@@ -30,19 +31,16 @@ from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMess
 from pytest_chatprompt.prompt.conversion import block_of_texts
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.context import Cancellation, current_context
 from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
-from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
-from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, send_with_retries
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
-from pytest_chatprompt.providers.reply_text import replace_surrogates
-from pytest_chatprompt.providers.response import Finding, ProviderResponse
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
+from pytest_chatprompt.providers.prices import TokenPrice
+from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
 from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
-    from pytest_chatprompt.providers.prices.billing import Billing
+    from pytest_chatprompt.providers.prices import Billing
 
 # The vendors' own SDKs wait as long by default.
 DEFAULT_TIMEOUT_SECONDS: Final = 600.0
@@ -290,13 +288,14 @@ class ChatProvider(VendorAPI):
             PayloadError: the API cannot express the messages.
             MissingSettingError: there is no base URL.
         """
-        provider, body, adjustments, findings = self._build_request(request)
+        provider = with_settings(self, request)
+        body, adjustments, findings = provider._build_body(request)
         url = provider.base_url + provider.endpoint_path()
         target = provider.target if request.settings else None
         return PreparedRequest(url, encode_json(body), adjustments, findings, target, provider.billing(body))
 
     def preview_body(self, request: ProviderRequest) -> PreviewedBody:
-        """What a receiver of the HTTP request would decode; nothing is sent or encoded.
+        """What a receiver of the HTTP request would decode; nothing is sent.
 
         Args:
             request: the request to prepare.
@@ -304,15 +303,8 @@ class ChatProvider(VendorAPI):
         Raises:
             PayloadError, MissingSettingError: see `prepare`.
         """
-        provider, body, adjustments, findings = self._build_request(request)
-        return PreviewedBody(provider.base_url + provider.endpoint_path(), as_sent(body), adjustments, findings)
-
-    def _build_request(
-        self, request: ProviderRequest
-    ) -> tuple[ChatProvider, dict[str, Any], tuple[str, ...], tuple[Finding, ...]]:
-        """The provider with the settings of a request, and what `_build_body` gives."""
-        provider = with_settings(self, request)
-        return provider, *provider._build_body(request)
+        prepared = self.prepare(request)
+        return PreviewedBody(prepared.url, json.loads(prepared.content), prepared.adjustments, prepared.findings)
 
     def billing(self, body: Mapping[str, Any]) -> Billing:
         """Who bills a request, and for what model.
@@ -320,7 +312,7 @@ class ChatProvider(VendorAPI):
         Args:
             body: as it is sent.
         """
-        from pytest_chatprompt.providers.prices.billing import Billing  # noqa: PLC0415
+        from pytest_chatprompt.providers.prices import Billing  # noqa: PLC0415
 
         model = self.model_parameters(body).model
         return Billing(self.vendor, model, self.price_vendor, self.base_url, self.price)
@@ -364,8 +356,10 @@ class ChatProvider(VendorAPI):
 
         def send_once() -> ProviderResponse:
             metered = MeteredTry(prepared, self._minute_limits, cancellation, seconds_left, deadline)
+            # Offline nothing is limited or paid for.
+            begin = seconds_left if current_context().is_offline else metered.begin
             try:
-                reply = self._http.post(prepared.url, prepared.content, seconds_left(), cancellation, metered.begin)
+                reply = self._http.post(prepared.url, prepared.content, begin, cancellation)
                 response = read_http_reply(reply, self.read_reply, error_context, self._redact)
             except BaseException as error:
                 metered.fail(error)
@@ -382,6 +376,13 @@ class ChatProvider(VendorAPI):
         return response.model_copy(
             update={"adjustments": prepared.adjustments, "findings": prepared.findings, "retries": retries}
         )
+
+    @property
+    def sends_what_it_prepares(self) -> bool:
+        """Whether neither `send` nor `send_prepared` is overridden, or replaced by a test."""
+        # The methods of the object, not of its class.
+        methods = [getattr(method, "__func__", None) for method in (self.send, self.send_prepared)]
+        return methods == [ChatProvider.send, ChatProvider.send_prepared]
 
     def cancel(self) -> None:
         """End the requests in flight in all threads, and refuse new ones until `close` is called."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from pytest_chatprompt.cases.message import FunctionCall, ToolCall
 from pytest_chatprompt.errors import PayloadError
@@ -66,11 +66,6 @@ def _scalar(value: Any) -> str:
         return json.dumps(hex(value))
 
 
-# Python refuses to decode numbers of thousands of digits.
-_LARGE_NUMBER: Final = 2**63
-_MAX_DEPTH: Final = 50
-
-
 def parse_arguments(call: ToolCall, message: ChatMessage) -> dict[str, Any]:
     """Parse the arguments of a tool call, for an API that takes them as data.
 
@@ -129,61 +124,6 @@ def encode_json(body: dict[str, Any]) -> bytes:
         ) from error
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the body cannot be encoded as JSON: {error}") from error
-
-
-def as_sent(body: dict[str, Any]) -> Any:
-    """What a receiver decodes from a body: the same data where JSON keeps it, else what JSON makes of it.
-
-    Args:
-        body: as it is about to be sent.
-
-    Raises:
-        PayloadError: see `encode_json`.
-    """
-    return body if _is_kept(body) else json.loads(encode_json(body))
-
-
-def _is_kept(body: dict[str, Any]) -> bool:
-    """Whether encoding and decoding gives back the same data, so that both can be left out."""
-    # Level by level, which takes half as long as a call for each value.
-    level: list[Any] = [body]
-    for _ in range(_MAX_DEPTH):
-        inner: list[Any] = []
-        for value in level:
-            kind = type(value)
-            if kind is dict and all(type(key) is str for key in value):
-                inner += value
-                inner += value.values()
-            elif kind is list:
-                inner += value
-            elif not _is_scalar_kept(value):
-                return False
-        if not inner:
-            return True
-        level = inner
-    return False
-
-
-def _is_scalar_kept(value: Any) -> bool:
-    kind = type(value)
-    if kind is str:
-        # ASCII is known without a look at each character.
-        return value.isascii() or not _has_surrogate(value)
-    if kind is int:
-        return bool(-_LARGE_NUMBER < value < _LARGE_NUMBER)
-    if kind is float:
-        return math.isfinite(value)
-    return value is None or kind is bool
-
-
-def _has_surrogate(text: str) -> bool:
-    """Whether a text holds half a character, which UTF-8 cannot encode."""
-    try:
-        # UTF-16 refuses the same characters, much faster than a pattern finds them.
-        text.encode("utf-16-le")
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def count_at(usage: Any, *path: str) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_chatprompt.providers.reply_text import replace_surrogates
+from pytest_chatprompt.providers.response import replace_surrogates
 from pytest_chatprompt.wording import did_you_mean
 
 _CALL_KEYS: Final = ("name", "arguments", "id")

@@ -11,13 +11,10 @@ import httpx
 
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.errors import APIStatusError, MissingSettingError, ProviderError, UnreadableReplyError
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import Reservation, current_context
-from pytest_chatprompt.providers.http.error_body import ErrorReply
-from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
-from pytest_chatprompt.providers.http.minute_limits import MinuteLimits, StartedRequest
-from pytest_chatprompt.providers.reply_text import decode_text, load_json
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.context import Cancellation, Reservation, current_context
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, ErrorReply, error_from_reply
+from pytest_chatprompt.providers.http.retry import MinuteLimits, StartedRequest
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage, decode_text, load_json
 
 # About four bytes of a body are a token. Media are counted in other ways by every vendor: they count nothing here.
 _BYTES_PER_TOKEN: Final = 4

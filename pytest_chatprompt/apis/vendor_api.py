@@ -12,14 +12,14 @@ from pytest_chatprompt.cases.message import Role
 from pytest_chatprompt.errors import PayloadError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Content, Media, content_parts
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
 from pytest_chatprompt.text.json_data import deep_merge
 from pytest_chatprompt.text.media_types import MEDIA_TYPES, MediaKind
 
 if TYPE_CHECKING:
     from pytest_chatprompt.prompt.tool_definitions import OutputSchema
-    from pytest_chatprompt.providers.prices.billing import Billing
+    from pytest_chatprompt.providers.prices import Billing
 
 
 class Payload(NamedTuple):

@@ -2,15 +2,16 @@
 
 While it acts, the requests of every client in this process come here and not to the network. A route of the test comes
 first, then a reply that the test queued, then the smallest valid reply to the request. What goes to this machine or to
-an allowed host passes, unless it is a request to a known API. Any other request is an error. `provider_capture` lets it
-act around one send, `items.own_code` for a whole test; tests add routes and replies, and read what was sent.
+an allowed host passes, unless it is a request to a known API. Any other request is an error.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,16 +21,52 @@ from respx.models import AllMockedAssertionError, PassThrough
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
 from pytest_chatprompt.capture.refusals import claim_or_refuse, refuse, unanswered_message
-from pytest_chatprompt.capture.reply_queue import ReplyQueue
-from pytest_chatprompt.capture.request_log import LoggedRequest, RequestLog
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
+from pytest_chatprompt.capture.sent_request import AnsweredBy, SentRequest, describe_request
 from pytest_chatprompt.errors import BudgetError, CaptureError, ReplayError
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
     from pytest_chatprompt.capture.offline_api import OfflineAPI
     from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+
+
+@dataclass(slots=True, eq=False)
+class LoggedRequest:
+    """A request that was sent, and what answered it.
+
+    Args:
+        request: its body has been read.
+        answered_by: see `SentRequest`.
+        is_late: see `SentRequest`.
+    """
+
+    request: httpx.Request
+    answered_by: AnsweredBy = "nothing"
+    is_late: bool = False
+
+    def as_sent(self) -> SentRequest:
+        """The request as tests read it, its path whole."""
+        sent = SentRequest.from_httpx(self.request, answered_by=self.answered_by)
+        return replace(sent, is_late=True) if self.is_late else sent
+
+
+@dataclass(eq=False, slots=True)
+class ReplyQueue:
+    """The replies that a test has queued, and those that requests took. Safe between threads."""
+
+    waiting: list[Reply] = field(default_factory=list)
+    taken: list[Reply] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, accepts: Callable[[Reply], bool]) -> Reply | None:
+        """Take the first reply that a request can be answered with; `None` if there is none."""
+        with self._lock:
+            for index, reply in enumerate(self.waiting):
+                if accepts(reply):
+                    self.taken.append(reply)
+                    return self.waiting.pop(index)
+        return None
 
 
 class EvalAPI(respx.MockRouter):
@@ -43,6 +80,7 @@ class EvalAPI(respx.MockRouter):
         goes_live: whether those of child processes do later, within `children.forward`.
 
     Attributes:
+        log: the requests from all threads, in the order of arrival.
         children: gets what child processes send.
         unanswered: `METHOD URL` of the requests that nothing answered.
         recording: replays and records what the real APIs reply; `None` for neither.
@@ -62,7 +100,7 @@ class EvalAPI(respx.MockRouter):
         is_live: bool = False,
         goes_live: bool = False,
     ) -> None:
-        # Requests come from `intercept_clients` and from the built-in providers' HTTP client: respx patches nothing.
+        # Requests come from `intercept_clients`: respx patches nothing.
         super().__init__(assert_all_called=False, using=None)
         self.redactor = redactor or Redactor({})
         self.allowed_hosts = frozenset(allowed_hosts)
@@ -73,7 +111,7 @@ class EvalAPI(respx.MockRouter):
         self.replay_errors: list[BudgetError | ReplayError] = []
         self.was_used = False
         self.is_read = True
-        self.log = RequestLog()
+        self.log: list[LoggedRequest] = []
         self.reply_queue = ReplyQueue()
         self.children = ChildProcessCapture(self._handle_of_child, is_live=is_live or goes_live)
         self._process_id = os.getpid()
@@ -83,7 +121,7 @@ class EvalAPI(respx.MockRouter):
     @property
     def sent(self) -> tuple[SentRequest, ...]:
         """What was sent so far, in the order of arrival."""
-        return tuple(entry.as_sent() for entry in self.log.since(0))
+        return tuple(entry.as_sent() for entry in tuple(self.log))
 
     def reply(  # noqa: PLR0913 - what a model may reply
         self,
@@ -111,7 +149,7 @@ class EvalAPI(respx.MockRouter):
         from pytest_chatprompt.apis.reply import Reply  # noqa: PLC0415
 
         self.was_used = True
-        self.reply_queue.add(Reply(text, tool_calls, json, usage, finish_reason, error))
+        self.reply_queue.waiting.append(Reply(text, tool_calls, json, usage, finish_reason, error))
 
     @property
     def url(self) -> str:
@@ -138,12 +176,12 @@ class EvalAPI(respx.MockRouter):
     @property
     def taken_replies(self) -> tuple[Reply, ...]:
         """The queued replies that requests were answered with, in order."""
-        return self.reply_queue.taken()
+        return tuple(self.reply_queue.taken)
 
     @property
     def unused_replies(self) -> tuple[Reply, ...]:
         """The queued replies that no request has taken."""
-        return self.reply_queue.unused()
+        return tuple(self.reply_queue.waiting)
 
     def clear_sent(self) -> None:
         """Forget the requests that were sent; respx's own `calls` and the routes stay."""
@@ -164,41 +202,37 @@ class EvalAPI(respx.MockRouter):
             yield
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request of a built-in provider.
+        """Answer a request, as the `handler` of any respx router does.
 
         Raises:
             CaptureError: nothing answers it.
         """
         entry = self._log_request(request)
         if self.routes:
-            entry.answered_by = "route"
-            # A route that passes it on counts as none: the provider has no network to go on to.
+            # A route that passes it on counts as none: there is no network to go on to.
             with suppress(AllMockedAssertionError, PassThrough):
                 return super().handler(request)
         response = self._answer(entry)
         if response is None:
-            raise CaptureError(self._refusal(entry.request))
+            raise CaptureError(self._refusal(request))
         return response
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415
 
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
             return None
-        return self._handle(request, onward_client.send)
+        return self._handle(request, send)
 
     def _handle(self, request: httpx.Request, send: Callable[[httpx.Request], httpx.Response]) -> httpx.Response | None:
         """Answer a request; `send` sends it on where its reply is recorded."""
-        if self._is_let_through(request):
-            return None
-        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
-            return refusal
-        entry = self._log_request(request)
+        entry = self._begin(request)
+        if not isinstance(entry, LoggedRequest):
+            return entry
         if self._has_routes_for(request):
-            entry.answered_by = "route"
             try:
                 return super().handler(request)
             except PassThrough:
@@ -207,7 +241,7 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(entry):
+        if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
         from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
 
@@ -219,15 +253,10 @@ class EvalAPI(respx.MockRouter):
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Do as `handle` does; the side effects of routes may be async."""
         # The server forwards through a sync client.
-        if self.children.is_own(request.url):
-            return None
-        if self._is_let_through(request):
-            return None
-        if (refusal := claim_or_refuse(request, self._process_id)) is not None:
-            return refusal
-        entry = self._log_request(request)
+        entry = None if self.children.is_own(request.url) else self._begin(request)
+        if not isinstance(entry, LoggedRequest):
+            return entry
         if self._has_routes_for(request):
-            entry.answered_by = "route"
             try:
                 return await super().async_handler(request)
             except PassThrough:
@@ -236,16 +265,14 @@ class EvalAPI(respx.MockRouter):
             except AllMockedAssertionError:
                 pass
         response = self._answer(entry)
-        if response is not None or self.recording is None or self._passes(entry):
+        if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording import onward_client  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
 
         try:
-            response = await replay_or_send_async(self.recording, request, onward_client.send_async)
+            return self._note_real_reply(entry, await replay_or_send_async(self.recording, request, send_async))
         except (BudgetError, ReplayError) as error:
             return self._refuse_replay(error)
-        return self._note_real_reply(entry, response)
 
     def _handle_of_child(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request that came to the server; only a live run passes it on."""
@@ -254,13 +281,17 @@ class EvalAPI(respx.MockRouter):
             return refuse(self._refusal(request))
         return response
 
-    def _is_let_through(self, request: httpx.Request) -> bool:
-        """Whether a forked process may send a request: one that nobody would capture in this process either."""
-        return (
-            os.getpid() != self._process_id
-            and self._passes(LoggedRequest(request))
+    def _begin(self, request: httpx.Request) -> LoggedRequest | httpx.Response | None:
+        """Log a request of the test that runs; gives the refusal of another one, or `None` to let it pass."""
+        # A forked process may send what nobody would capture in this process either.
+        is_forked = os.getpid() != self._process_id
+        if (
+            is_forked
+            and self._passes(request)
             and not any(route.match(request) for route in self.routes if not route.is_pass_through)
-        )
+        ):
+            return None
+        return claim_or_refuse(request, self._process_id) or self._log_request(request)
 
     def _has_routes_for(self, request: httpx.Request) -> bool:
         """Whether the routes of the test may answer a request; a live or recorded test asks the real API instead."""
@@ -270,8 +301,8 @@ class EvalAPI(respx.MockRouter):
 
     def _log_request(self, request: httpx.Request) -> LoggedRequest:
         self.redactor.add_request(request.headers, request.url)
-        entry = self.log.add(request)
-        entry.is_late = self._has_real_reply
+        entry = LoggedRequest(request, "route", is_late=self._has_real_reply)
+        self.log.append(entry)
         return entry
 
     def _answer(self, entry: LoggedRequest) -> httpx.Response | None:
@@ -290,7 +321,7 @@ class EvalAPI(respx.MockRouter):
         return response
 
     def _pass_or_refuse(self, entry: LoggedRequest) -> httpx.Response | None:
-        if self._passes(entry):
+        if self._passes(entry.request):
             self.log.remove(entry)
             return None
         if self.is_live:
@@ -300,11 +331,10 @@ class EvalAPI(respx.MockRouter):
             return None
         return refuse(self._refusal(entry.request))
 
-    def _passes(self, entry: LoggedRequest) -> bool:
+    def _passes(self, request: httpx.Request) -> bool:
         """Whether a request is sent on without being captured: its host is allowed, and it is for no known API."""
-        host = entry.request.url.host
-        is_near = is_loopback(host) or host in self.allowed_hosts
-        return is_near and _find_offline_api(entry.request) is None
+        is_near = is_loopback(request.url.host) or request.url.host in self.allowed_hosts
+        return is_near and _find_offline_api(request) is None
 
     def _note_real_reply(self, entry: LoggedRequest, response: httpx.Response) -> httpx.Response:
         from pytest_chatprompt.capture.recording.recorded_exchange import REPLAYED_EXTENSION  # noqa: PLC0415

@@ -1,8 +1,7 @@
 """Pass-through capture: see the requests of a live run while they go on to the network.
 
-A thread that lets a provider send opens `LiveCaptureRouter.capture()` and gets the requests that were sent meanwhile:
-its own only, also if other threads send too. Replies that the test has queued are given, and their requests go
-nowhere. The run's session makes the router; `provider_capture` calls it.
+A thread that lets a provider send opens `LiveCaptureRouter.capture()`, and gets the requests that were sent meanwhile:
+its own only, also if other threads send too.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION, Interceptor
-from pytest_chatprompt.capture.recording import onward_client
+from pytest_chatprompt.capture.eval_api import LoggedRequest, ReplyQueue
 from pytest_chatprompt.capture.refusals import refuse
-from pytest_chatprompt.capture.reply_queue import ReplyQueue
-from pytest_chatprompt.capture.request_log import LoggedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import BudgetError
 
@@ -49,7 +46,7 @@ _current: Final[ContextVar[_Capture | None]] = ContextVar("_current", default=No
 @contextmanager
 def uncaptured() -> Iterator[None]:
     """Let the requests of the calling thread be nobody's, unless it opens a capture: neither logged nor recorded."""
-    token = _current.set(_Capture(ReplyQueue([]), passes=lambda _: True))
+    token = _current.set(_Capture(ReplyQueue(), passes=lambda _: True))
     try:
         yield
     finally:
@@ -88,7 +85,7 @@ class LiveCaptureRouter:
         """Log the requests of the calling thread, bodies read, in the order in which they are sent.
 
         Args:
-            replies: queued by the test, in the order of the requests.
+            replies: queued by the test; requests that take one go nowhere.
             passes: whether requests to a URL are left alone: a server gets and logs them.
             recording: gives the replies that are recorded, and takes those that the network sends; `None` for neither.
         """
@@ -110,21 +107,23 @@ class LiveCaptureRouter:
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
+        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415 - see `import_patches`
+
         capture = self._find_capture(request)
-        return None if capture is None else self._take(capture, onward_client.send, request)
+        return None if capture is None else self._take(capture, send, request)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of an async client; `None` lets it pass."""
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
+
         capture = self._find_capture(request)
         if capture is None:
             return None
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async  # noqa: PLC0415
-
         try:
-            return await replay_or_send_async(capture.recording, request, onward_client.send_async)
+            return await replay_or_send_async(capture.recording, request, send_async)
         except BudgetError as error:
             return refuse(str(error))
 
@@ -154,11 +153,11 @@ class LiveCaptureRouter:
         return capture
 
     def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
+        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+
         response = self._log(capture, request)
         if response is not None or capture.recording is None:
             return response
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
-
         try:
             return replay_or_send(capture.recording, request, send)
         except BudgetError as error:
@@ -167,14 +166,12 @@ class LiveCaptureRouter:
 
     def _log(self, capture: _Capture, request: httpx.Request) -> httpx.Response | None:
         """Log a request; gives the reply that the test has queued for it."""
+        from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
+
         self.redactor.add_request(request.headers, request.url)
         entry = LoggedRequest(request, "network")
         capture.entries.append(entry)
-        if not capture.replies.unused():
-            return None
-        from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
-
-        api = find_offline_api(request)
+        api = find_offline_api(request) if capture.replies.waiting else None
         reply = None if api is None else capture.replies.take(api.accepts)
         if api is None or reply is None:
             return None

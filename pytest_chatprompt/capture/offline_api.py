@@ -1,15 +1,14 @@
 """The offline API: what answers a request in place of the API that it is for.
 
-An httpx request comes in. Out comes what answers it: the reply that the provider's class declares, else the API that
-the class names, else the API whose path the request has. `eval_api` calls it.
+That is the reply that the provider's class declares, else the API that the class names, else the one whose path the
+request has.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import Final, Protocol
+from typing import Protocol
 
 import httpx
 
@@ -18,9 +17,6 @@ from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import find_api, get_api, is_path_of
 from pytest_chatprompt.capture.audit_events import is_loopback
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-
-_JSON: Final = (("content-type", "application/json"),)
-_PLAIN_SENDING: Final = (ChatProvider.send, ChatProvider.send_prepared)
 
 
 class OfflineAPI(Protocol):
@@ -47,7 +43,7 @@ def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
         if is_its_path and sender.offline_reply:
             return _DeclaredReply(sender)
         if sender.offline_api and (is_its_path or is_path_of(sender.offline_api, request.url.path)):
-            return _APIOfProvider(sender)
+            return get_api(sender.offline_api)
     api = find_api(request.method, request.url.path, request.url.host)
     # On this machine, it may be the user's own server.
     return api if api is None or not is_loopback(request.url.host) or api.claims(request) else None
@@ -67,25 +63,3 @@ class _DeclaredReply:
         if reply is not None:
             return get_api(self.sender.offline_api).answer(request, reply)
         return httpx.Response(200, json=self.sender.offline_reply, request=request)
-
-
-@dataclass(frozen=True, slots=True)
-class _APIOfProvider:
-    """The API that the class of a provider names."""
-
-    sender: type[ChatProvider]
-
-    def accepts(self, reply: Reply) -> bool:
-        return get_api(self.sender.offline_api).accepts(reply)
-
-    def answer(self, request: httpx.Request, reply: Reply | None = None) -> httpx.Response:
-        if reply is None and (self.sender.send, self.sender.send_prepared) == _PLAIN_SENDING:
-            # Only the provider's `read_reply` sees the reply, and looking at what the request demands takes time.
-            return httpx.Response(200, headers=_JSON, content=_plain_reply(self.sender.offline_api), request=request)
-        return get_api(self.sender.offline_api).answer(request, reply)
-
-
-@cache
-def _plain_reply(api_name: str) -> bytes:
-    """The body of an API's reply to a request that demands nothing."""
-    return get_api(api_name).answer(httpx.Request("POST", "https://offline.example/", json={})).content

@@ -1,24 +1,34 @@
-"""Preview: what a provider is going to send, without sending it beyond this machine.
+"""What a provider is going to send, shown without sending it.
 
-A provider and a request come in, an `Exchange` comes out. A live run compares it with the snapshot before anything is
-sent. `items` and `live` call it.
+A built-in provider prepares its request, and the same bytes are sent in a live run: offline they are all that a
+snapshot needs. Providers of your own have to send, see `provider_capture`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.prepared_requests import can_prepare
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import MissingSettingError
+from pytest_chatprompt.apis.table import is_built_in_class
+from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest, describe_request
+from pytest_chatprompt.errors import CaptureError, MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
+from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+
+_OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
 
 
 def can_preview(provider: object) -> bool:
@@ -26,7 +36,36 @@ def can_preview(provider: object) -> bool:
 
     That holds for the built-in providers, and for subclasses that do not override how requests are sent.
     """
-    return can_prepare(provider) if isinstance(provider, ChatProvider) else isinstance(provider, AgentProvider)
+    return (
+        provider.sends_what_it_prepares if isinstance(provider, ChatProvider) else isinstance(provider, AgentProvider)
+    )
+
+
+def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -> Exchange | None:
+    """Capture offline what a built-in provider would send.
+
+    Returns:
+        `None` if the provider has to send: it is one of your own, or a test may answer or read what comes to `api`.
+
+    Raises:
+        ProviderError: the API cannot express the request, or a setting of the provider is invalid.
+        CaptureError: nothing answers the provider's URL.
+    """
+    __tracebackhide__ = True
+    if api.is_read or not (isinstance(provider, ChatProvider) and is_built_in_class(type(provider))):
+        return None
+    if not provider.sends_what_it_prepares:
+        return None
+    with guard_network() as attempts, use_context(_OFFLINE):
+        try:
+            api.redactor.add_request(provider.credentials(), parsed_url(provider.base_url))
+            exchange = preview_prepared(provider, request)
+        finally:
+            raise_if_blocked(attempts)
+    refusal = _refusal(type(provider), exchange.sent[0].url)
+    if refusal:
+        raise CaptureError(refusal)
+    return exchange
 
 
 def preview(
@@ -35,20 +74,19 @@ def preview(
     api: EvalAPI,
     known: Exchange | None = None,
 ) -> Exchange:
-    """Show what a provider is going to send.
+    """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline.
 
     Args:
         provider: an object with `send`, or a plain function.
         request: what to send.
-        api: answers the requests of a provider that has to send in order to show what it sends; its redactor learns the
-            provider's key.
+        api: answers offline; its redactor learns the provider's key.
         known: what the same provider was shown to send before; `None` if it was shown nothing.
 
     Raises:
         ProviderError, CaptureError: see `provider_capture.capture_offline`.
     """
     __tracebackhide__ = True
-    if not isinstance(provider, ChatProvider) or not can_preview(provider):
+    if not isinstance(provider, ChatProvider) or not provider.sends_what_it_prepares:
         from pytest_chatprompt.capture.provider_capture import capture_offline  # noqa: PLC0415 - few have to send
 
         return capture_offline(provider, request, api)
@@ -73,3 +111,13 @@ def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Ex
     sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url, headers)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)
+
+
+@lru_cache(maxsize=256)
+def _refusal(sender: type[ChatProvider], url: str) -> str:
+    """Why nothing answers the requests of a provider to a URL; `""` if something does."""
+    from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
+    from pytest_chatprompt.capture.refusals import unanswered_message  # noqa: PLC0415
+
+    request = httpx.Request("POST", url, extensions={PROVIDER_EXTENSION: sender})
+    return "" if find_offline_api(request) is not None else unanswered_message(describe_request(request))

@@ -1,31 +1,33 @@
-"""Provider capture: let a provider send a request, and capture what it really sends.
-
-A provider and a request come in: offline with the stand-in of the APIs, in a live run with the pass-through router. An
-`Exchange` comes out, with the response and the requests that were sent. Every later room may call it.
-"""
+"""Let a provider send a request, and capture what it really sends: offline, live, or with recorded replies."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import inspect
+import os
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
-from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network, raise_if_blocked
+from pytest_chatprompt.capture.network_guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
-from pytest_chatprompt.capture.prepared_requests import can_prepare, is_built_in
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_latency, with_recorded_latency
 from pytest_chatprompt.capture.refusals import unanswered_message
-from pytest_chatprompt.capture.request_log import LoggedRequest
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.errors import BudgetError, CaptureError
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.volatile_values import VolatileValues
+from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
 from pytest_chatprompt.providers.context import SendContext, current_context, use_context
@@ -34,18 +36,17 @@ from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, Provide
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
 
+SendFunction = Callable[[ProviderRequest], Any]
 
-def capture_offline(
-    provider: Provider | SendFunction,
-    request: ProviderRequest,
-    api: EvalAPI,
-) -> Exchange:
-    """Let a provider send a request offline, and capture what it sends.
+_NOTHING_SENT: Final = (
+    "{agent} sent nothing to the server that captures what it sends: it may not read the variables that point it there "
+    "(OPENAI_BASE_URL, ANTHROPIC_BASE_URL and others), or a setting of its own overrides them; "
+    "set capture=False, or let its command pass the URL on"
+)
 
-    Args:
-        provider: an object with `send`, or a plain function; either may be async.
-        request: what to send.
-        api: answers the requests of all clients.
+
+def capture_offline(provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI) -> Exchange:
+    """Let a provider send a request offline; `api` answers the requests of all clients meanwhile.
 
     Raises:
         ProviderError: the provider is not one, or returned something other than a response or a text.
@@ -54,14 +55,7 @@ def capture_offline(
     """
     __tracebackhide__ = True
     if isinstance(provider, AgentProvider):
-        api.redactor.add_agent_environment(provider.env)
-        # Offline no agent is started without `capture`: its command and document are known beforehand.
-        invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
-        if provider.capture:
-            return capture_agent_offline(provider, request, invocation, api)
-        return Exchange(request, ProviderResponse(text=OFFLINE_TEXT), (), invocation)
-    if is_built_in(provider) and not api.routes and api.recording is None:
-        return _capture_built_in(provider, request, api)
+        return _run_agent(provider, request, api.redactor, api.handler, SendContext(is_offline=True))
     credentials = (provider.key_variable,) if isinstance(provider, ChatProvider) else ()
     start, refused, failed = len(api.log), len(api.unanswered), len(api.children.errors)
     not_replayed = len(api.replay_errors)
@@ -72,28 +66,12 @@ def capture_offline(
             response = call_provider(provider, request)
             base_url = getattr(provider, "base_url", None)
         finally:
+            # Even if the provider swallowed it.
             for error in api.replay_errors[not_replayed:]:
                 raise error from None
             _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
             api.children.raise_error(failed)
-    sent = _sent_requests(api.log.since(start), base_url)
-    return Exchange(request, response, sent, replies=api.taken_replies)
-
-
-def _capture_built_in(provider: ChatProvider, request: ProviderRequest, api: EvalAPI) -> Exchange:
-    """`capture_offline` for built-in providers, whose code reads only the `SendContext`.
-
-    So neither httpx nor the environment of the process is patched, which saves a tenth of a millisecond for each case.
-    """
-    __tracebackhide__ = True
-    start, refused = len(api.log), len(api.unanswered)
-    with guard_network() as attempts, use_context(SendContext(is_offline=True, handler=api.handler, is_priced=False)):
-        try:
-            response = provider.send(request)
-            base_url = provider.base_url
-        finally:
-            _raise_if_not_captured(api.unanswered[refused:], attempts, is_silent=len(api.log) == start)
-    return Exchange(request, response, _sent_requests(api.log.since(start), base_url))
+    return Exchange(request, response, _sent_requests(api.log[start:], base_url), replies=api.taken_replies)
 
 
 def capture_live(  # noqa: PLR0913 - what a live run has for one send
@@ -105,7 +83,7 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     api: EvalAPI | None = None,
     recording: OpenRecording | None = None,
 ) -> Exchange:
-    """Let a provider send a request to the real API, and capture what it sends. Safe between threads.
+    """Let a provider send a request to the real API. Safe between threads.
 
     A response that does not say how long it took has the time that the provider took.
 
@@ -125,67 +103,46 @@ def capture_live(  # noqa: PLR0913 - what a live run has for one send
     __tracebackhide__ = True
     router.import_patches()
     started_at = time.monotonic()
-    exchange = _capture_live(provider, request, router, replies, api, recording)
-    response = with_latency(exchange.response, recording, time.monotonic() - started_at)
-    return exchange._replace(response=response)
-
-
-def _capture_live(  # noqa: PLR0913, PLR0917 - those of `capture_live`
-    provider: Provider | SendFunction,
-    request: ProviderRequest,
-    router: LiveCaptureRouter,
-    replies: Sequence[Reply],
-    api: EvalAPI | None,
-    recording: OpenRecording | None,
-) -> Exchange:
-    __tracebackhide__ = True
+    budget = current_context().budget
     if isinstance(provider, AgentProvider):
-        router.redactor.add_agent_environment(provider.env)
-        invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
-        if current_context().budget is not None:
+        if budget is not None:
             raise BudgetError(
                 "not sent, because a budget needs every price: the cost of an agent is not known; leave agents out"
             )
-        if provider.capture:
-            return capture_agent_live(provider, request, invocation, router.redactor)
-        return Exchange(request, provider.send(request), (), invocation)
-    budget = current_context().budget
-    if budget is not None:
-        # It sees what is sent.
-        recording = recording or OpenRecording(sends=True)
-        recording.budget = budget
-    try:
-        if api is None:
-            with router.capture(replies, recording=recording) as requests:
+        learn = partial(_learn_secrets, router.redactor)
+        exchange = _run_agent(provider, request, router.redactor, learn, current_context())
+    else:
+        if budget is not None:
+            # It sees what is sent.
+            recording = recording or OpenRecording(sends=True)
+            recording.budget = budget
+        try:
+            with ExitStack() as stack:
+                passes = (lambda _: False) if api is None else api.children.is_own
+                requests = stack.enter_context(router.capture(replies, passes=passes, recording=recording))
+                if api is not None:
+                    stack.enter_context(api.children.forward(router.handler(api.children.send)))
                 response = call_provider(provider, request)
-        else:
-            capture = router.capture(replies, passes=api.children.is_own, recording=recording)
-            with capture as requests, api.children.forward(router.handler(api.children.send)):
-                response = call_provider(provider, request)
-    finally:
-        # Even if the provider swallowed it.
-        for error in () if recording is None else recording.budget_errors:
-            raise error from None
-    return Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
+        finally:
+            # Even if the provider swallowed it.
+            for error in () if recording is None else recording.budget_errors:
+                raise error from None
+        exchange = Exchange(request, response, _sent_requests(requests, getattr(provider, "base_url", None)))
+    response = with_latency(exchange.response, recording, time.monotonic() - started_at)
+    return exchange._replace(response=response)
 
 
 def capture_replayed(
     provider: Provider | SendFunction, request: ProviderRequest, api: EvalAPI, recording: OpenRecording
 ) -> Exchange:
-    """Let a provider send a request again, offline, and give it the recorded replies.
-
-    Args:
-        provider: an object with `send`, or a plain function; either may be async.
-        request: what to send.
-        api: gives queued replies; its recording is this one afterwards.
-        recording: gives the other replies.
+    """Let a provider send a request again, offline; replies that `api` has queued come before the recorded ones.
 
     Raises:
         ReplayError: nothing is recorded for what it sent.
         ProviderError, CaptureError: see `capture_offline`.
     """
     __tracebackhide__ = True
-    if isinstance(provider, ChatProvider) and can_prepare(provider):
+    if isinstance(provider, ChatProvider) and provider.sends_what_it_prepares:
         replay = partial(replay_or_post, recording)
         with use_context(SendContext(is_offline=True, replay=replay)):
             return Exchange(request, with_recorded_latency(provider.send(request), recording), ())
@@ -199,13 +156,7 @@ def _sent_requests(entries: Iterable[LoggedRequest], base_url: Any) -> tuple[Sen
 
 
 def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttempts, *, is_silent: bool) -> None:
-    """Raise the recorded error even if the provider swallowed it.
-
-    Args:
-        unanswered: method and URL of the requests that nothing answered.
-        attempts: what else was tried.
-        is_silent: whether no request was captured.
-    """
+    """Raise the error of a request that nothing answered, or of another attempt to reach the network."""
     if unanswered:
         raise CaptureError(unanswered_message(unanswered[0])) from None
     raise_if_blocked(attempts)
@@ -214,3 +165,123 @@ def _raise_if_not_captured(unanswered: Sequence[str], attempts: ConnectionAttemp
             f"the provider connected to {attempts.loopback[0]}, and none of its requests was captured; if that is a "
             "model, give the fixture eval_api a route for its URL, or send through a client that eval_api sees"
         ) from None
+
+
+# --- providers of one's own
+
+
+def call_provider(provider: object, request: ProviderRequest) -> ProviderResponse:
+    """Let a provider send a request: an object with `send`, or a function. An async one is awaited.
+
+    Raises:
+        ProviderError: it is not a provider, or returned something other than a response or a text.
+    """
+    __tracebackhide__ = True
+    response = send_function(provider)(request)
+    if inspect.isawaitable(response):
+        response = _wait_for(response)
+    if isinstance(response, ProviderResponse):
+        return response
+    if isinstance(response, str):
+        return ProviderResponse(text=response)
+    sender = f"{type(provider).__name__}.send" if hasattr(provider, "send") else "the provider"
+    raise ProviderError(f"{sender} returned {type(response).__name__}, not a ProviderResponse or a str")
+
+
+def send_function(provider: object) -> SendFunction:
+    """The function to call: the provider's `send`, or the provider itself.
+
+    Raises:
+        ProviderError: it has none.
+    """
+    if inspect.isclass(provider):
+        raise ProviderError(
+            f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"
+        )
+    send = getattr(provider, "send", provider)
+    if not callable(send):
+        raise ProviderError(f"the provider is {type(provider).__name__} {provider!r}, which has no send(request)")
+    return cast(SendFunction, send)
+
+
+def _wait_for(awaitable: Awaitable[Any]) -> Any:
+    """The result of an awaitable, from an event loop of its own."""
+    __tracebackhide__ = True
+
+    async def wait() -> Any:
+        return await awaitable
+
+    running_loop = None
+    with suppress(RuntimeError):
+        running_loop = asyncio.get_running_loop()
+    if running_loop is None:
+        return asyncio.run(wait())
+    # Asked for within an async test: its loop cannot run another one, but a thread can.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, wait()).result()
+
+
+# --- agents
+
+
+def _run_agent(
+    provider: AgentProvider,
+    request: ProviderRequest,
+    redactor: Redactor,
+    answer: Callable[[httpx.Request], httpx.Response | None],
+    context: SendContext,
+) -> Exchange:
+    """Run an agent: offline only with `capture`, since its command and its document are known beforehand.
+
+    Args:
+        provider: the agent.
+        request: what to give it.
+        redactor: learns its variables.
+        answer: answers what it sends; `None` forwards that to the real API.
+        context: what to run it in.
+
+    Raises:
+        AgentError: the agent failed.
+        CaptureError: nothing answers what it sent, it could not be forwarded, or it sent nothing.
+    """
+    __tracebackhide__ = True
+    redactor.add_agent_environment(provider.env)
+    invocation = provider.build_invocation(request, PLACEHOLDER_FOLDER)
+    if not provider.capture:
+        response = ProviderResponse(text=OFFLINE_TEXT) if context.is_offline else provider.send(request)
+        return Exchange(request, response, (), invocation)
+    # It imports h11, which no other run needs.
+    from pytest_chatprompt.capture.server.capture_server import CaptureServer  # noqa: PLC0415
+    from pytest_chatprompt.capture.server.table import seal_environ  # noqa: PLC0415
+
+    requests: list[httpx.Request] = []
+    lock = threading.Lock()
+
+    def handle(sent: httpx.Request) -> httpx.Response | None:
+        # One at a time: a test's routes need not be safe between threads.
+        with lock:
+            requests.append(sent)
+            return answer(sent)
+
+    volatile = VolatileValues(keep=invocation.prompt)
+    server = CaptureServer(handle, is_live=not context.is_offline, environment={**os.environ, **provider.env})
+    try:
+        environ = seal_environ(server.environ, server.url) if context.is_offline else server.environ
+        with use_context(context._replace(environ=environ)):
+            response = provider.send(request)
+    finally:
+        server.close()
+        if server.errors:
+            # Even if the agent failed because of it, or swallowed it.
+            raise CaptureError(str(server.errors[0])) from server.errors[0]
+    if not requests:
+        raise CaptureError(_NOTHING_SENT.format(agent=provider.executable))
+    sent = []
+    for each in map(SentRequest.from_httpx, requests):
+        body = volatile.replace(provider.stable_body(each.body))
+        sent.append(SentRequest(each.endpoint, body, headers=each.headers))
+    return Exchange(request, response, tuple(sent), invocation)
+
+
+def _learn_secrets(redactor: Redactor, request: httpx.Request) -> None:
+    redactor.add_request(request.headers, request.url)

@@ -11,9 +11,9 @@ from typing import Final
 
 import httpx
 
+from pytest_chatprompt.capture.clients.wire import error_reply
 from pytest_chatprompt.capture.network_guard import find_late_owner, note_sender, tell
 from pytest_chatprompt.capture.sent_request import describe_request
-from pytest_chatprompt.capture.server.error_reply import error_reply
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.
 _STATUS: Final = 404

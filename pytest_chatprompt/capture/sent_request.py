@@ -1,7 +1,9 @@
-"""A sent request as a snapshot shows it: its endpoint, the headers that change what the model does, and its body.
+"""The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
-An httpx request comes in, a `SentRequest` comes out. Pure functions; `provider_capture`, `preview` and the logs and
-recordings of requests make them; errors name a request by `describe_request`.
+The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
+with files, or its bytes in base64. Two bodies, decompressed, give the same data only if both are JSON and differ in
+white space or escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as
+its text: JSON with a repeated key, or a number that Python writes in another way. Pure functions.
 """
 
 from __future__ import annotations
@@ -11,15 +13,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import unquote
 
 import httpx
 
 from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.http.model_headers import model_headers
+from pytest_chatprompt.providers.http.client import model_headers, parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.apis.reply import Reply
+    from pytest_chatprompt.apis.vendor_api import PreparedRequest
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.agents.base import AgentInvocation
+    from pytest_chatprompt.providers.response import ProviderResponse
 
 AnsweredBy = Literal["route", "reply", "default", "network", "recording", "nothing"]
 
@@ -141,3 +149,27 @@ def _shown_url(url: httpx.URL) -> str:
 
 def _hide_secret(parameter: re.Match[str]) -> str:
     return f"{parameter[1]}=hidden" if is_secret_parameter(unquote(parameter[1])) else parameter[0]
+
+
+class Exchange(NamedTuple):
+    """What a provider sent for a request, and what it returned.
+
+    Args:
+        request: what the provider was asked to send.
+        response: what it returned; offline, a placeholder.
+        sent: the HTTP requests that it sent, in order; empty if it sent none.
+        invocation: the command and the document that an agent was given.
+        prepared: the request that is ready to be sent, if the provider can prepare it without sending.
+        replies: the queued replies that requests took; a live run gives them again.
+    """
+
+    request: ProviderRequest
+    response: ProviderResponse
+    sent: tuple[SentRequest, ...]
+    invocation: AgentInvocation | None = None
+    prepared: PreparedRequest | None = None
+    replies: tuple[Reply, ...] = ()
+
+    def sends_the_same(self, other: Exchange) -> bool:
+        """Whether two exchanges send the same HTTP requests."""
+        return (self.sent, self.prepared) == (other.sent, other.prepared)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.code_origin import case_in_test, find_running_test
 from pytest_chatprompt.errors import CheckError, CheckFailedError, EvalFileWarning

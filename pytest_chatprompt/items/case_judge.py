@@ -13,10 +13,10 @@ import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.grading.check import Check

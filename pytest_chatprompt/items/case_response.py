@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import BudgetError, ProviderError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.repeat_count import first_response_key

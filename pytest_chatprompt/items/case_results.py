@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.items.answers import add_answer, add_check_lines
 from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
 from pytest_chatprompt.options import all_results_key, options_key

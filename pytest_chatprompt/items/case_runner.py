@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.prepared_requests import capture_prepared
+from pytest_chatprompt.capture.preview import capture_prepared
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import CaptureError, SnapshotError
 from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_while_answered, masks_key
 from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_chatprompt.capture.prompt_prefix import find_break
-from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens, find_break
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.results.records import ChangeCost
 

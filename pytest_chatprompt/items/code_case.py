@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
-
 _no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
 
 
@@ -115,8 +114,11 @@ def response_in_test(
         ProviderError, CaptureError, ReplayError: see `capture_offline`.
     """
     __tracebackhide__ = True
-    from pytest_chatprompt.capture.own_provider import call_provider  # noqa: PLC0415
-    from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline  # noqa: PLC0415
+    from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
+        call_provider,
+        capture_live,
+        capture_offline,
+    )
     from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
 
     if not api.is_live:

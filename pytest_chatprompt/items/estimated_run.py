@@ -29,7 +29,7 @@ from pytest_chatprompt.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
-    from pytest_chatprompt.capture.exchange import Exchange
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider

@@ -15,9 +15,9 @@ import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import MissingSettingError, ProviderError
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem

@@ -115,7 +115,7 @@ class ReportHooks:
         redacted = self.redactor.redact(text)
         if redacted.isascii():
             return redacted
-        from pytest_chatprompt.providers.reply_text import replace_surrogates  # noqa: PLC0415
+        from pytest_chatprompt.providers.response import replace_surrogates  # noqa: PLC0415
 
         # Neither a file in UTF-8 nor a worker of pytest-xdist takes half a character.
         return replace_surrogates(redacted)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
 from pytest_chatprompt.items.commands import command_for
 from pytest_chatprompt.items.item import note_use
@@ -137,7 +137,7 @@ def replay_once(
     if recording is None or shown.invocation is not None or not shown.sent:
         raise ReplayError(place.describe_missing_answer())
     for reply in shown.replies:
-        api.reply_queue.add(reply)
+        api.reply_queue.waiting.append(reply)
     # Most providers prepare what they send.
     from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ProviderError, RequestCancelledError
 from pytest_chatprompt.items.item import EvalItem

@@ -19,7 +19,7 @@ from pytest_chatprompt.snapshots.files import shown_snapshot
 if TYPE_CHECKING:
     from syrupy.assertion import AssertionResult
 
-    from pytest_chatprompt.capture.exchange import Exchange
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.items.item import EvalItem
 
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.prices.billing import Billing
+from pytest_chatprompt.providers.context import Cancellation, current_context
+from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.wording import dollars
 
 # Sums of floats are not exact.

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.prompt_size import count_characters, estimate_tokens
+from pytest_chatprompt.capture.prompt_cost import count_characters, estimate_tokens
 from pytest_chatprompt.capture.recording.metering import billing_of_sent
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.providers.http.request_body import read_body
-from pytest_chatprompt.providers.prices.billing import Billing
+from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
 
 # Where neither the case nor its provider limits the answer.

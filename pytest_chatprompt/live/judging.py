@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
 from pytest_chatprompt.grading.check import Check

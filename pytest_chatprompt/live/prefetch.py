@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.preview import preview_prepared
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import MissingSettingError, RequestCancelledError, SnapshotError
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.repeated_sends import RepeatedSends, abandon

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.live.executor import RequestExecutor
 from pytest_chatprompt.live.request_future import RequestFuture
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
-from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import Cancellation
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace

@@ -1,23 +1,78 @@
-"""The context in which providers send: offline or not, what answers their requests, and what ends them.
+"""`Cancellation`: ends one request from another thread.
 
-The default is the real network. `capture` enters another context while a case is sent offline, `live` for each request
-of its threads, and `items.recordings` while it reads a recorded reply. Providers, their HTTP client and their retries
-ask `current_context()` and look nowhere else.
+Code that sends a request in a thread of its own, as `live` does, puts a `Cancellation` into that thread's
+`SendContext`.
+`http` says which connection the request uses, and asks it before each wait and each try.
 """
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import httpx
 
-from pytest_chatprompt.providers.cancellation import Cancellation
-
 if TYPE_CHECKING:
-    from pytest_chatprompt.providers.prices.billing import Billing
+    from pytest_chatprompt.providers.prices import Billing
+
+
+class Cancellation:
+    """Ends one request, with all its tries and the waits between them. Safe between threads.
+
+    Attributes:
+        cancelled: set once the request is cancelled; `http` waits on it.
+    """
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+        self._connection: socket.socket | None = None
+        self._parts: set[Cancellation] = set()
+        self._lock = threading.Lock()
+
+    def cancel(self) -> None:
+        """End the request at any step. A request that has its reply already keeps it."""
+        with self._lock:
+            self.cancelled.set()
+            self._shut_down()
+            parts = tuple(self._parts)
+        for part in parts:
+            part.cancel()
+
+    @contextmanager
+    def part(self) -> Iterator[Cancellation]:
+        """The cancellation of one of several requests that run at once; this one ends all of them."""
+        part = Cancellation()
+        with self._lock:
+            self._parts.add(part)
+            is_cancelled = self.cancelled.is_set()
+        if is_cancelled:
+            part.cancel()
+        try:
+            yield part
+        finally:
+            with self._lock:
+                self._parts.discard(part)
+
+    def use(self, connection: socket.socket | None) -> None:
+        """Note which connection the request uses from now on.
+
+        Args:
+            connection: the socket; `None` as soon as another request may use the connection.
+        """
+        with self._lock:
+            self._connection = connection
+            if self.cancelled.is_set():
+                self._shut_down()
+
+    def _shut_down(self) -> None:
+        if self._connection is not None:
+            # A socket that is closed already raises, and nothing waits on it.
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
 
 
 class Reservation(Protocol):
@@ -61,17 +116,15 @@ class Budget(Protocol):
         ...
 
 
-Handler = Callable[[httpx.Request], httpx.Response]
 Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
 
 
 class SendContext(NamedTuple):
-    """Where the requests of the calling thread go, to the network or to a handler, and what cancels them.
+    """How the requests of the calling thread are sent, and what cancels them.
 
     Args:
         is_offline: keys and endpoints are placeholders, also if the environment has real ones. Nothing is retried: an
             error is one that a test has asked for.
-        handler: answers requests in place of the network; `None` for the network.
         cancellation: ends the requests; `None` if only `ChatProvider.cancel` does.
         replay: answers a request of a provider, or calls the function that sends it; `None` where nothing is replayed
             or recorded.
@@ -86,7 +139,6 @@ class SendContext(NamedTuple):
     """
 
     is_offline: bool = False
-    handler: Handler | None = None
     cancellation: Cancellation | None = None
     replay: Replay | None = None
     environ: Mapping[str, str] | None = None

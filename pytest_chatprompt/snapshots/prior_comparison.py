@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.exchange import Exchange
     from pytest_chatprompt.capture.secrets.redaction import Redactor
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.snapshots.masks import Masks
 
 

@@ -24,7 +24,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
 from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
 from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.reply_text import replace_surrogates
+from pytest_chatprompt.providers.response import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import read_data, stored_data

@@ -15,7 +15,7 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.exchange import Exchange
+    from pytest_chatprompt.capture.sent_request import Exchange
     from pytest_chatprompt.providers.agents.base import AgentInvocation
 
 # What a snapshot shows beside the data that is sent.
@@ -79,7 +79,7 @@ def _adjustments(adjustments: Sequence[str]) -> dict[str, Any]:
 
 def _invocation_data(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
     # Most runs have no agent: they import nothing of agents.
-    from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import portable_invocation  # noqa: PLC0415
 
     return portable_invocation(invocation, root)
 
@@ -88,7 +88,7 @@ def _requests_of_agent(exchange: Exchange, root: Path) -> dict[str, Any]:
     """What an agent sent to its model, if it was captured; pytest's root folder is `{rootdir}` in it."""
     if not exchange.sent:
         return {}
-    from pytest_chatprompt.providers.agents.portable_invocation import portable_text  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import portable_text  # noqa: PLC0415
 
     # Not followed by more of a name: `/project` is not the folder of `/project-2`.
     root_pattern = re.compile(rf"{re.escape(str(root))}(?![\w-])")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import re
 import sys
@@ -109,6 +110,12 @@ def test_e2_a_system_message_is_put_before_a_prompt_that_has_none(
     request_data: dict[str, Any], prompt: list[tuple[str, str]]
 ) -> None:
     assert prompt_of(**request_data) == prompt
+
+
+def test_a_previewed_body_is_the_prepared_one_decoded() -> None:
+    provider = OpenAIProvider(extra_body={"pair": (1, "é")})
+    assert provider.preview_body(HI).body == json.loads(provider.prepare(HI).content)
+    assert provider.preview_body(HI).body["pair"] == [1, "é"]
 
 
 @pytest.mark.parametrize(

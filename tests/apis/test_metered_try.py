@@ -26,9 +26,8 @@ from pytest_chatprompt.errors import (
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
+from pytest_chatprompt.providers.prices import TokenPrice
 from tests.server import CHAT_REPLY, Reply, Server
 
 # What the reply of the test server costs with it: 10 tokens in, 3 out.

@@ -161,7 +161,7 @@ def wanted(reply: Reply) -> Mapping[str, Any]:
 @given(reply=replies())
 def test_a_reply_is_read_back_as_what_was_queued_whole_and_streamed(provider: Any, reply: Reply) -> None:
     api = get_api(provider.offline_api)
-    with use_context(OFFLINE._replace(handler=lambda request: api.answer(request, reply))):
+    with use_context(OFFLINE._replace(replay=lambda request, _: api.answer(request, reply))):
         response = provider().send(ProviderRequest(question="Hello"))
     assert answered(response) == wanted(reply)
     is_withheld = reply.finish_reason == "content_filter"
@@ -179,7 +179,7 @@ def test_an_error_is_read_back_as_that_error(provider: Any, status: int) -> None
     api = get_api(provider.offline_api)
     reply = Reply(error=status)
     with (
-        use_context(OFFLINE._replace(handler=lambda request: api.answer(request, reply))),
+        use_context(OFFLINE._replace(replay=lambda request, _: api.answer(request, reply))),
         pytest.raises(APIStatusError, match=r"\(queued by the test\)") as raised,
     ):
         provider(max_retries=0).send(ProviderRequest(question="Hello"))

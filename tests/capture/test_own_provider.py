@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import ProviderError, ProviderRequest, ProviderResponse
-from pytest_chatprompt.capture.own_provider import call_provider
+from pytest_chatprompt.capture.provider_capture import call_provider
 
 REQUEST = ProviderRequest(question="hi")
 OK = ProviderResponse(text="ok")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.apis.table import API_NAMES, get_api
-from pytest_chatprompt.capture.prompt_prefix import assert_conversation, find_break, find_break_of_conversation
+from pytest_chatprompt.capture.prompt_cost import assert_conversation, find_break, find_break_of_conversation
 from pytest_chatprompt.capture.sent_request import SentRequest
 
 TOOL = {"name": "search", "description": "Searches.", "input_schema": {"type": "object"}}

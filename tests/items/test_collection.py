@@ -470,7 +470,7 @@ NEEDED_ONLY_SOMETIMES = [
         "apis.sending",
         "prompt.tool_definitions",
         "providers.http.error_replies",
-        "providers.prices.billing",
+        "providers.prices",
     )
 ]
 

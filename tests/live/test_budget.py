@@ -12,10 +12,8 @@ import pytest
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
 from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
 from pytest_chatprompt.live.executor import RequestExecutor
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.prices.billing import Billing
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
+from pytest_chatprompt.providers.prices import Billing, TokenPrice
 
 PRICE = TokenPrice(input_usd=1, output_usd=1)
 OPENAI = Billing("OpenAI", "m", price=PRICE)

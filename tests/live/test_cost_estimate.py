@@ -12,14 +12,13 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.gemini import GeminiProvider
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.live.cost_estimate import CostEstimate, estimate_cost
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import ProviderResponse
 
 REQUEST = ProviderRequest(

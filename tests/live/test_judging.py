@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from pytest_chatprompt import CheckError, OpenAIProvider, Provider, ProviderError, ProviderRequest, ProviderResponse
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.grading.judge import JudgeQuestion, PromptFile, default_prompt
 from pytest_chatprompt.live.judging import Judging, Votes, judge_answer, preview_judging

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import Cancellation
 
 
 def test_each_of_several_requests_has_a_cancellation_of_its_own_and_all_end_with_the_whole() -> None:

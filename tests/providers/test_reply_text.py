@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt import ProviderResponse
-from pytest_chatprompt.providers.reply_text import decode_text, load_json, replace_surrogates
+from pytest_chatprompt.providers.response import decode_text, load_json, replace_surrogates
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation
 from pytest_chatprompt.providers.response import ProviderResponse

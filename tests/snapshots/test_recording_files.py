@@ -16,13 +16,13 @@ import yaml
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages
-from pytest_chatprompt.capture.recording.content import write_content
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     RecordedExchange,
     RecordedReply,
     RecordedRequest,
     RecordedResponse,
     request_sha256,
+    write_content,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.cases.message import ToolCall

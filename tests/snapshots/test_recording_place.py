@@ -9,11 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedReply, RecordedRequest
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage
 from pytest_chatprompt.prompt.request import ProviderRequest

@@ -17,10 +17,8 @@ from typing import Any
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import current_interceptor
-from pytest_chatprompt.capture.clients.patching import Patch
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
-from pytest_chatprompt.capture.clients.request import build_request
+from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:

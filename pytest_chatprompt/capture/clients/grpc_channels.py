@@ -14,7 +14,7 @@ from itertools import product
 from types import ModuleType
 from typing import Any, Final
 
-from pytest_chatprompt.capture.clients.patching import Patch, Patching
+from pytest_chatprompt.capture.clients.interceptor import Patch, Patching
 
 # https://github.com/grpc/grpc/blob/master/doc/naming.md
 _LOCAL: Final = ("unix:", "unix-abstract:", "vsock:")

@@ -13,10 +13,8 @@ from typing import Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.interceptor import current_interceptor
-from pytest_chatprompt.capture.clients.patching import Patch
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
-from pytest_chatprompt.capture.clients.request import build_request, join_url
+from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url
 
 # httpcore 1.0 `_sync/connection_pool.py`: others are an `UnsupportedProtocol`.
 _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")

@@ -1,22 +1,35 @@
-"""Interception: give the requests of every HTTP client of this process to an interceptor, for a while.
+"""The table of the HTTP libraries that are captured: one line each, and the patches of this process.
 
-An `Interceptor` comes in, and is called for each request of each client, in all threads and event loops. `eval_api` and
-`live_capture` call it. Not seen: requests that an in-memory transport or a mock answers above these seams, and what
-sends through no HTTP library of the `table`.
+To add a library: a module with a function `patches`, and one line in the table. `interception` starts and stops them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
+from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http, urllib3_pool
 from pytest_chatprompt.capture.clients.interceptor import (
     Interceptor,
+    Patching,
+    Seam,
     let_pass,
     push_interceptor,
     remove_interceptor,
 )
-from pytest_chatprompt.capture.clients.table import PATCHING
+
+# By the module that has to be imported before there is anything to patch.
+SEAMS: Final[Mapping[str, Seam]] = {
+    "httpcore": httpcore_pool.patches,  # httpx
+    "httpcore2": httpcore_pool.patches,  # httpx2
+    "urllib3.connectionpool": urllib3_pool.patches,  # urllib3, requests, botocore
+    "http.client": stdlib_http.patches,  # http.client, urllib.request
+    "aiohttp": aiohttp_connector.patches,
+}
+
+PATCHING: Final = Patching(SEAMS)
+
 
 __all__ = ["Interceptor", "intercept_clients", "let_pass"]
 

@@ -1,17 +1,159 @@
-"""The interceptor: who gets the requests of this process's clients at the moment.
+"""Patching: replace methods of a library for a while, and put them back.
 
-`interception` says who; each seam asks `current_interceptor()` for every request. Seams and `recording.onward_client`
-send past it with `let_pass`. The last one that was entered gets the requests of all threads and event loops.
+A seam says which methods (`Patch`); `Patching` installs them in every library that is imported, or gets imported
+meanwhile, and removes them. A method that other code has replaced since is not touched until that is undone: so
+contexts may end in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, Protocol
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final, Protocol
 
 import httpx
+
+# Packages of mocks that replace the same methods as we do. The user's mocks win.
+_MOCKS: Final = ("respx", "vcr", "unittest")
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One method to replace.
+
+    Args:
+        owner: the class.
+        name: the method, defined in that very class.
+        wrap: makes the replacement of the original.
+    """
+
+    owner: type
+    name: str
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+# Gets the library's module, which has just been imported.
+Seam = Callable[[ModuleType], Iterable[Patch]]
+
+
+def is_mock(value: Any) -> bool:
+    """Whether a class or a function is a mock of the user's."""
+    return getattr(value, "__module__", None) is not None and value.__module__.partition(".")[0] in _MOCKS
+
+
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    owner: type
+    name: str
+    original: Any
+    replacement: Any
+
+    def remove(self) -> bool:
+        """Put the original back; `False` if other code has replaced the method since."""
+        if vars(self.owner).get(self.name) is not self.replacement:
+            return False
+        setattr(self.owner, self.name, self.original)
+        return True
+
+
+class Patching:
+    """The patches of this process: installed at the first `start`, removed at the last `stop`.
+
+    Args:
+        seams: by the name of the module that each of them waits for.
+    """
+
+    def __init__(self, seams: Mapping[str, Seam]) -> None:
+        self._seams = seams
+        self._lock = threading.RLock()
+        self._users = 0
+        self._installed: list[_Installed] = []
+        self._finder = _ImportWatcher(seams, self._patch_imported)
+
+    def start(self) -> None:
+        """Install the patches, unless they are installed already."""
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            self._remove()
+            sys.meta_path.insert(0, self._finder)
+            for name in self._seams:
+                module = sys.modules.get(name)
+                if module is not None:
+                    self._patch(name, module)
+
+    def stop(self) -> None:
+        """Remove the patches, unless another context still needs them."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                sys.meta_path.remove(self._finder)
+                self._remove()
+
+    def _patch_imported(self, module: ModuleType) -> None:
+        with self._lock:
+            if self._users:
+                self._patch(module.__name__, module)
+
+    def _patch(self, name: str, module: ModuleType) -> None:
+        for patch in self._seams[name](module):
+            original = vars(patch.owner).get(patch.name)
+            # Ours may still be there, put back by a mock that ended after us.
+            is_ours = any(each.replacement is original for each in self._installed)
+            if callable(original) and not (is_ours or is_mock(original) or is_mock(patch.owner)):
+                replacement = functools.wraps(original)(patch.wrap(original))
+                self._installed.append(_Installed(patch.owner, patch.name, original, replacement))
+                setattr(patch.owner, patch.name, replacement)
+
+    def _remove(self) -> None:
+        # What cannot be removed now does nothing, and is tried again with the next start and stop.
+        self._installed = [each for each in self._installed if not each.remove()]
+
+
+class _ImportWatcher(importlib.abc.MetaPathFinder):
+    """Calls back as soon as a module of the table has been imported; finds nothing itself."""
+
+    def __init__(self, names: Iterable[str], imported: Callable[[ModuleType], None]) -> None:
+        self._names = frozenset(names)
+        self._imported = imported
+        self._searching = threading.local()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        if fullname not in self._names or getattr(self._searching, "name", None) == fullname:
+            return None
+        self._searching.name = fullname
+        try:
+            # Asks all finders, and so this one again, which finds nothing then.
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._searching.name = None
+        if spec is not None and spec.loader is not None:
+            self._watch(spec.loader)
+        return spec
+
+    def _watch(self, loader: Any) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            self._imported(module)
+
+        loader.exec_module = exec_module
+
 
 # The extension of an httpx request that was captured before: interceptors have to let it pass.
 FORWARDED_EXTENSION: Final = "chatprompt_forwarded"

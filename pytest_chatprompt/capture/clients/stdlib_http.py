@@ -14,11 +14,15 @@ from typing import Any, NoReturn
 
 import httpx
 
-from pytest_chatprompt.capture.clients.http1 import own_error, parse_request, reply_file
-from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
-from pytest_chatprompt.capture.clients.patching import Patch
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
-from pytest_chatprompt.capture.clients.request import build_request, join_url
+from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor, let_pass
+from pytest_chatprompt.capture.clients.wire import (
+    RawReply,
+    build_request,
+    join_url,
+    own_error,
+    parse_request,
+    reply_file,
+)
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:

@@ -16,11 +16,8 @@ from typing import Any, Final
 
 import httpx
 
-from pytest_chatprompt.capture.clients.http1 import read_reply
-from pytest_chatprompt.capture.clients.interceptor import current_interceptor, let_pass
-from pytest_chatprompt.capture.clients.patching import Patch, is_mock
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
-from pytest_chatprompt.capture.clients.request import build_request, join_url, parse_url
+from pytest_chatprompt.capture.clients.interceptor import Patch, current_interceptor, is_mock, let_pass
+from pytest_chatprompt.capture.clients.wire import RawReply, build_request, join_url, parse_url, read_reply
 
 # The other parameters of `urlopen`, in their order.
 _OPTIONS: Final = (

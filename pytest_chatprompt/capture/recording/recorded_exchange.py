@@ -1,27 +1,230 @@
-"""`RecordedExchange`: a request that was answered, by its hash, and the reply that it got.
+"""Event formats: the body of a stream as a list of events that people can read, and back.
 
-A request that was sent and the reply of the API come in; frozen data comes out that a file can hold. From it the reply
-is made again. Pure; `open_recording` makes them, `snapshots.recording_files` reads and writes them.
+The bytes of a whole stream come in; a list of JSON data comes out, an item for each event. Writing goes the other way,
+a chunk for each event. Pure; `content` calls it. To add a format: two functions, and a line in the table.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import math
+import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Self
+from contextlib import suppress
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_chatprompt.apis.model_api import ReplyStream
-from pytest_chatprompt.capture.recording.content import CONTENT_KEYS, read_content, write_content
+from pytest_chatprompt.apis.aws_event_stream import read_messages, write_message
+from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.http.reply_body import MAX_REPLY_BYTES
+from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.text.json_data import parse_json
+
+_LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_EVENT_END: Final = "\n\n"
+
+
+class EventFormat(NamedTuple):
+    """How a kind of stream writes its events.
+
+    Args:
+        read: gives the events of a body; raises `ValueError` if it is not such a stream.
+        write: gives the bytes of one event.
+    """
+
+    read: Callable[[bytes], list[Any]]
+    write: Callable[[Any], bytes]
+
+
+def event_format(content_type: str) -> EventFormat | None:
+    """The format of a stream by its media type; `None` if that is not a stream."""
+    return _FORMATS.get(content_type.partition(";")[0].strip().lower())
+
+
+def parse_exact_json(text: str) -> Any:
+    """Parse JSON that stays the same when it is written again.
+
+    Raises:
+        ValueError: it is not JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
+    """
+    return parse_json(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _refuse(number: str) -> Any:
+    raise ValueError(f"JSON cannot write {number}")
+
+
+# --- server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
+
+
+def _read_server_sent_events(body: bytes) -> list[Any]:
+    text = _LINE_BREAK.sub("\n", body.decode().removeprefix("\ufeff"))
+    return [_read_fields(block) for block in text.split(_EVENT_END) if block.strip("\n")]
+
+
+def _read_fields(block: str) -> dict[str, Any]:
+    """The fields of an event; `comment` for its lines without a name, and the data as JSON if it is an object."""
+    fields: dict[str, list[str]] = {}
+    for line in block.split("\n"):
+        if line:
+            name, _, value = line.partition(":")
+            fields.setdefault(name or "comment", []).append(value.removeprefix(" "))
+    event: dict[str, Any] = {name: "\n".join(values) for name, values in fields.items()}
+    if event.get("data", "").startswith(("{", "[")):
+        # Text that only looks like it, such as OpenAI's `[DONE]`, stays text.
+        with suppress(ValueError):
+            event["data"] = parse_exact_json(event["data"])
+    return event
+
+
+def _write_server_sent_event(event: Mapping[str, Any]) -> bytes:
+    lines = []
+    for name, value in event.items():
+        text = value if isinstance(value, str) else json_bytes(value).decode("ascii")
+        lines += [f"{'' if name == 'comment' else name}: {line}" for line in text.split("\n")]
+    return "".join(f"{line}\n" for line in [*lines, ""]).encode()
+
+
+# --- JSON lines, as Ollama streams
+
+
+def _read_json_lines(body: bytes) -> list[Any]:
+    # Not by `splitlines`: JSON may hold other separators of lines as they are.
+    return [parse_exact_json(line) for line in body.decode().split("\n") if line.strip()]
+
+
+def _write_json_line(event: Any) -> bytes:
+    return json_bytes(event) + b"\n"
+
+
+# --- AWS event streams, as Bedrock streams
+
+
+def _read_aws_events(body: bytes) -> list[Any]:
+    return [{"headers": headers, "data": _read_payload(payload)} for headers, payload in read_messages(body)]
+
+
+def _read_payload(payload: bytes) -> Any:
+    """The JSON data of an event; Bedrock's `InvokeModelWithResponseStream` has that of the model in base64 within."""
+    data = parse_exact_json(payload.decode())
+    if isinstance(data, dict) and isinstance(data.get("bytes"), str):
+        with suppress(ValueError):
+            inner = parse_exact_json(base64.b64decode(data["bytes"], validate=True).decode())
+            # Other data would not be told from text when it is written.
+            data["bytes"] = inner if isinstance(inner, dict) else data["bytes"]
+    return data
+
+
+def _write_aws_event(event: Mapping[str, Any]) -> bytes:
+    data = event["data"]
+    if isinstance(data, dict) and isinstance(data.get("bytes"), dict):
+        data = {**data, "bytes": base64.b64encode(json_bytes(data["bytes"])).decode("ascii")}
+    return write_message(event["headers"], json_bytes(data))
+
+
+_FORMATS: Final[Mapping[str, EventFormat]] = {
+    "text/event-stream": EventFormat(_read_server_sent_events, _write_server_sent_event),
+    "application/x-ndjson": EventFormat(_read_json_lines, _write_json_line),
+    "application/ndjson": EventFormat(_read_json_lines, _write_json_line),
+    "application/jsonl": EventFormat(_read_json_lines, _write_json_line),
+    "application/stream+json": EventFormat(_read_json_lines, _write_json_line),
+    "application/vnd.amazon.eventstream": EventFormat(_read_aws_events, _write_aws_event),
+}
+
+
+# Of a reply of which each part is a line of the recording. A larger one, such as long vectors, is kept as one text.
+_MAX_PARTS: Final = 300_000
+# About one of them in each part: of JSON, of lines and events, and of the messages of AWS.
+_PART_MARKS: Final = (b",", b"[", b"{", b"\n", b"\0\0\0")
+CONTENT_KEYS: Final = ("body", "events", "text", "base64")
+
+
+def read_content(body: bytes, content_type: str) -> dict[str, Any]:
+    """The content that a recording keeps.
+
+    Args:
+        body: the whole body, decoded as its `Content-Encoding` says.
+        content_type: as the API sent it; `""` for none.
+
+    Returns:
+        One of the keys `body`, `events`, `text` and `base64`.
+    """
+    if sum(map(body.count, _PART_MARKS)) > _MAX_PARTS:
+        return _text_or_base64(body)
+    try:
+        if body and (stream := event_format(content_type)) is not None:
+            return {"events": _check_text(stream.read(body))}
+        if body and _is_json(content_type):
+            return {"body": _check_text(parse_exact_json(body.decode()))}
+    except (ValueError, RecursionError):
+        # It is not what the API says that it is.
+        pass
+    return _text_or_base64(body)
+
+
+def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
+    """The chunks of the body: one for each event of a stream, else one.
+
+    Args:
+        content: from `read_content`, perhaps with secrets redacted.
+        content_type: as it was recorded.
+
+    Raises:
+        ValueError: it is not base64 or JSON data, or an event is not valid in this media type.
+    """
+    if "events" in content:
+        stream = event_format(content_type)
+        if stream is None:
+            raise ValueError(f"a reply with events cannot have the media type {content_type!r}")
+        try:
+            return [stream.write(event) for event in content["events"]]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"an event is not valid in {content_type}: {error!r}") from None
+    if "body" in content:
+        try:
+            return [json_bytes(content["body"])]
+        except TypeError as error:
+            raise ValueError(f"the body is not JSON data: {error}") from None
+    if "base64" in content:
+        return [base64.b64decode(content["base64"], validate=True)]
+    return [str(content.get("text", "")).encode(errors="surrogatepass")]
+
+
+def _text_or_base64(body: bytes) -> dict[str, Any]:
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode("ascii")}
+
+
+def _check_text(data: Any) -> Any:
+    """Return JSON data if YAML can hold it.
+
+    Raises:
+        ValueError: a text in it has half a character, which YAML cannot write so that it can be read again.
+    """
+    json.dumps(data, ensure_ascii=False).encode()
+    return data
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a body may be JSON: if it says so, or says nothing."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type in ("", "application/json") or media_type.endswith("+json")
+
 
 _LATENCY_DIGITS: Final = 3
 # The extension of an httpx response that comes from a recording.

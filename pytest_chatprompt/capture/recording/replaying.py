@@ -1,24 +1,109 @@
-"""Replaying: answer a request from the recording of its test, or send it on and record the reply while it is read.
+"""The network: send a request of any client on to where it was meant to go, through a client of our own.
 
-A request, an `OpenRecording` and what sends come in; a response comes out. A streamed reply goes on to the client as it
-comes; the recording has it once it is read. `eval_api` and `live_capture` call it; `provider_capture` and `live` hand
-it to the built-in providers' HTTP client.
+An httpx request comes in; a response comes out, its stream not read yet. The request keeps its URL, headers and body,
+and time limits that its client passed on. TLS settings and proxies of that client are not known here: proxies and
+certificates are those of the environment. `eval_api` and `live_capture` send by it where replies are recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
+from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.errors import BudgetError
-from pytest_chatprompt.providers.http.reply_body import MAX_REPLY_BYTES
+from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES, trusted_certificates
 from pytest_chatprompt.providers.http.retry import is_retryable_status
 from pytest_chatprompt.providers.response import ProviderResponse
+
+# SDKs wait that long by default.
+_DEFAULT_TIMEOUT: Final = httpx.Timeout(600, connect=10)
+# What httpx decodes without further packages.
+_ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
+_CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
+
+
+def send(request: httpx.Request) -> httpx.Response:
+    """Send a request of a sync client.
+
+    Raises:
+        httpx.TransportError: there is no reply.
+    """
+    client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    try:
+        with let_pass():
+            response = client.send(_copy(request), stream=True)
+    except BaseException:
+        client.close()
+        raise
+    response.stream = _ClosingStream(response.stream, client)
+    return response
+
+
+async def send_async(request: httpx.Request) -> httpx.Response:
+    """Send a request of an async client, in its event loop.
+
+    Raises:
+        httpx.TransportError: there is no reply.
+    """
+    client = httpx.AsyncClient(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
+    try:
+        with let_pass():
+            response = await client.send(_copy(request), stream=True)
+    except BaseException:
+        await client.aclose()
+        raise
+    response.stream = _AsyncClosingStream(response.stream, client)
+    return response
+
+
+def _copy(request: httpx.Request) -> httpx.Request:
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _CONNECTION_HEADERS]
+    timeout = request.extensions.get("timeout", _DEFAULT_TIMEOUT.as_dict())
+    return httpx.Request(
+        request.method,
+        request.url,
+        headers=[*headers, _ACCEPT_ENCODING],
+        content=request.content,
+        extensions={"timeout": timeout},
+    )
+
+
+class _ClosingStream(httpx.SyncByteStream):
+    """A stream that closes its client too."""
+
+    def __init__(self, stream: Any, client: httpx.Client) -> None:
+        self._stream = stream
+        self._client = client
+
+    def __iter__(self) -> Any:
+        yield from self._stream
+
+    def close(self) -> None:
+        self._stream.close()
+        self._client.close()
+
+
+class _AsyncClosingStream(httpx.AsyncByteStream):
+    """`_ClosingStream` for an async client."""
+
+    def __init__(self, stream: Any, client: httpx.AsyncClient) -> None:
+        self._stream = stream
+        self._client = client
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        await self._client.aclose()
+
 
 # The body goes on decoded, and its length is set where it is framed.
 _DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})

@@ -1,9 +1,7 @@
-"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
+"""One connection of a client: HTTP/1.1 in both directions, in the thread that calls `serve`.
 
-Requests come in from each client that `environ` points here. Each goes, as an `httpx.Request` with the URL of the real
-API, to the function that the maker passes in; the response that it gives goes back as it comes. `None` forwards the
-request to the real API. `child_processes` makes one when the URL of an `EvalAPI` is asked for, `agent_requests` one for
-each run of an agent.
+A socket comes in. Each request goes, with its body read whole, to the function `answer`, and the response that it gives
+is written as it comes, chunk by chunk. `capture_server` calls it. The protocol is h11's; this is its input and output.
 """
 
 from __future__ import annotations
@@ -13,21 +11,290 @@ import secrets
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
+import h11
 import httpx
 
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
+from pytest_chatprompt.capture.clients.wire import RawReply, error_reply
 from pytest_chatprompt.capture.network_guard import allow_programs
 from pytest_chatprompt.capture.sent_request import describe_request
-from pytest_chatprompt.capture.server.connection import HOP_BY_HOP, ReceivedRequest, ServerConnection
-from pytest_chatprompt.capture.server.environ import build_environ, url_variables
-from pytest_chatprompt.capture.server.error_reply import error_reply
-from pytest_chatprompt.capture.server.forwarding import Forwarder
-from pytest_chatprompt.capture.server.real_urls import find_target
+from pytest_chatprompt.capture.server.table import (
+    REDIRECTED_APIS,
+    Target,
+    build_environ,
+    find_real_url,
+    find_target,
+    url_variables,
+)
 from pytest_chatprompt.errors import CaptureError
+
+# Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
+HOP_BY_HOP: Final = frozenset(
+    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
+)
+_MAX_HEADER_BYTES: Final = 256 * 1024
+_READ_BYTES: Final = 256 * 1024
+# How long a refused body is read on, so that its client sees the reply and no reset of the connection.
+_DRAIN_SECONDS: Final = 5.0
+
+
+class ReceivedRequest(NamedTuple):
+    """A request as it was received.
+
+    Args:
+        method: `POST`.
+        target: path and query, or a whole URL.
+        headers: names in lower case, and values, as they came.
+        body: all of it, without the chunks that it came in.
+    """
+
+    method: str
+    target: str
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class _RefusedRequestError(Exception):
+    """A request that is answered without being read to its end."""
+
+    def __init__(self, status: int, text: str) -> None:
+        self.status = status
+        super().__init__(text)
+
+
+class _HungUpError(Exception):
+    """The client closed the connection during a response."""
+
+
+class ServerConnection:
+    """A connection that a client has opened.
+
+    Args:
+        client: its socket.
+        answer: gives the response to a request; raises nothing.
+        on_error: gets the errors of responses whose stream broke off.
+        max_body_bytes: a request with a longer body is refused with status 413.
+    """
+
+    def __init__(
+        self,
+        client: socket.socket,
+        answer: Callable[[ReceivedRequest], httpx.Response],
+        on_error: Callable[[Exception], None],
+        max_body_bytes: int,
+    ) -> None:
+        self._client = client
+        self._answer = answer
+        self._on_error = on_error
+        self._max_body_bytes = max_body_bytes
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEADER_BYTES)
+
+    def serve(self) -> None:
+        """Answer requests until the client or the server closes the connection."""
+        with suppress(OSError, _HungUpError):
+            while self._serve_request():
+                pass
+
+    def _serve_request(self) -> bool:
+        """Answer one request; return whether the connection stays open."""
+        try:
+            request = self._read_request()
+        except _RefusedRequestError as error:
+            return self._refuse(error.status, str(error))
+        except h11.RemoteProtocolError as error:
+            return self._refuse(error.error_status_hint, f"this is not HTTP/1.1: {error}")
+        if request is None:
+            return False
+        response = self._answer(request)
+        try:
+            self._write(RawReply(response, request.method))
+        except _HungUpError:
+            return False
+        except Exception as error:
+            self._on_error(error)
+            return False
+        finally:
+            response.close()
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    # --- reading
+
+    def _read_request(self) -> ReceivedRequest | None:
+        """The next request; `None` if the client sends no more.
+
+        Raises:
+            _RefusedRequestError: its body is too long, or it asks for another protocol or host.
+            h11.RemoteProtocolError: it is not HTTP/1.1.
+        """
+        head = self._next_event()
+        if not isinstance(head, h11.Request):
+            return None
+        headers = list(head.headers)
+        # The first of them, as a dict would keep the last: h11 has refused two that differ.
+        length = next((int(value) for name, value in headers if name == b"content-length"), 0)
+        if length > self._max_body_bytes:
+            raise self._too_long()
+        if head.http_version not in (b"1.0", b"1.1"):
+            # The first bytes of HTTP/2 look like a request (https://www.rfc-editor.org/rfc/rfc9113#section-3.4).
+            raise _RefusedRequestError(505, "HTTP/2 cannot be captured: let the client send HTTP/1.1")
+        if head.method == b"CONNECT":
+            raise _RefusedRequestError(
+                403, "only requests to the APIs of models are captured: this server is not a proxy for other hosts"
+            )
+        if any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers):
+            raise _RefusedRequestError(426, "WebSockets cannot be captured: send plain HTTP requests")
+        chunks: list[bytes] = []
+        size = 0
+        while isinstance(event := self._next_event(), h11.Data):
+            chunks.append(bytes(event.data))
+            size += len(event.data)
+            if size > self._max_body_bytes:
+                raise self._too_long()
+        return ReceivedRequest(head.method.decode("ascii"), head.target.decode("ascii"), headers, b"".join(chunks))
+
+    def _next_event(self) -> object:
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            if self._http.they_are_waiting_for_100_continue:
+                self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            self._http.receive_data(self._client.recv(_READ_BYTES))
+
+    def _too_long(self) -> _RefusedRequestError:
+        return _RefusedRequestError(
+            413, f"the body of a captured request may have at most {self._max_body_bytes:,} bytes; send a shorter one"
+        )
+
+    # --- writing
+
+    def _write(self, reply: RawReply) -> None:
+        headers = [(name, value) for name, value in reply.headers if name.lower() not in HOP_BY_HOP]
+        if reply.closes_connection:
+            headers.append((b"Connection", b"close"))
+        self._send(h11.Response(status_code=reply.status, headers=headers, reason=reply.reason))
+        for chunk in reply.chunks() if reply.body is None else (reply.body,):
+            if chunk:
+                self._send(h11.Data(data=chunk))
+        self._send(h11.EndOfMessage())
+
+    def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            try:
+                self._client.sendall(data)
+            except OSError as error:
+                raise _HungUpError from error
+
+    def _refuse(self, status: int, text: str) -> bool:
+        """Answer a request that was not read to its end, and close the connection."""
+        with suppress(h11.LocalProtocolError):
+            # Nothing can be answered where the reply has begun already.
+            reply = RawReply(error_reply(status, text), "")
+            reply.close_connection()
+            self._write(reply)
+        self._client.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        self._client.settimeout(_DRAIN_SECONDS)
+        while time.monotonic() < deadline and self._client.recv(_READ_BYTES):
+            pass
+        return False
+
+
+# Agents wait long for an answer, and give up by themselves.
+_TIMEOUT: Final = httpx.Timeout(600, connect=10)
+_SIGV4: Final = "AWS4-HMAC-SHA256"
+
+
+class Forwarder:
+    """Sends requests on to the real APIs. Safe between threads.
+
+    Args:
+        placeholder: stands for the keys in what clients send.
+        server_url: the URL of the server, which is never a real API's.
+    """
+
+    def __init__(self, placeholder: str, server_url: str) -> None:
+        self._placeholder = placeholder
+        self._server_url = server_url
+        self._client = httpx.Client(timeout=_TIMEOUT, limits=httpx.Limits(max_connections=None), follow_redirects=False)
+
+    def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
+        """Send a request on, and give the response as it begins to come.
+
+        Args:
+            request: with its body, as it was captured.
+            target: where it was meant to go.
+            environment: the variables of this process, for the real key and URL.
+
+        Raises:
+            CaptureError: it cannot be sent, or the API cannot be reached.
+        """
+        try:
+            return self._client.send(self._prepare(request, target, environment), stream=True)
+        except httpx.HTTPError as error:
+            raise CaptureError(
+                f"{describe_request(request)} got no reply: {error!r}; check the network and the URL of the API"
+            ) from error
+
+    def close(self) -> None:
+        """Close the connections to the APIs."""
+        self._client.close()
+
+    def _prepare(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Request:
+        if target.api is None:
+            names = ", ".join(api.name for api in REDIRECTED_APIS)
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on, since its path names no API; "
+                f"it must begin with the name of one: {names}"
+            )
+        url = find_real_url(target, environment, self._server_url)
+        if url is None:
+            raise CaptureError(
+                f"{describe_request(request)} cannot be sent on: "
+                f"set {next(iter(target.api.urls))} to the URL of your API"
+            )
+        if request.headers.get("authorization", "").startswith(_SIGV4):
+            raise CaptureError(
+                f"{describe_request(request)} is signed for this machine (SigV4) and cannot be sent on; "
+                "let the client use a key of Bedrock, in AWS_BEARER_TOKEN_BEDROCK"
+            )
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+        if self._holds_placeholder(url, headers):
+            key = self._find_key(target.api.keys, environment)
+            if key is None:
+                raise CaptureError(
+                    f"{describe_request(request)} cannot be sent on without a key: set {target.api.keys[0]}"
+                )
+            headers = [(name, value.replace(self._placeholder.encode(), key.encode())) for name, value in headers]
+            query = url.query.replace(self._placeholder.encode(), quote(key, safe="").encode())
+            url = url.copy_with(query=query) if query else url
+        return httpx.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content,
+            extensions={FORWARDED_EXTENSION: True, "timeout": _TIMEOUT.as_dict()},
+        )
+
+    def _holds_placeholder(self, url: httpx.URL, headers: list[tuple[bytes, bytes]]) -> bool:
+        placeholder = self._placeholder.encode()
+        return placeholder in url.query or any(placeholder in value for _, value in headers)
+
+    def _find_key(self, variables: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
+        values = (environment.get(variable, "") for variable in variables)
+        return next((value for value in values if value and value != self._placeholder), None)
+
 
 # More than any API takes.
 MAX_BODY_BYTES: Final = 100 * 2**20

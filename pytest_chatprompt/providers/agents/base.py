@@ -8,13 +8,15 @@ The agent modules of this room subclass it, and users may; `capture` and `snapsh
 
 from __future__ import annotations
 
+import copy
+import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, TypeVar, Unpack
 
 from pydantic import NonNegativeFloat
 
@@ -244,3 +246,59 @@ def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
 
 def _link_list(heading: str, paths: Sequence[Path]) -> str:
     return "\n".join((f"{heading}:", *(f"- [{path.name}]({path.as_uri()})" for path in paths)))
+
+
+def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
+    """Convert an invocation to JSON data that is the same on every machine.
+
+    Args:
+        invocation: built for `PLACEHOLDER_FOLDER`.
+        root: pytest's root folder.
+
+    Returns:
+        The keys `argv`, `prompt` and `files`. Paths are relative to the root folder, URIs start with
+        `file://{rootdir}`, the temporary folder is `{folder}`, and an executable outside the root folder is only
+        its name.
+    """
+    executable, *arguments = invocation.argv
+    if Path(executable).is_absolute() and not Path(executable).is_relative_to(root):
+        executable = Path(executable).name
+
+    def portable(text: str) -> str:
+        return portable_text(text, root).replace(f"{root}{os.sep}", "")
+
+    return {
+        "argv": [portable(item) for item in (executable, *arguments)],
+        "prompt": portable(invocation.prompt),
+        "files": [portable(str(path)) for path in invocation.files],
+    }
+
+
+def portable_text(text: str, root: Path) -> str:
+    """Put placeholders in place of the temporary folder, and of the root folder in URIs.
+
+    Args:
+        text: any text that an agent was given, or sent.
+        root: pytest's root folder.
+    """
+    text = text.replace(PLACEHOLDER_FOLDER.as_uri(), "file://{folder}").replace(root.as_uri(), "file://{rootdir}")
+    return text.replace(str(PLACEHOLDER_FOLDER), "{folder}")
+
+
+P = TypeVar("P", bound=AgentProvider)
+
+
+def agent_variant(provider: P, attributes: Mapping[str, Any]) -> P:
+    """Copy an agent, with other attributes.
+
+    Args:
+        provider: it is not changed.
+        attributes: by the names of AgentV's targets: `executable`, `model`, `args`, `cwd`, `timeout_seconds`; `None`
+            and what the agent lacks are left out.
+    """
+    variant = copy.copy(provider)
+    for name, value in attributes.items():
+        attribute = "extra_args" if name == "args" else name
+        if value is not None and hasattr(provider, attribute):
+            setattr(variant, attribute, tuple(value) if name == "args" else value)
+    return variant

@@ -14,8 +14,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.output import MAX_OUTPUT_BYTES, read_answer, stderr_tail
-from pytest_chatprompt.providers.agents.process import ProcessResult
+from pytest_chatprompt.providers.agents.process import MAX_OUTPUT_BYTES, ProcessResult, read_answer, stderr_tail
 from pytest_chatprompt.providers.arguments import check_names
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import ProviderResponse

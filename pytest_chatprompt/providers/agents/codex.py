@@ -16,8 +16,7 @@ from typing import Any, Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.output import read_answer, stderr_tail
-from pytest_chatprompt.providers.agents.process import ProcessResult
+from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer, stderr_tail
 from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 

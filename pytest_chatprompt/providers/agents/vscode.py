@@ -17,8 +17,7 @@ from typing import Final, Unpack
 from pytest_chatprompt.errors import AgentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation, AgentProvider, AgentSettings, build_document
-from pytest_chatprompt.providers.agents.output import read_answer
-from pytest_chatprompt.providers.agents.process import ProcessResult
+from pytest_chatprompt.providers.agents.process import ProcessResult, read_answer
 from pytest_chatprompt.providers.response import ProviderResponse
 
 _PROMPT: Final = "Do what the attached document from standard input asks for."

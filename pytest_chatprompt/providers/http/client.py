@@ -1,34 +1,78 @@
-"""`HTTPClient`: posts the requests of one provider to its API.
+"""`HTTPClient`: posts the requests of one provider to its API, and reads the replies whole.
 
-A URL and the bytes of a body come in; the complete reply comes out, or an `APIConnectionError` that says how far the
-request got. Each post has a limit in time and in bytes, and can be cancelled from another thread. Safe between threads.
-`ChatProvider` calls it; `capture` reads `parsed_url` and `PROVIDER_EXTENSION`.
+Each post has a limit in time and in bytes, and can be cancelled from another thread.
 """
 
 from __future__ import annotations
 
+import os
+import ssl
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Final
+from http.cookiejar import CookieJar
+from typing import Any, Final
 
 import httpx
 
 from pytest_chatprompt.errors import APIConnectionError, UnreadableReplyError
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import Handler, SendContext, current_context, use_context
-from pytest_chatprompt.providers.http import reply_body
-from pytest_chatprompt.providers.http.model_headers import model_headers
-from pytest_chatprompt.providers.http.request_deadline import RequestDeadline
+from pytest_chatprompt.providers.context import Cancellation, SendContext, current_context, use_context
 from pytest_chatprompt.providers.http.retry import SharedPause
 
-_CONNECT_TIMEOUT_SECONDS: Final = 10.0
-_HEADERS: Final = {"content-type": "application/json", "accept-encoding": reply_body.ACCEPT_ENCODING}
-# Offline requests have no wait that could be cancelled.
-_NEVER: Final = Cancellation()
+# By name: the values that say nothing, because clients send one of them with every request.
+_MODEL_HEADERS: Final[Mapping[bytes, tuple[str, ...]]] = {
+    # Features of Anthropic's models, also on Amazon Bedrock and Vertex AI:
+    # https://docs.anthropic.com/en/api/beta-headers; OpenRouter passes on those of the second name.
+    b"anthropic-beta": (),
+    b"x-anthropic-beta": (),
+    # https://docs.anthropic.com/en/api/versioning; the values are those of `AnthropicProvider` and of the SDKs.
+    b"anthropic-version": ("2023-06-01", "2026-10-21"),
+    # openai-python, `resources/beta` and `lib/_assistants_runs.py`: the version of an API that is in beta.
+    b"openai-beta": (),
+    # The tools of Groq's systems: https://console.groq.com/docs/compound/systems
+    b"groq-model-version": (),
+    # What becomes of fields that Azure's API does not know: `ExtraParameters` of azure-ai-inference.
+    b"extra-parameters": (),
+    # The deployment, and so the model: online endpoints of Azure, and images made by its Responses API.
+    b"azureml-model-deployment": (),
+    b"x-ms-oai-image-generation-deployment": (),
+    # `InvokeModelRequest` and `InvokeModelWithResponseStreamRequest` in botocore (`data/bedrock-runtime`); Converse has
+    # the same in its body.
+    b"x-amzn-bedrock-guardrailidentifier": (),
+    b"x-amzn-bedrock-guardrailversion": (),
+    b"x-amzn-bedrock-performanceconfig-latency": (),
+    b"x-amzn-bedrock-service-tier": (),
+    b"x-amzn-bedrock-trace": (),
+    # The tier of service, which other APIs have in the body:
+    # https://cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo
+    b"x-vertex-ai-llm-request-type": (),
+    b"x-vertex-ai-llm-shared-request-type": (),
+}
+
+
+def model_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The headers that change what the model does, sorted by their names in lower case.
+
+    Args:
+        headers: as sent; one that is sent several times counts as one, its values joined by commas.
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        constants = _MODEL_HEADERS.get(name.lower())
+        if constants is not None and (text := value.decode("latin-1")) not in constants:
+            found.setdefault(name.decode("ascii").lower(), []).append(text)
+    return {name: ", ".join(found[name]) for name in sorted(found)}
+
+
+# No answer is that long: most are some kilobytes, an answer with images or audio in base64 some megabytes.
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 # The extension of an httpx request that names the class of the provider that sends it.
 PROVIDER_EXTENSION: Final = "chatprompt_provider"
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0
+# Brotli and Zstandard, which httpx would add if they are installed, have no way to bound what comes out.
+_HEADERS: Final = {"content-type": "application/json", "accept-encoding": "gzip, deflate"}
 
 
 @lru_cache(maxsize=256)
@@ -37,12 +81,22 @@ def parsed_url(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that httpx trusts by the environment; reading them takes longer than most requests."""
+    return _read_certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+
+
+@lru_cache(maxsize=1)
+def _read_certificates(*_: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
 class HTTPClient:
-    """Posts the requests of one provider, each on a connection of its own.
+    """Posts the requests of one provider, each on a connection of its own. Safe between threads.
 
     Args:
         vendor: the API's name, for errors.
-        authorize: returns the headers that authorize a request, such as its key or its signature; called for each post.
+        authorize: gives the headers that authorize a request, such as its key or its signature; called for each post.
         redact: removes the key from a text that came from the network.
         provider: the class of the provider; `eval_api` answers its requests as that class says.
 
@@ -57,40 +111,25 @@ class HTTPClient:
         redact: Callable[[str], str],
         provider: type | None = None,
     ) -> None:
-        self._provider = provider
         self.shared_pause = SharedPause()
+        self._provider = provider
         self._vendor = vendor
         self._auth = _Credentials(authorize)
         self._redact = redact
-        self._limits = RequestDeadline()
-        # A client for the network.
-        self._network_client: httpx.Client | None = None
-        # A client for the handler that answers in place of the network, and that handler.
-        self._mock_client: tuple[Handler, httpx.Client] | None = None
+        self._cookies = CookieJar()
         self._in_flight: set[Cancellation] = set()
         self._is_cancelled = False
         self._lock = threading.Lock()
 
-    def post(
-        self,
-        url: str,
-        content: bytes,
-        timeout_seconds: float,
-        cancellation: Cancellation,
-        before_sending: Callable[[], float] | None = None,
-    ) -> httpx.Response:
-        """Post a JSON body once, and read the whole reply.
+    def post(self, url: str, content: bytes, begin: Callable[[], float], cancellation: Cancellation) -> httpx.Response:
+        """Post a JSON body once, and read the whole reply, of any status.
 
         Args:
             url: the whole URL.
             content: the JSON body, encoded.
-            timeout_seconds: how long it may take, from connecting to the last byte of the reply.
+            begin: called just before it goes to the network; gives the seconds that it may take, from connecting to the
+                last byte of the reply.
             cancellation: ends it from another thread.
-            before_sending: called if the request goes to the network, just before; gives the seconds that it may take
-                then. What it raises is raised.
-
-        Returns:
-            The reply, of any status.
 
         Raises:
             APIConnectionError: no complete reply came in time.
@@ -98,13 +137,14 @@ class HTTPClient:
         """
 
         def send() -> httpx.Response:
-            return self._send(url, content, timeout_seconds, cancellation, before_sending)
+            return self._send(url, content, begin(), cancellation)
 
         try:
             replay = current_context().replay
             if replay is None:
                 return send()
-            response = replay(self._replayable(url, content), send)
+            headers = {**_HEADERS, **self.model_headers(url, content)}
+            response = replay(httpx.Request("POST", parsed_url(url), content=content, headers=headers), send)
             response.read()
         except httpx.RequestError as error:
             # The difference matters: a request that reached the API may have been answered, and paid for.
@@ -113,108 +153,73 @@ class HTTPClient:
             raise APIConnectionError(f"{self._vendor} at {httpx.URL(url).host} {problem}: {detail}") from error
         return response
 
-    def _replayable(self, url: str, content: bytes) -> httpx.Request:
-        """A request as a recording knows it, which needs no key."""
-        headers = {**_HEADERS, **self.model_headers(url, content)}
-        return httpx.Request("POST", parsed_url(url), content=content, headers=headers)
-
     def model_headers(self, url: str, content: bytes) -> dict[str, str]:
-        """The headers that the provider adds to a request and that change what the model does; nothing is signed.
-
-        Args:
-            url: the whole URL.
-            content: the body.
-        """
+        """The headers that the provider adds to a request and that change what the model does; nothing is signed."""
         with use_context(SendContext(is_offline=True)):
             request = httpx.Request("POST", parsed_url(url), content=content)
             return model_headers(httpx.Headers(self._auth.authorize(request)).raw)
 
-    def _send(
-        self,
-        url: str,
-        content: bytes,
-        timeout_seconds: float,
-        cancellation: Cancellation,
-        before_sending: Callable[[], float] | None,
-    ) -> httpx.Response:
-        context = current_context()
-        if before_sending is not None and context.handler is None:
-            timeout_seconds = before_sending()
-        client = self._open_client(context.handler)
-        request = client.build_request(
-            "POST",
-            parsed_url(url),
-            content=content,
-            timeout=httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None),
-            extensions={PROVIDER_EXTENSION: self._provider},
-        )
-        # A mock answers at once.
-        limits = nullcontext() if context.handler else self._limits.apply(timeout_seconds, cancellation)
+    def _send(self, url: str, content: bytes, timeout_seconds: float, cancellation: Cancellation) -> httpx.Response:
+        # Offline runs need neither it nor httpcore.
+        from pytest_chatprompt.providers.http.connections import open_client  # noqa: PLC0415
+
+        timeout = httpx.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_TIMEOUT_SECONDS), pool=None)
+        extensions = {PROVIDER_EXTENSION: self._provider}
         try:
-            with limits:
-                reply = client.send(request, auth=self._auth, stream=True)
-                try:
-                    body = self._read_body(reply)
-                finally:
-                    cancellation.use(None)
-                    reply.close()
+            with (
+                open_client(trusted_certificates(), self._cookies, timeout_seconds, cancellation) as client,
+                client.stream(
+                    "POST",
+                    url,
+                    content=content,
+                    headers=_HEADERS,
+                    auth=self._auth,
+                    timeout=timeout,
+                    extensions=extensions,
+                ) as reply,
+            ):
+                body = self._read_body(reply)
         except httpx.TimeoutException as error:
             raise APIConnectionError(
                 f"{self._vendor} did not answer within {timeout_seconds:.3g} s ({type(error).__name__})"
             ) from error
-        headers = reply.headers
-        if "content-encoding" in headers:
-            # The bytes are decoded already: without this header httpx does not decode them again.
-            headers = headers.copy()
-            del headers["content-encoding"]
+        # The bytes are decoded already: with this header httpx would decode them again.
+        headers = [(name, value) for name, value in reply.headers.multi_items() if name != "content-encoding"]
         return httpx.Response(
-            reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=request
+            reply.status_code, headers=headers, content=body, extensions=reply.extensions, request=reply.request
         )
 
     def _read_body(self, reply: httpx.Response) -> bytes:
-        try:
-            return reply_body.read_body(reply)
-        except reply_body.ReplyTooLongError as error:
-            raise UnreadableReplyError(
-                f"{self._vendor} at {reply.request.url.host} answered with {error}, which is too long to be read; "
-                "something other than the API may answer there",
-                status=reply.status_code,
-            ) from None
-
-    def _open_client(self, handler: Handler | None) -> httpx.Client:
-        """The client for a handler that answers in place of the network, else the one for the network."""
-        if handler is not None:
-            mock_client = self._mock_client
-            if mock_client is None or mock_client[0] != handler:
-                client = httpx.Client(transport=httpx.MockTransport(handler), headers=_HEADERS)
-                mock_client = self._mock_client = (handler, client)
-            return mock_client[1]
-        with self._lock:
-            if self._network_client is None:
-                self._network_client = self._new_network_client()
-            return self._network_client
-
-    def _new_network_client(self) -> httpx.Client:
-        # Offline runs need neither of them, nor httpcore.
-        from pytest_chatprompt.providers.http.network_backend import limit_connections  # noqa: PLC0415
-        from pytest_chatprompt.providers.http.reply_cookies import ReplyCookies  # noqa: PLC0415
-
-        # The caller decides how many requests are in flight at once. No connection is used twice: bytes that come after
-        # a reply would be taken for the next one, and an open connection would evade what refuses new ones.
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        client = httpx.Client(limits=limits, headers=_HEADERS)
-        # As an argument, httpx would copy them into cookies of its own class.
-        client._cookies = ReplyCookies()
-        limit_connections(client, self._limits)
-        return client
-
-    def in_flight(self) -> AbstractContextManager[Cancellation]:
-        """Have a request in flight in this block, with all its tries; gives what cancels it."""
-        context = current_context()
-        return nullcontext(_NEVER) if context.is_offline else self._begin(context.cancellation or Cancellation())
+        """Read the body of a reply that streams, and decompress no more of it than may be kept."""
+        if reply.is_stream_consumed:
+            # It is that of a mock.
+            return reply.content
+        encoding = reply.headers.get("content-encoding", "").strip().lower()
+        is_compressed = encoding in ("gzip", "x-gzip", "deflate")
+        decompressor: Any = None
+        received, body = 0, bytearray()
+        for chunk in reply.iter_raw():
+            received += len(chunk)
+            if is_compressed:
+                try:
+                    decompressor = decompressor or _decompressor(encoding, chunk)
+                    body += decompressor.decompress(chunk, MAX_REPLY_BYTES - len(body) + 1)
+                except zlib.error as error:
+                    raise httpx.DecodingError(str(error)) from error
+            else:
+                body += chunk
+            if max(received, len(body)) > MAX_REPLY_BYTES:
+                raise UnreadableReplyError(
+                    f"{self._vendor} at {reply.request.url.host} answered with more than {MAX_REPLY_BYTES // 1024**2} "
+                    "MiB, which is too long to be read; something other than the API may answer there",
+                    status=reply.status_code,
+                )
+        return bytes(body)
 
     @contextmanager
-    def _begin(self, cancellation: Cancellation) -> Iterator[Cancellation]:
+    def in_flight(self) -> Iterator[Cancellation]:
+        """Have a request in flight in this block, with all its tries; gives what cancels it."""
+        cancellation = current_context().cancellation or Cancellation()
         with self._lock:
             self._in_flight.add(cancellation)
             if self._is_cancelled:
@@ -233,12 +238,20 @@ class HTTPClient:
                 cancellation.cancel()
 
     def close(self) -> None:
-        """Close the connections in use, and accept requests again after `cancel`."""
-        with self._lock:
-            if self._network_client is not None:
-                self._network_client.close()
-            self._network_client = None
-            self._is_cancelled = False
+        """End the requests in flight, and accept others again."""
+        self.cancel()
+        self._is_cancelled = False
+
+
+def _decompressor(encoding: str, first: bytes) -> Any:
+    """What decompresses gzip, or deflate: that is zlib's format, and for some servers raw deflate."""
+    if encoding != "deflate":
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        zlib.decompressobj().decompress(first, 1)
+    except zlib.error:
+        return zlib.decompressobj(-zlib.MAX_WBITS)
+    return zlib.decompressobj()
 
 
 class _Credentials(httpx.Auth):

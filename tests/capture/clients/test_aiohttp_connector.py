@@ -16,7 +16,7 @@ from aiohttp import web
 
 from pytest_chatprompt.capture.clients.aiohttp_connector import _read_request, _ReplyTransport
 from pytest_chatprompt.capture.clients.interception import intercept_clients
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
+from pytest_chatprompt.capture.clients.wire import RawReply
 from tests.capture.clients.client import Parts
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.http1 import ParsedRequest, own_error, parse_request, read_reply, reply_file
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
+from pytest_chatprompt.capture.clients.wire import (
+    ParsedRequest,
+    RawReply,
+    own_error,
+    parse_request,
+    read_reply,
+    reply_file,
+)
 from tests.capture.clients.client import Parts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.clients.patching import Patch, Patching
+from pytest_chatprompt.capture.clients.interceptor import Patch, Patching
 
 NAME = "library_of_test_patching"
 

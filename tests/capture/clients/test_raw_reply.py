@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.raw_reply import RawReply
+from pytest_chatprompt.capture.clients.wire import RawReply
 
 
 class SyncParts(httpx.SyncByteStream):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.request import build_request, join_url
+from pytest_chatprompt.capture.clients.wire import build_request, join_url
 
 
 @pytest.mark.parametrize(

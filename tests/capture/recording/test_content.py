@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.apis.aws_event_stream import event_message
-from pytest_chatprompt.capture.recording.content import read_content, write_content
+from pytest_chatprompt.capture.recording.recorded_exchange import read_content, write_content
 
 DEEP = b"[" * 200 + b"]" * 200
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_chatprompt.apis.aws_event_stream import event_message, read_messages, write_message
-from pytest_chatprompt.capture.recording.event_formats import EventFormat, event_format, parse_exact_json
+from pytest_chatprompt.capture.recording.recorded_exchange import EventFormat, event_format, parse_exact_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -18,7 +18,7 @@ from pytest_chatprompt.errors import BudgetError
 from pytest_chatprompt.live.budget import RunBudget
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
-from pytest_chatprompt.providers.prices.billing import Billing
+from pytest_chatprompt.providers.prices import Billing
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 BODY = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "hello"}]}

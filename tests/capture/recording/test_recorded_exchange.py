@@ -11,6 +11,7 @@ import pytest
 
 from pytest_chatprompt.apis.aws_event_stream import write_message
 from pytest_chatprompt.capture.recording import recorded_exchange
+from pytest_chatprompt.capture.recording.metering import read_usage
 from pytest_chatprompt.capture.recording.recorded_exchange import (
     REPLAYED_EXTENSION,
     RecordedReply,
@@ -21,7 +22,6 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     request_sha256,
     rounded,
 )
-from pytest_chatprompt.capture.recording.reply_usage import read_usage
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import TokenUsage

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.recording.reply_usage import read_usage
+from pytest_chatprompt.capture.recording.metering import read_usage
 from tests.apis.test_token_counts import ROWS
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.server.environ import build_environ, seal_environ, url_variables
-from pytest_chatprompt.capture.server.real_urls import find_target
-from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
+from pytest_chatprompt.capture.server.table import (
+    REDIRECTED_APIS,
+    build_environ,
+    find_target,
+    seal_environ,
+    url_variables,
+)
 
 URL = "http://127.0.0.1:5000"
 KEY = "placeholder-0123"

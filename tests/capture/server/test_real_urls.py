@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.server.real_urls import find_real_url, find_target
+from pytest_chatprompt.capture.server.table import find_real_url, find_target
 
 URL = "http://127.0.0.1:5000"
 

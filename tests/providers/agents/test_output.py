@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import AgentError
-from pytest_chatprompt.providers.agents import output
-from pytest_chatprompt.providers.agents.output import output_tail, read_answer, read_end
+from pytest_chatprompt.providers.agents import process as output
+from pytest_chatprompt.providers.agents.process import output_tail, read_answer, read_end
 
 
 @pytest.mark.parametrize(

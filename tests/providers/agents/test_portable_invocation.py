@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_chatprompt import AgentInvocation
-from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
-from pytest_chatprompt.providers.agents.portable_invocation import portable_invocation
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, portable_invocation
 
 
 def test_a_portable_invocation_contains_no_path_of_this_machine() -> None:

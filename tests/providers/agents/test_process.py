@@ -13,8 +13,7 @@ import pytest
 
 from pytest_chatprompt import AgentError
 from pytest_chatprompt.providers.agents import process
-from pytest_chatprompt.providers.agents.output import MAX_OUTPUT_BYTES
-from pytest_chatprompt.providers.agents.process import ProcessResult, run_process
+from pytest_chatprompt.providers.agents.process import MAX_OUTPUT_BYTES, ProcessResult, run_process
 from tests.providers.agents.fake_agents import CHILDREN, START_CHILDREN, agent_command, ends_soon, is_alive, pids
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_chatprompt import CodexProvider, VSCodeProvider
-from pytest_chatprompt.providers.agents.target_variant import agent_variant
+from pytest_chatprompt.providers.agents.base import agent_variant
 
 
 def test_a_variant_has_attributes_of_its_own_and_the_provider_stays() -> None:

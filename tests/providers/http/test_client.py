@@ -8,11 +8,11 @@ import socket
 import threading
 from typing import Any
 
+import httpx
 import pytest
 
 from pytest_chatprompt import APIConnectionError, ChatMessage, OpenAIProvider, ProviderRequest
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.http import network_backend
+from pytest_chatprompt.providers.context import Cancellation
 from tests.server import Reply, Server
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))
@@ -57,18 +57,31 @@ def test_a_provider_that_nobody_closes_leaves_no_connection_open(
     server.reply_with(ANSWER)
     provider = OpenAIProvider(base_url=server.url, api_key="")
     opened: list[socket.socket] = []
-    connect = network_backend.DeadlineBackend.connect_tcp
+    connect = socket.create_connection
 
     def keep_socket(*args: Any, **kwargs: Any) -> Any:
-        stream = connect(*args, **kwargs)
-        opened.append(stream.get_extra_info("socket"))
-        return stream
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
 
-    monkeypatch.setattr(network_backend.DeadlineBackend, "connect_tcp", keep_socket)
+    monkeypatch.setattr(socket, "create_connection", keep_socket)
     provider.send(HI)
     del provider
     gc.collect()
     assert [connection.fileno() for connection in opened] == [-1]
+
+
+def test_a_reply_of_a_mocked_transport_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda *_: httpx.Response(200, json=ANSWER))
+    assert OpenAIProvider(api_key="k").send(HI).text == "ho"
+
+
+def test_a_cookie_of_a_reply_is_sent_with_the_next_request(server: Server) -> None:
+    server.script = lambda number, _: Reply(headers={} if number else {"Set-Cookie": "session=1; Path=/"})
+    provider = OpenAIProvider(base_url=server.url, api_key="k")
+    for _ in range(3):
+        provider.send(HI)
+    provider.close()
+    assert [headers.get("cookie") for _, headers, _ in server.requests] == [None, "session=1", "session=1"]
 
 
 def test_a_closed_provider_can_be_used_again(server: Server) -> None:

@@ -21,8 +21,7 @@ from pytest_chatprompt import (
     QuotaError,
     RateLimitError,
 )
-from pytest_chatprompt.providers.http.error_body import ErrorReply
-from pytest_chatprompt.providers.http.error_replies import ErrorContext, error_from_reply
+from pytest_chatprompt.providers.http.error_replies import ErrorContext, ErrorReply, error_from_reply
 
 CONTEXT = ErrorContext("Vendor", "VENDOR_API_KEY", "the model 'm'")
 CHECK_KEY = "Check the key: the environment variable VENDOR_API_KEY, or api_key."

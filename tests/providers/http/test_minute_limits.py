@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.errors import APIConnectionError, RequestCancelledError
-from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.http.minute_limits import MinuteLimits
+from pytest_chatprompt.providers.context import Cancellation
+from pytest_chatprompt.providers.http.retry import MinuteLimits
 
 
 class Clock:

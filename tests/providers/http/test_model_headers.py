@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.providers.http.model_headers import model_headers
+from pytest_chatprompt.providers.http.client import model_headers
 
 
 @pytest.mark.parametrize(

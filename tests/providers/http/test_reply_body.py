@@ -20,7 +20,7 @@ from pytest_chatprompt import (
     ProviderRequest,
     UnreadableReplyError,
 )
-from pytest_chatprompt.providers.http import reply_body
+from pytest_chatprompt.providers.http import client as reply_body
 from tests.raw_server import RawServer, chat_body, http_reply, read_request
 
 HI = ProviderRequest(chat_prompt=(ChatMessage("user", "hi"),))

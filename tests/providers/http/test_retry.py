@@ -25,7 +25,7 @@ from pytest_chatprompt import (
     RateLimitError,
     RequestCancelledError,
 )
-from pytest_chatprompt.providers.cancellation import Cancellation
+from pytest_chatprompt.providers.context import Cancellation
 from pytest_chatprompt.providers.http import retry
 from pytest_chatprompt.providers.http.retry import SharedPause, send_with_retries
 from tests.replies import plain_reply

@@ -185,6 +185,23 @@ def test_the_limit_holds_for_a_tls_handshake_that_drips(raw_server: RawServer) -
     provider.close()
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_limit_holds_for_a_proxy(raw_server: RawServer, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    def talk(connection: socket.socket, _: int) -> None:
+        connection.recv(65536)
+        drip(connection, b"HTTP/1.1 200 OK\r\n" + b"x-drip: drip\r\n" * 50)
+
+    monkeypatch.setenv(f"{scheme.upper()}_PROXY", raw_server.url)
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    raw_server.talk = talk
+    provider = OpenAIProvider(base_url=f"{scheme}://api.example", api_key="k", max_retries=0, timeout_seconds=0.5)
+    started = time.monotonic()
+    with pytest.raises(APIConnectionError, match=r"did not answer within 0\.5 s \(ReadTimeout\)"):
+        provider.send(HI)
+    assert time.monotonic() - started < SOON_SECONDS
+    assert len(raw_server.connections) == 1
+
+
 def test_a_tls_handshake_can_be_cancelled(raw_server: RawServer) -> None:
     hello = threading.Event()
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from pytest_chatprompt.providers.prices.billing import Billing
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import Billing, TokenPrice
 from pytest_chatprompt.providers.response import TokenUsage
 
 USAGE = TokenUsage(input_tokens=1000, output_tokens=100)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.providers.prices.own_price import TokenPrice
+from pytest_chatprompt.providers.prices import TokenPrice
 from pytest_chatprompt.providers.response import TokenUsage
 
 MILLION = 1_000_000

@@ -9,7 +9,7 @@ import threading
 import genai_prices
 import pytest
 
-from pytest_chatprompt.providers.prices.price_list import has_price_list, list_cost_usd
+from pytest_chatprompt.providers.prices import has_price_list, list_cost_usd
 from pytest_chatprompt.providers.response import TokenUsage
 
 USAGE = TokenUsage(input_tokens=1000, output_tokens=100)

@@ -1,0 +1,323 @@
+"""The request of a client, as an `httpx.Request`.
+
+What a seam knows of a request comes in; an `httpx.Request` comes out, body read, with the name of the library in its
+extensions. Only seams call it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import httpx
+
+CLIENT_EXTENSION: Final = "client"
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+def build_request(  # noqa: PLR0913, PLR0917 - what a request has
+    client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
+) -> httpx.Request:
+    """Build the request that the interceptor gets.
+
+    Args:
+        client: the name of the library.
+        method: the method.
+        url: scheme, host, port, path and query.
+        headers: as sent; none is added.
+        content: the whole body.
+        extensions: those that the client has for the request; `None` for none.
+    """
+    stream = httpx.ByteStream(content)
+    # With `content`, httpx would add headers of its own.
+    all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
+    request = httpx.Request(method, parse_url(url), headers=list(headers), stream=stream, extensions=all_extensions)
+    request.read()
+    return request
+
+
+# Parsing takes longer than all the rest, and a client sends to the same few URLs.
+@lru_cache(maxsize=256)
+def parse_url(url: str) -> httpx.URL:
+    """Parse a URL."""
+    return httpx.URL(url)
+
+
+def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
+    """The URL of a request.
+
+    Args:
+        scheme: such as `https`.
+        host: a name or an address, IPv6 without brackets.
+        port: `None` for the scheme's own.
+        target: path and query; or the whole URL, as clients send it to a proxy.
+    """
+    if not target.startswith("/") and "://" in target:
+        return target
+    authority = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{authority}{'' if port is None else f':{port}'}{target}"
+
+
+_Headers = list[tuple[bytes, bytes]]
+_NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_LAST_CHUNK: Final = b"0\r\n\r\n"
+
+
+class RawReply:
+    """An HTTP response as the bytes that a server would send.
+
+    Args:
+        response: what the interceptor returned.
+        method: of the request.
+
+    Attributes:
+        status: the status code.
+        reason: the reason phrase.
+        headers: with the length that the body really has.
+        body: the whole body; `None` if it is a stream.
+        closes_connection: whether the client is asked to send its next request on a connection of its own.
+    """
+
+    def __init__(self, response: httpx.Response, method: str) -> None:
+        self.status = response.status_code
+        self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
+        self.headers: _Headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
+        self.body: bytes | None = None
+        self.closes_connection = False
+        self._response = response
+        if method == "HEAD" or self.status in _NO_BODY:
+            self.body = b""
+        elif isinstance(response.stream, httpx.ByteStream):
+            self._set_body(b"".join(response.stream))
+        elif response.is_stream_consumed:
+            # It was read before, and only its decoded content is left.
+            self._drop_headers(b"content-encoding")
+            self._set_body(response.content)
+
+    def _set_body(self, body: bytes) -> None:
+        self.body = body
+        length = (b"Content-Length", str(len(body)).encode("ascii"))
+        if not any(name.lower() == b"content-length" and value == length[1] for name, value in self.headers):
+            self._drop_headers(b"content-length")
+            self.headers.append(length)
+
+    def _drop_headers(self, name: bytes) -> None:
+        self.headers = [each for each in self.headers if each[0].lower() != name]
+
+    def chunks(self) -> Iterator[bytes]:
+        """The parts of a stream, as they come.
+
+        Raises:
+            TypeError: the response streams asynchronously.
+        """
+        stream = self._response.stream
+        if not isinstance(stream, httpx.SyncByteStream):
+            raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
+        yield from stream
+
+    async def async_chunks(self) -> AsyncIterator[bytes]:
+        """The parts of a stream, as they come; of a sync one too."""
+        stream = self._response.stream
+        if isinstance(stream, httpx.AsyncByteStream):
+            async for chunk in stream:
+                yield chunk
+        else:
+            for chunk in self.chunks():
+                yield chunk
+
+    def close(self) -> None:
+        """Close the response, read or not."""
+        if isinstance(self._response.stream, httpx.SyncByteStream):
+            self._response.close()
+
+    async def aclose(self) -> None:
+        """Close the response, read or not."""
+        if isinstance(self._response.stream, httpx.AsyncByteStream):
+            await self._response.aclose()
+        else:
+            self.close()
+
+    def close_connection(self) -> None:
+        """Ask the client to send its next request on a connection of its own."""
+        self.closes_connection = True
+
+    def head(self) -> bytes:
+        """The status line and the headers, as HTTP/1.1."""
+        headers = self.headers
+        if self.closes_connection:
+            headers = [*(each for each in headers if each[0].lower() != b"connection"), (b"Connection", b"close")]
+        if self._is_chunked:
+            headers = [*headers, (b"Transfer-Encoding", b"chunked")]
+        lines = [b"HTTP/1.1 %d %s" % (self.status, self.reason), *(b"%s: %s" % header for header in headers)]
+        return b"\r\n".join([*lines, b"", b""])
+
+    def framed(self) -> Iterator[bytes]:
+        """The whole reply, as HTTP/1.1."""
+        if self.body is not None:
+            yield self.head() + self.body
+            return
+        yield self.head()
+        for chunk in self.chunks():
+            if chunk:
+                yield self._frame(chunk)
+        if self._is_chunked:
+            yield _LAST_CHUNK
+
+    async def async_framed(self) -> AsyncIterator[bytes]:
+        """A reply that is a stream, as HTTP/1.1."""
+        yield self.head()
+        async for chunk in self.async_chunks():
+            if chunk:
+                yield self._frame(chunk)
+        if self._is_chunked:
+            yield _LAST_CHUNK
+
+    @property
+    def _is_chunked(self) -> bool:
+        return self.body is None and all(name.lower() != b"content-length" for name, _ in self.headers)
+
+    def _frame(self, chunk: bytes) -> bytes:
+        return b"%x\r\n%s\r\n" % (len(chunk), chunk) if self._is_chunked else chunk
+
+
+def error_reply(status: int, text: str) -> httpx.Response:
+    """A reply with an error, in a shape that the SDKs of all vendors show.
+
+    Args:
+        status: SDKs send a request again where it is 408, 409, 429 or 500 and more.
+        text: where, what, and what to do.
+    """
+    # Most APIs have `error.message`, AWS and Cohere have `message`.
+    data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
+    # Clients that do not read the body show the reason.
+    return httpx.Response(status, json=data, extensions={"reason_phrase": b"Not Answered (pytest-chatprompt)"})
+
+
+class ParsedRequest(NamedTuple):
+    """The parts of a request.
+
+    Args:
+        method: the method.
+        target: path and query, or the whole URL.
+        headers: names and values.
+        content: the body, without the framing of chunks.
+    """
+
+    method: str
+    target: str
+    headers: list[tuple[bytes, bytes]]
+    content: bytes
+
+
+def parse_request(data: bytes) -> ParsedRequest:
+    """Parse a request.
+
+    Args:
+        data: the whole request, as `http.client` writes it.
+    """
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *lines = head.split(b"\r\n")
+    method, target, _ = first.decode("latin-1").split(" ", 2)
+    headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
+    if any(name.lower() == b"transfer-encoding" and value.lower() == b"chunked" for name, value in headers):
+        body = b"".join(_unchunked(body))
+    return ParsedRequest(method, target, headers, body)
+
+
+def _unchunked(body: bytes) -> Iterator[bytes]:
+    position = 0
+    while True:
+        end = body.index(b"\r\n", position)
+        length = int(body[position:end].partition(b";")[0], 16)
+        if not length:
+            return
+        position = end + 2
+        yield body[position : position + length]
+        position += length + 2
+
+
+def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
+    """Make a response of `http.client` for a reply; its status and headers have been read.
+
+    Args:
+        reply: the reply.
+        method: of the request.
+    """
+    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
+    response.begin()
+    return response
+
+
+def reply_file(reply: RawReply) -> io.BufferedReader:
+    """A file to read a reply from, as it would come from a socket."""
+    if reply.body is not None:
+        # There is nothing to wait for, and bytes are read faster.
+        reply.close()
+        return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
+    return io.BufferedReader(_ReplyFile(reply))
+
+
+class _ReplySocket:
+    """As much of a socket as `http.client.HTTPResponse` uses.
+
+    Args:
+        reply: the reply.
+    """
+
+    def __init__(self, reply: RawReply) -> None:
+        self._reply = reply
+
+    def makefile(self, *_: Any) -> io.BufferedReader:
+        return reply_file(self._reply)
+
+
+class _ReplyFile(io.RawIOBase):
+    """A file that takes the next part of a reply when it is read, and not earlier.
+
+    Args:
+        reply: the reply.
+    """
+
+    def __init__(self, reply: RawReply) -> None:
+        self._reply = reply
+        self._parts = reply.framed()
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            try:
+                self._rest = next(self._parts)
+            except StopIteration:
+                return 0
+            except httpx.TransportError as error:
+                raise own_error(error) from error
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            with suppress(ValueError):
+                # The generator is running: closed from within.
+                self._parts.close()  # type: ignore[attr-defined]
+            self._reply.close()
+        super().close()
+
+
+def own_error(error: httpx.TransportError) -> OSError:
+    """Convert an httpx transport error to the socket's `OSError`."""
+    if isinstance(error, httpx.TimeoutException):
+        return TimeoutError(str(error))
+    if isinstance(error, httpx.ConnectError):
+        return ConnectionRefusedError(str(error))
+    return ConnectionResetError(str(error))

@@ -1,0 +1,179 @@
+"""`TokenPrice`: what the tokens of a model cost, where you know it and the price list does not.
+
+The setting `price` of chat providers takes one. A `TokenUsage` comes in, US dollars come out. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.wording import INSTALL_PRICES
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """The price of a model, in US dollars for a million tokens.
+
+    Args:
+        input_usd: of the input that is not cached.
+        output_usd: of the output, thinking included.
+        cache_read_usd: of input that is read from a cache; `None`, the default, for the price of other input.
+        cache_write_usd: of input that is written to a cache; `None`, the default, likewise.
+
+    Raises:
+        ValueError: a price is not a number from 0.
+    """
+
+    input_usd: float
+    output_usd: float
+    cache_read_usd: float | None = None
+    cache_write_usd: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not math.isfinite(value) or value < 0:
+                raise ValueError(
+                    f"TokenPrice: {field.name} must be a number from 0, in US dollars for a million tokens, "
+                    f"but is {value!r}"
+                )
+
+    def cost_usd(self, usage: TokenUsage) -> float | None:
+        """What a request costs.
+
+        Args:
+            usage: its tokens.
+
+        Returns:
+            US dollars; `None` if the input or the output is not known.
+        """
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
+        plain = max(usage.input_tokens - read - written, 0)
+        read_usd = self.input_usd if self.cache_read_usd is None else self.cache_read_usd
+        write_usd = self.input_usd if self.cache_write_usd is None else self.cache_write_usd
+        dollars = plain * self.input_usd + read * read_usd + written * write_usd + usage.output_tokens * self.output_usd
+        return dollars / _MILLION
+
+
+# What the list calls our counts. Cached input is a part of the input for both, and thinking a part of the output.
+_COUNTS: Final = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_tokens",
+    "cache_write_tokens": "cache_write_tokens",
+    "cache_write_1h_tokens": "cache_write_1h_tokens",
+    "reasoning_tokens": "output_reasoning_tokens",
+}
+
+
+def has_price_list() -> bool:
+    """Whether the package with the prices is installed."""
+    try:
+        import genai_prices  # noqa: F401, PLC0415
+    except ImportError:
+        return False
+    return True
+
+
+def list_cost_usd(
+    usage: TokenUsage, model: str, vendor: str, base_url: str, service_tier: str | None = None
+) -> float | None:
+    """What a request costs by the list.
+
+    Args:
+        usage: its tokens.
+        model: the model's name.
+        vendor: the vendor's id in the list, which counts where the list does not know the URL; `""` for none.
+        base_url: the URL that the request is sent to; `""` if it is not known.
+        service_tier: the tier that the reply names; `None` for the usual one.
+
+    Returns:
+        US dollars; `None` if the list does not know the model, the input or output is not known, or the counts
+        contradict each other.
+    """
+    if usage.input_tokens is None or usage.output_tokens is None or not has_price_list():
+        return None
+    from genai_prices import Usage, calc_price  # noqa: PLC0415
+
+    counts: dict[str, Any] = {name: getattr(usage, field) for field, name in _COUNTS.items()}
+    context = {"service_tier": service_tier} if service_tier else None
+    vendor = _vendor_at(base_url) or vendor
+    try:
+        price = calc_price(Usage(**counts), model, provider_id=vendor, price_context=context)
+    except (LookupError, ValueError):
+        # A model that it does not know; or more tokens from the cache than there are.
+        return None
+    return float(price.total_price)
+
+
+def _vendor_at(base_url: str) -> str:
+    """The id of the vendor that a URL belongs to; `""` if the list knows none."""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415
+
+    try:
+        return get_snapshot().find_provider(None, None, base_url or None).id
+    except LookupError:
+        return ""
+
+
+_ONE_OF_EACH: Final = TokenUsage(input_tokens=1, output_tokens=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """Who bills a request, and for what model.
+
+    Args:
+        account: whose requests cost about the same: the API's name, for messages too.
+        model: the model's name, as the request has it.
+        vendor: the id of the vendor in the price list; `""` for none.
+        base_url: what the request is sent to; `""` if that is not known.
+        price: the price that the provider was given; `None` for that of the list.
+    """
+
+    account: str
+    model: str
+    vendor: str = ""
+    base_url: str = ""
+    price: TokenPrice | None = None
+
+    def cost_usd(self, usage: TokenUsage, replied_model: str = "", service_tier: str | None = None) -> float | None:
+        """What a request costs.
+
+        Args:
+            usage: its tokens.
+            replied_model: the model that the reply names; it counts where the list does not know the one that was
+                asked for, such as a deployment.
+            service_tier: the tier that the reply names; `None` for the usual one.
+
+        Returns:
+            US dollars; `None` where the price or the usage is not known.
+        """
+        if self.price is not None:
+            return self.price.cost_usd(usage)
+        for model in (self.model, replied_model):
+            cost = list_cost_usd(usage, model, self.vendor, self.base_url, service_tier)
+            if cost is not None:
+                return cost
+        return None
+
+    def why_unknown(self) -> str:
+        """Why the price of a request is not known in advance; `""` if it is known."""
+        if self.cost_usd(_ONE_OF_EACH) is not None:
+            return ""
+        if not has_price_list():
+            return f"the price of {self.account} is not known: the price list is not installed ({INSTALL_PRICES})"
+        return (
+            f"the price of the model {self.model!r} of {self.account} is not known: the price list has none; "
+            "pass price=TokenPrice(input_usd=..., output_usd=...) to its provider"
+        )
