@@ -18,9 +18,9 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from typing import Final
 
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
-from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
+from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.secrets.names import is_secret_name
+from pytest_chatprompt.capture.server.environ import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.errors import ChatPromptError
 

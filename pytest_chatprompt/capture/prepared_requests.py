@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 import httpx
 
 from pytest_chatprompt.capture.exchange import Exchange
-from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
+from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.prompt.request import ProviderRequest

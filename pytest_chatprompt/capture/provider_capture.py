@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_chatprompt.capture.agent_requests import capture_agent_live, capture_agent_offline
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.exchange import Exchange
+from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network, raise_if_blocked
 from pytest_chatprompt.capture.offline import offline
 from pytest_chatprompt.capture.own_provider import SendFunction, call_provider
 from pytest_chatprompt.capture.prepared_requests import can_prepare, is_built_in

@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from pytest_chatprompt.capture.network_guard import find_late_owner, note_sender, tell
+from pytest_chatprompt.capture.guard import find_late_owner, note_sender, tell
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.error_reply import error_reply
 

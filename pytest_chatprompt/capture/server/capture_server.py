@@ -20,7 +20,7 @@ from typing import Final
 
 import httpx
 
-from pytest_chatprompt.capture.network_guard import allow_programs
+from pytest_chatprompt.capture.guard import allow_programs
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.connection import HOP_BY_HOP, ReceivedRequest, ServerConnection
 from pytest_chatprompt.capture.server.environ import build_environ, url_variables

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 
+# Whose value is a proxy; clients read either case
+# (https://docs.python.org/3/library/urllib.request.html#urllib.request.getproxies, curl(1)).
+PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+# Whose value is the hosts that are reached without one.
+NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
