@@ -24,7 +24,7 @@ from pytest_chatprompt import AgentError, ProcessResult, ProviderResponse, Verdi
 from pytest_chatprompt.capture.apis.table import MODEL_APIS, find_api
 from pytest_chatprompt.capture.secrets.names import is_secret_name
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.token_shapes import TOKEN_SHAPES
+from pytest_chatprompt.capture.secrets.shapes import TOKEN_SHAPES
 from pytest_chatprompt.errors import __doc__ as errors_docstring
 from pytest_chatprompt.evalfile.agentv_target_fields import AGENTS, CHAT_FIELDS
 from pytest_chatprompt.evalfile.case import EvalCase

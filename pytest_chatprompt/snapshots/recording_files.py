@@ -17,8 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange, RecordedRequest, request_sha256
-from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
-from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
+from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor, secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.providers.reply_text import replace_surrogates
