@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
 from time import monotonic, sleep
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, Final, NamedTuple
 from weakref import ref
@@ -41,21 +42,8 @@ _THIS_PACKAGE: Final = Path(__file__).parents[1]
 _LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
 # They run tests: the frames above them have nothing to do with the attempt.
 _TEST_RUNNERS: Final = ("_pytest", "pluggy")
-_VERBS: Final = {"connection": "reach", "lookup": "reach", "program": "start"}
 # How much a forked process may tell.
 _REPORT_BYTES: Final = 4096
-
-
-class StackFrame(NamedTuple):
-    """One call in a stack.
-
-    Args:
-        file: the file of the code.
-        line: the line that runs.
-    """
-
-    file: str
-    line: int
 
 
 class Caller(NamedTuple):
@@ -155,7 +143,7 @@ class Owner:
         threads = [thread for reference in self.threads if (thread := reference()) is not None]
         frames = sys._current_frames() if threads else {}
         places = {
-            thread: find_caller(walk_stack(frames.get(thread.identity)), Path.cwd()).place
+            thread: caller_at(frames.get(thread.identity)).place
             for thread in threads
             if thread.identity not in self.earlier_threads
         }
@@ -211,14 +199,14 @@ class _Guards:
         attempt = read_audit_event(event, arguments)
         if attempt is None or self.is_allowed(attempts, attempt, owner):
             return
-        caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
+        caller = caller_at(sys._getframe(1))
         teller = owner or attempts.owner
         if teller is None and attempts.process_id == os.getpid():
             attempts.callers.setdefault(attempt.target, caller)
-            is_network = attempt.kind in ("connection", "lookup")
-            (attempts.blocked if is_network else attempts.programs).append(attempt.target)
+            (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
         else:
-            tell(teller, f"{_VERBS[attempt.kind]} {attempt.target}{caller.describe()}", attempts.process_id)
+            verb = "start" if attempt.kind == "program" else "reach"
+            tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
         raise BlockedConnectionError(_message(attempt, caller, teller))
 
     def find_late_owner(self) -> Owner | None:
@@ -250,7 +238,7 @@ class _Guards:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
             return True
-        if attempt.kind in ("connection", "lookup"):
+        if attempt.kind != "program":
             return attempts.allows_host(attempt)
         if attempts.allows_programs or _is_system_query():
             return True
@@ -443,12 +431,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
 
     Args:
         variables: names and values; a program needs all of them.
-
-    Raises:
-        ValueError: there are no variables, which would allow every program.
     """
-    if not variables:
-        raise ValueError("allow_programs: no variables would allow every program")
     allowance = dict(variables)
     _guards.allowed_programs.append(allowance)
     try:
@@ -463,20 +446,12 @@ def _is_system_query() -> bool:
 
     SDKs send what it says in a header.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__") in _SYSTEM_QUERIES:
-            return True
-    return False
+    return any(frame.f_globals.get("__name__") in _SYSTEM_QUERIES for frame, _ in walk_stack(sys._getframe(1)))
 
 
 def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
-    what = {
-        "connection": f"no connection to {attempt.target}",
-        "lookup": f"no connection to {attempt.target}",
-        "program": f"the program {attempt.target} is not started",
-    }[attempt.kind]
+    is_program = attempt.kind == "program"
+    what = f"the program {attempt.target} is not started" if is_program else f"no connection to {attempt.target}"
     if teller is None:
         return f"{what}: this is an offline run{caller.describe()}"
     if teller.name:
@@ -487,16 +462,22 @@ def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
     )
 
 
-def find_caller(stack: Iterable[StackFrame], folder: Path) -> Caller:
-    """Find who is behind an attempt.
+def caller_at(frame: FrameType | None) -> Caller:
+    """Find who is behind an attempt by the innermost frame of a thread; `None` if the thread has ended."""
+    stack = () if frame is None else walk_stack(frame)
+    return find_caller(((each.f_code.co_filename, line) for each, line in stack), Path.cwd())
+
+
+def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
+    """Find who is behind an attempt by the files and lines of a stack, the innermost call first.
 
     Args:
-        stack: the innermost call first.
+        stack: the files, and the lines that run there.
         folder: the current folder.
     """
     library = ""
-    for frame in stack:
-        path = Path(frame.file)
+    for file, line in stack:
+        path = Path(file)
         package = _library(path)
         if package in _TEST_RUNNERS:
             break
@@ -504,19 +485,8 @@ def find_caller(stack: Iterable[StackFrame], folder: Path) -> Caller:
             library = package
         elif not _is_internal(path):
             shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-            return Caller(library, f"{shown.as_posix()}:{frame.line}")
+            return Caller(library, f"{shown.as_posix()}:{line}")
     return Caller(library, "")
-
-
-def walk_stack(frame: FrameType | None) -> Iterator[StackFrame]:
-    """The frames of a stack, from a frame of Python's outwards.
-
-    Args:
-        frame: the innermost one.
-    """
-    while frame is not None:
-        yield StackFrame(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back
 
 
 def _library(path: Path) -> str:
