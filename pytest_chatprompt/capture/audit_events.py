@@ -1,9 +1,7 @@
 """Audit events: how Python reports that code reaches for the network, or starts another program.
 
-The name and the arguments of an audit event come in; an `Attempt` comes out, or `None` for an event that is neither.
-Pure functions; `network_guard` calls them, and `eval_api` and `offline_api` ask `is_loopback`. The events and their
-arguments are those of https://docs.python.org/3/library/audit_events.html; they are raised for every library, even if
-it kept a reference to a function of `socket` from long before.
+The events and their arguments are those of https://docs.python.org/3/library/audit_events.html. They are raised for
+every library, even if it kept a reference to a function of `socket` from long before.
 """
 
 from __future__ import annotations
@@ -12,22 +10,8 @@ import ipaddress
 import os
 import re
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
-
-from pytest_chatprompt.capture.subinterpreters import CREATION_EVENT
-
-# Functions of the C library that reach for the network or start a program; `ctypes` looks them up by name.
-_C_FUNCTIONS: Final = frozenset(
-    {
-        "connect", "__connect", "sendto", "sendmsg", "sendmmsg", "__sendmmsg", "getaddrinfo", "getaddrinfo_a",
-        "gethostbyname", "gethostbyname_r", "gethostbyname2", "gethostbyname2_r", "gethostbyaddr", "gethostbyaddr_r",
-        "getnameinfo", "res_query", "res_nquery", "res_search", "res_send", "res_nsend", "rcmd", "rexec",
-        "system", "__libc_system", "popen", "posix_spawn", "posix_spawnp", "execl", "execle", "execlp", "execv",
-        "execve", "execveat", "execvp", "execvpe", "fexecve", "syscall",
-    }
-)  # fmt: skip
 
 # The forms of an IPv4 address that inet_aton(3) reads: one to four numbers, also octal or hexadecimal ones.
 _IPV4: Final = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)(\.(0[xX][0-9a-fA-F]+|[0-9]+)){0,3}")
@@ -38,13 +22,13 @@ class Attempt(NamedTuple):
 
     Args:
         kind: what was tried.
-        target: the address, `host:port`, the program, or the C function.
+        target: the address, `host:port`, or the program.
         is_loopback: whether the address is on this machine.
         environment: the environment variables that a program would get, where the event tells them.
         host: the name or address of a connection or a lookup.
     """
 
-    kind: Literal["connection", "lookup", "program", "C function"]
+    kind: Literal["connection", "lookup", "program"]
     target: str
     is_loopback: bool = False
     environment: Mapping[str, str] | None = None
@@ -64,45 +48,11 @@ def read_audit_event(event: str, arguments: tuple[Any, ...]) -> Attempt | None:
     return WATCHED_EVENTS[event](*arguments)
 
 
-class _AuditedSocket(socket.socket):
-    """A UDP socket that is connected: each send raises an audit event, as Python raises none for `send`."""
-
-    __slots__ = ()
-
-    def send(self, *arguments: Any) -> int:
-        self._audit()
-        return super().send(*arguments)
-
-    def sendall(self, *arguments: Any) -> None:
-        self._audit()
-        super().sendall(*arguments)
-
-    def sendmsg(self, *arguments: Any) -> int:
-        self._audit()
-        return super().sendmsg(*arguments)
-
-    def _audit(self) -> None:
-        try:
-            peer = self.getpeername()
-        except OSError:
-            # It is not connected any more: to send is an error, which says so.
-            return
-        sys.audit("socket.sendto", self, peer)
-
-
 def _connect(connected: Any, address: Any) -> Attempt | None:
     attempt = _connection(connected, address)
-    if (
-        attempt is not None
-        and not attempt.is_loopback
-        and type(connected) in (socket.socket, _AuditedSocket)
-        and connected.type == socket.SOCK_DGRAM
-        and is_address(attempt.host)
-    ):
-        # Nothing is sent: programs learn the own address in this way. Only what is sent afterwards is a way out.
-        connected.__class__ = _AuditedSocket
-        return None
-    return attempt
+    is_udp = isinstance(connected, socket.socket) and connected.type == socket.SOCK_DGRAM
+    # To connect a UDP socket sends nothing: programs learn the own address in this way. A name would be looked up.
+    return None if attempt is not None and is_udp and is_address(attempt.host) else attempt
 
 
 def _connection(_: Any, address: Any) -> Attempt | None:
@@ -131,10 +81,6 @@ def _popen(program: Any, argv: Any, _: Any = None, environment: Any = None) -> A
 
 def _posix_spawn(program: Any, _: Any, environment: Any) -> Attempt:
     return Attempt("program", _text(program), environment=_variables(environment))
-
-
-def _c_function(_: Any, name: Any) -> Attempt | None:
-    return Attempt("C function", name) if name in _C_FUNCTIONS else None
 
 
 def _attempt(kind: Literal["connection", "lookup"], host: Any, port: Any) -> Attempt:
@@ -208,8 +154,4 @@ WATCHED_EVENTS: Final[Mapping[str, Callable[..., Attempt | None]]] = {
     "os.forkpty": lambda: _program("in a terminal of its own (os.forkpty)"),
     "os.spawn": lambda _, program, *__: _program(program),
     "os.startfile": _program,
-    "ctypes.dlsym": _c_function,
-    "ctypes.dlsym/handle": _c_function,
-    # Audit hooks see nothing of what happens in another interpreter.
-    CREATION_EVENT: lambda: _program("python (a subinterpreter)"),
 }

@@ -1,9 +1,7 @@
 """Offline: no real keys, no proxies, and no way to the network.
 
-`provider_capture` enters `offline()` around one send by code that is not this package's, such as a provider of your own
-that uses a vendor's SDK; `items.own_code` enters it for a whole test. The environment is restored afterwards. An app
-may look at any variable to decide what it does, so as few as possible change: credentials that are set get another
-value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
+An app may look at any variable to decide what it does, so as few as possible change: credentials that are set get
+another value, and of those that are not set, only those that `chatprompt_placeholders` lists are there meanwhile.
 """
 
 from __future__ import annotations
@@ -14,13 +12,12 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from typing import Final
 
-from pytest_chatprompt.capture.network_guard import ConnectionAttempts, guard_network
-from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
+from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.secrets.names import is_secret_name
+from pytest_chatprompt.capture.server.table import NO_PROXY, PROXIES
 from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
 from pytest_chatprompt.errors import ChatPromptError
 
@@ -104,18 +101,12 @@ def _placeholder_variables(names: Collection[str] | None, credentials: Collectio
 
 @cache
 def _is_installed(package: str) -> bool:
-    """Whether a package can be imported; nothing is."""
-    parent, _, child = package.rpartition(".")
-    if sys.modules.get(package) is not None:
-        return True
+    """Whether a package can be imported; nothing is, but for the packages around it."""
     try:
-        spec = find_spec(parent or child)
+        return find_spec(package) is not None
     except (ImportError, ValueError):
         # A module that somebody has put into `sys.modules` by hand has no spec.
-        return False
-    if spec is None or not parent:
-        return spec is not None
-    return PathFinder.find_spec(package, spec.submodule_search_locations) is not None
+        return sys.modules.get(package) is not None
 
 
 def describe_missing_variable(error: BaseException) -> str:

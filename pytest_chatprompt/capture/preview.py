@@ -15,7 +15,7 @@ import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
-from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
+from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest, describe_request
 from pytest_chatprompt.errors import CaptureError, MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest

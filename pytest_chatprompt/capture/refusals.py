@@ -12,7 +12,7 @@ from typing import Final
 import httpx
 
 from pytest_chatprompt.capture.clients.wire import error_reply
-from pytest_chatprompt.capture.network_guard import find_late_owner, note_sender, tell
+from pytest_chatprompt.capture.guard import find_late_owner, note_sender, tell
 from pytest_chatprompt.capture.sent_request import describe_request
 
 # SDKs send a request again after an exception and after most errors, but not after this one, and they show its text.

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import (
+from pytest_chatprompt.capture.guard import (
     ConnectionAttempts,
     Owner,
     guard_network,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.network_guard import (
+from pytest_chatprompt.capture.guard import (
     ConnectionAttempts,
     Owner,
     Tell,
@@ -198,12 +198,6 @@ class OwnCodeCapture:
                 f"a connection to {target} was blocked{self._attempts.callers[target].describe()}: eval_api answers "
                 "HTTP requests only; add the host to chatprompt_allowed_hosts if the test may reach it"
             )
-        elif self._attempts.programs:
-            target = self._attempts.programs[0]
-            text = (
-                f"the C function {target} was not called{self._attempts.callers[target].describe()}: "
-                "it may send requests that cannot be captured"
-            )
         elif attempt := take_report_of_forks(self._owner):
             text = (
                 f"a forked process tried to {attempt}, which cannot be captured; start the process anew ('spawn'), "
@@ -218,7 +212,6 @@ class OwnCodeCapture:
         self.api.replay_errors.clear()
         self.api.unanswered.clear()
         self._attempts.blocked.clear()
-        self._attempts.programs.clear()
         return text
 
 

@@ -21,8 +21,7 @@ from pytest_chatprompt.capture.recording.recorded_exchange import (
     data_sha256,
     request_sha256,
 )
-from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor
-from pytest_chatprompt.capture.secrets.secret_forms import secret_forms
+from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor, secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot

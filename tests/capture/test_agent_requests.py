@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt import AgentError, CaptureError, CLIProvider, EvalAPI, ProviderRequest
+from pytest_chatprompt.capture.guard import guard_network
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.snapshots.shown_data import payload_data, snapshot_data

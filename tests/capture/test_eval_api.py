@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt import CaptureError, EvalAPI
-from pytest_chatprompt.capture.network_guard import Owner, guard_network, take_report_of_forks
+from pytest_chatprompt.capture.guard import Owner, guard_network, take_report_of_forks
 from tests.server import Server
 
 ANSWERED = [

@@ -1,15 +1,20 @@
-"""Secret names: which variables, headers, parameters and keys of a body say by their name that they hold a secret.
+"""Secret names and values: what is a secret by its name, by its value, and by where it stands.
 
-The same table serves snapshots, recordings, variables, headers and URLs.
+One table of names serves snapshots, recordings, variables, headers and URLs. The rules are for people to know, so they
+look at the kinds of characters, not at entropy: docs/security.md states them.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+from collections.abc import Iterator
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote
 
 
 class SecretKind(Enum):
@@ -30,7 +35,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD_OF_NAME: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PHRASES: Final = _set(
     "pass passcode password passwords passwd passphrase pw pwd secret secrets token tokens credential credentials creds"
 )
@@ -83,7 +88,7 @@ _UNCERTAIN_IN_BODIES: Final = "code"
 
 def _words(name: str) -> list[str]:
     """The words of a name in lower case, without numbers and qualifiers at its end."""
-    words = [word.lower() for word in _WORD.findall(name)]
+    words = [word.lower() for word in _WORD_OF_NAME.findall(name)]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
         words.pop()
     return words
@@ -183,3 +188,269 @@ def is_secret_parameter(name: str) -> bool:
         name: in any case and style.
     """
     return kind_of_variable(name) is not None or name.lower() == _UNCERTAIN_IN_BODIES
+
+
+# --- values
+
+# Shorter values may be ordinary words of a prompt; no vendor's key is that short.
+MIN_SECRET_LENGTH: Final = 8
+_MIN_TOKEN_LENGTH: Final = 20
+_MIN_DIFFERENT_CHARACTERS: Final = 4
+_MOST_STEPS: Final = 200
+# Base64 with slashes may hold shorter words by chance.
+_LONGEST_CHANCE_WORD: Final = 3
+
+_NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:/ _-]*")
+_SEPARATORS: Final = re.compile(r"[-_./:,@ ]+")
+# A word, an abbreviation, or words as in `customerId`.
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}(?:[A-Z][a-z]{2,19}){0,5}|[A-Z]{2,20}")
+_ONE_WORD: Final = re.compile(r"[A-Za-z][a-z]{0,19}|[A-Z]{1,20}")
+# The same with a number, as in `gpt4` and `ipv6Address`, and numbers, as in `4o` and `20241022`.
+_WORD_OR_NUMBER: Final = re.compile(
+    rf"(?:{_PLAIN_WORD.pattern})(?:[0-9]{{1,4}}(?:[A-Z][a-z]{{2,19}}){{0,5}})?|[0-9]{{1,4}}[a-z]{{0,2}}|20[0-9]{{6}}"
+)
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]")
+_FILE_EXTENSION: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_PLACEHOLDER: Final = re.compile(r"<.*>|\$\{?\w+\}?|\{\{? ?[\w.]+ ?\}?\}|%\w+%|\[[\w .-]*\]")
+_WORD_OF_PLACEHOLDERS: Final = re.compile(
+    r"(?:change(?:me)?|dummy|example|fake|hidden|insert|mock|offline|placeholder|redacted|replace(?:me)?|sample|test|your)[0-9]*",
+    re.IGNORECASE,
+)
+# AWS's documents mark their keys so; the subject of the token on jwt.io is John Doe; a masked key shows its ends.
+_EXAMPLE: Final = re.compile(
+    r"EXAMPLE.*|.*EXAMPLE(?:KEY)?|.*eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l.*"
+    r"|\S{0,12}(?:\.{3}|…|\*{3})[.*]*\S{0,6}|\S+(?:\.{3}|…)",
+    re.DOTALL,
+)
+_DIGEST: Final = re.compile(
+    r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})(?:-\d+)?", re.IGNORECASE
+)
+# In base64: `{"`, `["` and `[{`. A token of a user has dots.
+_STARTS_OF_JSON: Final = ("eyJ", "WyJ", "W3s")
+_RANDOM: Final = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]+")
+_UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def looks_secret(value: str, kind: SecretKind) -> bool:
+    """Whether a value is a secret, and not a short text, a number, words, a path, a URL or a placeholder.
+
+    Args:
+        value: without white space around it.
+        kind: what the name of the value says.
+    """
+    if len(value) < MIN_SECRET_LENGTH or len(set(value)) < _MIN_DIFFERENT_CHARACTERS:
+        return False
+    if any(pattern.fullmatch(value) for pattern in (_NUMBER, _ONE_WORD, _PLACEHOLDER)):
+        return False
+    if _URL.match(value) or _is_path(value) or is_example(value):
+        return False
+    words = [word for word in _SEPARATORS.split(value) if word]
+    is_placeholder = any(map(_WORD_OF_PLACEHOLDERS.fullmatch, words))
+    if is_placeholder and all(map(_WORD_OR_NUMBER.fullmatch, words)):
+        return False
+    if kind is SecretKind.UNCERTAIN:
+        return not all(_WORD_OR_NUMBER.fullmatch(word) for word in words)
+    if not all(_PLAIN_WORD.fullmatch(word) for word in words):
+        return True
+    return kind is SecretKind.PHRASE
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value looks secret under any name: long, of letters and digits, and neither words nor a UUID.
+
+    Args:
+        value: without white space around it.
+    """
+    return (
+        len(value) >= _MIN_TOKEN_LENGTH
+        and _RANDOM.fullmatch(value) is not None
+        and _UUID.fullmatch(value) is None
+        and looks_secret(value, SecretKind.UNCERTAIN)
+    )
+
+
+def is_example(value: str) -> bool:
+    """Whether a value is a known example of documents, a masked secret, or one character over and over.
+
+    Args:
+        value: a secret, or what looks like one.
+    """
+    return _EXAMPLE.fullmatch(value) is not None or _share_of_steps(value, 0) > 1 / 2
+
+
+def is_counted(value: str) -> bool:
+    """Whether most of a value counts: `1234567890abcdef`."""
+    return _share_of_steps(value, 1) > 1 / 2
+
+
+def _share_of_steps(value: str, step: int) -> float:
+    """The part of the characters that are so many steps behind the one before them."""
+    steps = [ord(two) - ord(one) for one, two in pairwise(value[:_MOST_STEPS])]
+    return steps.count(step) / max(len(steps), 1)
+
+
+def names_data(value: str) -> bool:
+    """Whether a value that looks random names data: it is a hash, a path or a name of a file, or the cursor of a page.
+
+    Args:
+        value: of a key of a body that may be a secret's or not, such as `key` and `token`.
+    """
+    if _DIGEST.fullmatch(value) or _FILE_EXTENSION.search(value):
+        return True
+    parts = value.split("/")
+    if len(parts) > 1 and any(len(part) > _LONGEST_CHANCE_WORD and _ONE_WORD.fullmatch(part) for part in parts):
+        return True
+    return value.startswith(_STARTS_OF_JSON) and "." not in value
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value is a path: of a file, or made of words; base64 may hold slashes too."""
+    if _PATH.match(value) is not None and _FILE_EXTENSION.search(value):
+        return True
+    if _PATH.match(value) is None and not ("/" in value and _FILE_EXTENSION.search(value)):
+        return False
+    words = re.split(r"[-_./\\:, ~]+", value)
+    return all(_WORD_OR_NUMBER.fullmatch(word) or _DIGEST.fullmatch(word) for word in words if word)
+
+
+# --- variables, headers and URLs
+
+# pytest sets this variable to the name of the test that runs, with its parameters: it holds no secret.
+NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
+_MIN_PART_LENGTH: Final = 16
+# A line break may be the two characters `\n`, since many tools cannot set a variable of several lines.
+_LINE_BREAK: Final = re.compile(r"\n|\\n")
+_LINE: Final = re.compile(r"[A-Za-z0-9+/=_.~:-]+")
+# Up to the last `@`: many write a password into a URL as it is.
+_USER_INFO: Final = re.compile(r"//([^\s/:@]*)(?::([^\s/?]+))?@")
+# `name=value`, as in a connection string and in options, and `name: value`, as in headers and in YAML. A scheme may
+# stand in front of the value; headers of OTLP are percent-encoded.
+_ASSIGNMENT: Final = re.compile(
+    r"(?<![\w.-])-{0,2}([A-Za-z][\w.-]*)(?:\s*=\s*|:\s+)(?i:(?:Bearer|Basic|Token)(?:\s|%20)+)?"
+    r"(\"[^\"]*\"|'[^']*'|[^;&\s]+)"
+)
+
+
+def secrets_of_variable(name: str, value: str) -> Iterator[str]:
+    """Find the secrets in an environment variable.
+
+    Args:
+        name: its name.
+        value: its value; white space around it does not count.
+    """
+    value = value.strip()
+    if len(value) < MIN_SECRET_LENGTH or name == NAME_OF_TEST:
+        return
+    kind = kind_of_variable(name)
+    if kind is None:
+        if has_key_inside(name) and looks_random(value):
+            yield value
+    else:
+        if looks_secret(value, kind):
+            yield value
+        yield from _parts(value)
+    if "://" in value:
+        yield from secrets_of_url(value)
+    yield from _assigned(value)
+    if value.startswith(("{", "[")):
+        try:
+            yield from _secrets_of_json(json.loads(value), is_inside_secret=kind is not None)
+        except (ValueError, RecursionError):
+            return
+
+
+def secrets_of_header(name: str, value: str) -> Iterator[str]:
+    """Find the credentials in a header of a request.
+
+    Args:
+        name: in any case.
+        value: a scheme may stand in front of the credential: `Bearer ...`.
+    """
+    kind = kind_of_variable(name)
+    if kind is None or "signature=" in value.lower():
+        # A signature is another one for each request, and no secret once the request was sent.
+        return
+    if name.lower() == "cookie":
+        pairs = (cookie.strip().partition("=") for cookie in value.split(";"))
+        yield from (content for _, _, content in pairs if looks_secret(content, SecretKind.UNCERTAIN))
+        return
+    scheme, _, credential = value.strip().rpartition(" ")
+    if looks_secret(credential, kind):
+        yield credential
+    if scheme.lower() == "basic":
+        try:
+            user, _, password = base64.b64decode(credential).decode(errors="replace").partition(":")
+        except ValueError:
+            return
+        if looks_secret(password, SecretKind.PHRASE):
+            yield password
+        if looks_secret(user, SecretKind.UNCERTAIN) and not password:
+            yield user
+
+
+def secrets_of_url(url: str) -> Iterator[str]:
+    """Find the password of a URL, and its query parameters with a secret's name.
+
+    Args:
+        url: as it is sent, percent-encoded; a longer text that holds URLs is fine too.
+    """
+    for user, password in _USER_INFO.findall(url):
+        if password and looks_secret(unquote(password), SecretKind.PHRASE):
+            yield unquote(password)
+        if not password and looks_secret(unquote(user), SecretKind.UNCERTAIN):
+            # Tokens are used as user names: `https://TOKEN@host/`.
+            yield unquote(user)
+    for parameter in re.split("[&;]", url.partition("?")[2]):
+        name, _, value = parameter.partition("=")
+        name, value = unquote(name), unquote(value)
+        may_be_data = kind_of_key(name) is SecretKind.UNCERTAIN and names_data(value)
+        if is_secret_parameter(name) and looks_secret(value, SecretKind.KEY) and not may_be_data:
+            yield value
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The lines of a PEM, and the keys of a list of keys, which may have names: `prod=...,dev=...`."""
+    parts = [part.strip() for part in _LINE_BREAK.split(value)]
+    if len(parts) == 1:
+        parts = re.split(r"[,;\s]+", value)
+    for part in parts:
+        named = re.split("[=:]", part, maxsplit=1)[-1]
+        if _looks_like_part(named):
+            yield named
+        elif len(parts) > 1 and _looks_like_part(part):
+            yield part
+
+
+def _looks_like_part(part: str) -> bool:
+    return (
+        len(part) >= _MIN_PART_LENGTH and _LINE.fullmatch(part) is not None and looks_secret(part, SecretKind.UNCERTAIN)
+    )
+
+
+def _assigned(value: str) -> Iterator[str]:
+    """The values of secret names in a connection string, in options or headers: `Server=db;Password=...`."""
+    for name, quoted in _ASSIGNMENT.findall(value):
+        kind, content = kind_of_variable(name), quoted.strip("\"'")
+        if kind is not None:
+            # A comma belongs to a password, or ends a header.
+            yield from (part for part in {content, content.partition(",")[0]} if looks_secret(part, kind))
+
+
+def _secrets_of_json(data: Any, *, is_inside_secret: bool) -> Iterator[str]:
+    """The values of secret names in a JSON document, such as the key file of a service account.
+
+    Args:
+        data: the document, or a part of it.
+        is_inside_secret: whether the name of a secret stands around it: `{"api_keys": {"prod": ...}}`.
+    """
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        if not isinstance(value, str):
+            is_secret = is_inside_secret or kind_of_variable(str(name)) is not None
+            yield from _secrets_of_json(value, is_inside_secret=is_secret)
+            continue
+        # A list holds keys and nothing else; what has a name of its own may be something else.
+        looks_like_key = _looks_like_part if isinstance(data, list) else looks_random
+        if is_inside_secret and looks_like_key(value) and not is_about_secret(str(name)):
+            yield value
+        yield from secrets_of_variable(str(name), value)

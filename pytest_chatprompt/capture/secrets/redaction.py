@@ -8,23 +8,25 @@ refused; in a recording and in a report `[secret]` stands in its place. docs/sec
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote, quote_plus
 
-from pytest_chatprompt.capture.secrets.names import is_secret_name
-from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, Place, place_text
-from pytest_chatprompt.capture.secrets.secret_forms import SecretForms
-from pytest_chatprompt.capture.secrets.sources import (
-    NAME_OF_TEST,
+from pytest_chatprompt.capture.secrets.names import (
+    MIN_SECRET_LENGTH,
+    is_secret_name,
     secrets_of_header,
     secrets_of_url,
     secrets_of_variable,
 )
-from pytest_chatprompt.capture.secrets.token_shapes import find_tokens
-from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH
+from pytest_chatprompt.capture.secrets.payload import OUTER_STARTS, Payload, decoded, place_text
+from pytest_chatprompt.capture.secrets.shapes import find_tokens
+from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 
 if TYPE_CHECKING:
     import httpx
@@ -32,11 +34,14 @@ if TYPE_CHECKING:
     from pytest_chatprompt.prompt.shared_texts import SharedTexts
 
 REDACTED: Final = "[secret]"
-# Shorter texts are searched faster than they are looked for in others.
-_LONG_TEXT: Final = 500
-# A failure is redacted whenever a plugin may have changed its report, and most of its texts are the same each time.
-_MOST_CLEAN_TEXTS: Final = 100
-_LONGEST_CLEAN_TEXT: Final = 10_000
+# Escapes within escapes: JSON in a string of JSON.
+_LEVELS_OF_ESCAPES: Final = 2
+# What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
+_SAFE_CHARACTERS: Final = ("", "/", "!'()*", "!$&'()*+,/:;=@[\\]^|", "!$&'()*+,/:;=?@[\\]^`{|}")
+_PERCENT_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
+_BLOCK: Final = 4
+# So many are found faster one by one.
+_FEW_FORMS: Final = 40
 
 
 class FoundSecret(NamedTuple):
@@ -51,50 +56,100 @@ class FoundSecret(NamedTuple):
     what: str
 
 
-# Where a part of a text begins and ends, and what comes into its place.
-_Cut = tuple[int, int, str]
-
-
 class _Hit(NamedTuple):
     start: int
     end: int
     what: str
 
 
-class WatchedEnvironment:
-    """Environment variables, and what they were at the last look. Safe between threads.
+def secret_forms(secret: str) -> tuple[str, ...]:
+    """The ways in which a secret may be written.
 
     Args:
-        variables: by name; such as `os.environ`.
+        secret: any text; white space around it does not count.
+    """
+    plain = secret.strip()
+    data = _bytes(plain)
+    forms = [plain]
+    for _ in range(_LEVELS_OF_ESCAPES):
+        forms = list(dict.fromkeys([*forms, *(escaped for form in forms for escaped in _escaped(form))]))
+    forms.append(repr(data)[2:-1])
+    for offset in range(3):
+        # Base64 writes three bytes as four characters, so that a part of a text is written in three ways. The first and
+        # the last character may belong to what surrounds it, too.
+        text = base64.b64encode(bytes(offset) + data).decode("ascii")
+        certain = text[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
+        forms += [certain, certain.replace("+", "-").replace("/", "_"), *_percent_encoded(certain.encode())]
+    forms += [*_percent_encoded(data), quote_plus(data)]
+    return tuple(form for form in dict.fromkeys(forms) if len(form) >= MIN_SECRET_LENGTH)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    for write in (repr, ascii):
+        yield write(text)[1:-1]
+        # Beside a double quote a single one is escaped.
+        yield write(f'"{text}')[2:-1]
+
+
+def _percent_encoded(data: bytes) -> Iterator[str]:
+    for safe in _SAFE_CHARACTERS:
+        text = quote(data, safe=safe)
+        yield text
+        yield _PERCENT_ESCAPE.sub(lambda escape: escape[0].lower(), text)
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text; a variable that is not valid UTF-8 keeps its own, and half a surrogate pair is encoded."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+
+
+class SecretForms:
+    """The forms of many secrets. Searching takes as long for a thousand of them as for one. Safe between threads.
+
+    The last seven bytes of a form hold a whole block of four bytes, wherever it stands, whose place in the text is a
+    multiple of four. So it is enough to look up every fourth place of a text, and to search for the few forms found.
     """
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self._variables = variables
-        # On POSIX the keys of `os.environ` are bytes within it.
-        self._name_of_test: Any = getattr(variables, "encodekey", str)(NAME_OF_TEST)
-        self._known: dict[Any, Any] = {}
+    def __init__(self) -> None:
+        # What each form stands for.
+        self._names: dict[str, str] = {}
+        self._by_block: dict[int, list[str]] = {}
 
-    def changes(self) -> Iterator[tuple[str, str]]:
-        """The names and values of the variables that were set since the last time; all of them at first."""
-        # `os.environ` decodes all of its variables to be compared, which takes longer than a search; `_data` is its
-        # dict.
-        variables = getattr(self._variables, "_data", self._variables)
-        known = self._known
-        name_of_test = variables.get(self._name_of_test)
-        if name_of_test is None:
-            known.pop(self._name_of_test, None)
-        else:
-            # It is another one in each phase of each test, and of no interest.
-            known[self._name_of_test] = name_of_test
-        # Fixtures set variables, so they have to be looked at again for each case.
-        if variables == known:
-            return
-        variables = dict(variables)
-        for name, value in variables.items():
-            if known.get(name) != value:
-                yield os.fsdecode(name), os.fsdecode(value)
-        # Last: until somebody has used all of them, another thread gets them too.
-        self._known = variables
+    def add(self, secret: str, what: str) -> None:
+        """Add the forms of a secret; one that is known already keeps its name.
+
+        Args:
+            secret: any text.
+            what: what it is: `the value of the environment variable OPENAI_API_KEY`.
+        """
+        for form in secret_forms(secret):
+            if form in self._names:
+                continue
+            self._names[form] = what
+            # The end, because many tokens begin with the same characters.
+            end = form.encode(errors="surrogatepass")[1 - 2 * _BLOCK :]
+            for start in range(_BLOCK):
+                block = int.from_bytes(end[start : start + _BLOCK], sys.byteorder)
+                self._by_block.setdefault(block, []).append(form)
+
+    def within(self, text: str) -> list[tuple[str, str]]:
+        """The forms that stand in a text, each with what it is.
+
+        Args:
+            text: any text.
+        """
+        candidates: Iterable[str] = self._names
+        if len(self._names) > _FEW_FORMS:
+            data = text.encode(errors="surrogatepass")
+            blocks = memoryview(data)[: len(data) // _BLOCK * _BLOCK].cast("I")
+            found = self._by_block.keys() & blocks
+            candidates = dict.fromkeys(form for block in found for form in self._by_block[block])
+        return [(form, self._names[form]) for form in tuple(candidates) if form in text]
 
 
 class Redactor:
@@ -106,16 +161,15 @@ class Redactor:
     """
 
     def __init__(self, environment: Mapping[str, str], allowed: Sequence[re.Pattern[str]] = ()) -> None:
-        self._environment = WatchedEnvironment(environment)
+        self._environment = environment
+        # The variables that were looked at, as `os.environ` has them within.
+        self._variables: dict[Any, Any] = {}
         self._allowed = tuple(allowed)
         self._lock = threading.Lock()
         # The secrets, the headers that were looked at, and each form that a secret may be written in, with what it is.
         self._secrets: set[str] = set()
         self._headers: set[tuple[str, str]] = set()
         self._forms = SecretForms()
-        # Texts in which nothing was found, since the last secret was learned; and a version of the secrets.
-        self._clean: set[str] = set()
-        self._version = object()
         self._learned = 0
         self.learn_environment()
 
@@ -165,8 +219,16 @@ class Redactor:
         Returns:
             How many secrets have been learned so far: a text without one may hold one as soon as there are more.
         """
-        for name, value in self._environment.changes():
-            self._add(secrets_of_variable(name, value), f"the value of the environment variable {name}")
+        # `os.environ` decodes all of its variables to be read, which takes longer than a search; `_data` is its dict.
+        variables = dict(getattr(self._environment, "_data", self._environment))
+        # Fixtures set variables, so they have to be looked at again for each case.
+        if variables != self._variables:
+            for name, value in variables.items():
+                if self._variables.get(name) != value:
+                    what = f"the value of the environment variable {os.fsdecode(name)}"
+                    self._add(secrets_of_variable(os.fsdecode(name), os.fsdecode(value)), what)
+            # Last: until all are learned, other threads look at them too.
+            self._variables = variables
         return self._learned
 
     def find(self, data: Any, shared: SharedTexts | None = None) -> FoundSecret | None:
@@ -177,10 +239,9 @@ class Redactor:
             shared: long texts in the data of many snapshots; each is searched once, until another secret is known.
         """
         self.learn_environment()
-        payload = PayloadStrings.of(data)
-        texts = payload.texts
-        if self._any_holds_secret([text for text, _ in texts], shared):
-            for text, place in texts:
+        payload = Payload.of(data)
+        if self._any_holds_secret([text for text, _ in payload.texts], shared):
+            for text, place in payload.texts:
                 for hit in self._hits(text):
                     return FoundSecret(self.redact(place_text(place)), hit.what)
         for name, value, place in payload.named:
@@ -195,81 +256,50 @@ class Redactor:
         Args:
             text: any text.
         """
-        if len(text) < MIN_SECRET_LENGTH:
-            # pytest's terminal writes most of its texts in such pieces.
-            return text
         self.learn_environment()
-        # Before the search: a secret that another thread learns meanwhile replaces the set.
-        clean = self._clean
-        if text in clean:
-            return text
-        hits = self._hits(text)
-        if not hits and len(text) <= _LONGEST_CLEAN_TEXT:
-            if len(clean) >= _MOST_CLEAN_TEXTS:
-                clean.clear()
-            clean.add(text)
-        return _cut(text, [(hit.start, hit.end, REDACTED) for hit in hits])
+        return self._cut(text)
 
     def redact_data(self, data: Any) -> Any:
         """Put `[secret]` in place of every secret that `find` would find in JSON data; gives new data.
 
-        A value under the name of a secret is replaced wherever it stands in the data. Of a text that a stream sends in
-        pieces, the first piece of a secret is replaced, and the others are cut out. Bytes in base64 stay base64. A
+        A value under the name of a secret is replaced wherever it stands in the data. Bytes in base64 stay base64. A
         string is replaced as a whole if it holds a secret in a way that leaves no place to cut.
 
         Args:
             data: mappings become dicts, sequences lists.
         """
         self.learn_environment()
-        payload = PayloadStrings.of(data)
         named = SecretForms()
-        for name, value, _ in payload.named:
+        for name, value, _ in Payload.of(data).named:
             if not self._is_allowed(value):
                 named.add(value, name)
-        cuts: dict[Place, list[_Cut]] = {}
-        for text, place in payload.strings:
-            cuts[place] = [(hit.start, hit.end, REDACTED) for hit in self._hits(text, named)]
-        for pieces in payload.streamed:
-            for hit in self._hits("".join([text for text, _ in pieces]), named):
-                for place, cut in _cuts_of_pieces(pieces, hit):
-                    cuts[place].append(cut)
-        new = {place: _cut(text, cuts[place]) for text, place in payload.strings if cuts[place]}
-        for text, place in payload.binary:
-            content = _cut(text, [(hit.start, hit.end, REDACTED) for hit in self._hits(text, named)])
-            new[place] = base64.b64encode(content.encode(errors="surrogateescape")).decode("ascii")
-        redacted = _rebuilt(
-            data, None, new, lambda key: _cut(key, [(*hit[:2], REDACTED) for hit in self._hits(key, named)])
-        )
-        return self._without_the_rest(redacted)
+        return self._redacted(data, named, "")
 
-    def _without_the_rest(self, data: Any) -> Any:
-        """Replace strings as a whole that still hold a secret: with other escapes than those of `secret_forms`."""
-        payload = PayloadStrings.of(data)
-        places = [place for text, place in payload.texts if self._hits(text)]
-        places += [place for _, value, place in payload.named if not self._is_allowed(value)]
-        if not places:
-            return data
-        strings = {place for _, place in payload.strings}
-        whole: dict[Place, str] = {}
-        for inner in places:
-            place = inner
-            while place is not None and place not in strings:
-                # It stands in the JSON data of a string.
-                place = place[0]
-            for pieces in payload.streamed:
-                if pieces[0][1] == place:
-                    whole.update((other, "") for _, other in pieces)
-            whole[place] = REDACTED
-        return _rebuilt(data, None, whole, str)
+    def _redacted(self, data: Any, named: SecretForms, key: str) -> Any:
+        if isinstance(data, str):
+            return self._redacted_text(data, named, is_binary=key == BINARY_KEY)
+        if isinstance(data, Mapping):
+            return {self._cut(key, named): self._redacted(value, named, key) for key, value in data.items()}
+        if isinstance(data, list | tuple):
+            return [self._redacted(item, named, "") for item in data]
+        return data
+
+    def _redacted_text(self, text: str, named: SecretForms, *, is_binary: bool) -> str:
+        content = decoded(text) if is_binary else None
+        if content is not None and (clean := self._cut(content, named)) != content:
+            return base64.b64encode(clean.encode(errors="surrogateescape")).decode("ascii")
+        text = self._cut(text, named)
+        # What is left has other escapes than those of `secret_forms`.
+        return REDACTED if text.startswith(OUTER_STARTS) and self.find(text) is not None else text
 
     def _any_holds_secret(self, texts: Sequence[str], shared: SharedTexts | None) -> bool:
         """Return whether one of several texts holds a secret."""
         if shared is not None:
-            # Before the search: once another secret is known, the version is another one.
-            version = self._version
+            # Before the search: it may be done in vain once another secret is known.
+            version = self._learned
             texts = [shared.without_searched(text, "secret", self._holds_secret, version) for text in texts]
         # No secret reaches across a zero, so one search does for all strings.
-        return self._holds_secret("\0".join(_distinct(texts)))
+        return self._holds_secret("\0".join(dict.fromkeys(texts)))
 
     def _holds_secret(self, text: str) -> bool:
         return bool(self._forms.within(text) or find_tokens(text))
@@ -290,6 +320,16 @@ class Redactor:
         # What is known is told rather than what a shape looks like; of two that begin together, the longer one.
         return sorted(hits, key=lambda hit: (hit.start, -hit.end))
 
+    def _cut(self, text: str, named: SecretForms | None = None) -> str:
+        """Replace the secrets in a text; those that overlap are one."""
+        result: list[str] = []
+        position = 0
+        for start, end, _ in self._hits(text, named):
+            if start >= position:
+                result += (text[position:start], REDACTED)
+            position = max(position, end)
+        return "".join((*result, text[position:])) if result else text
+
     def _is_allowed(self, secret: str) -> bool:
         """Whether a match of an allowed pattern covers all of a secret."""
         return any(match[0] == secret for pattern in self._allowed for match in pattern.finditer(secret))
@@ -300,8 +340,6 @@ class Redactor:
                 with self._lock:
                     self._secrets.add(secret)
                     self._forms.add(secret, what)
-                    self._clean = set()
-                    self._version = object()
                     # Last: whoever knows of this secret finds it.
                     self._learned += 1
 
@@ -335,57 +373,4 @@ def _with_texts(data: Any, change: Callable[[str], str]) -> Any:
     if isinstance(data, list | tuple):
         changed = [_with_texts(each, change) for each in data]
         return tuple(changed) if isinstance(data, tuple) else changed
-    return data
-
-
-def _distinct(texts: Sequence[str]) -> list[str]:
-    """The texts without those that stand in the longest: a snapshot holds each prompt twice."""
-    longest = max(texts, key=len, default="")
-    if len(longest) < _LONG_TEXT:
-        return list(dict.fromkeys(texts))
-    others = dict.fromkeys(texts)
-    others.pop(longest, None)
-    return [longest, *(text for text in others if len(text) < _LONG_TEXT or not _stands_in(text, longest))]
-
-
-def _stands_in(text: str, longest: str) -> bool:
-    """Whether lines of a text are a text, so that its secrets and escapes are also those of the longer text."""
-    start = longest.find(text[:_LONG_TEXT])
-    return (
-        start >= 0
-        and longest[max(start - 1, 0) : start] in ("", "\n")
-        and longest[start + len(text) : start + len(text) + 1] in ("", "\n")
-        and longest.startswith(text, start)
-    )
-
-
-def _cut(text: str, cuts: Iterable[_Cut]) -> str:
-    """Replace parts of a text; parts that overlap are one."""
-    result: list[str] = []
-    position = 0
-    for start, end, replacement in sorted(cuts):
-        if start >= position:
-            result += (text[position:start], replacement)
-        position = max(position, end)
-    return "".join((*result, text[position:])) if result else text
-
-
-def _cuts_of_pieces(pieces: Sequence[tuple[str, Place]], hit: _Hit) -> Iterator[tuple[Place, _Cut]]:
-    """What to cut out of the pieces of a text, if a secret stands in the whole of it."""
-    offset = 0
-    for text, place in pieces:
-        start, end = max(hit.start - offset, 0), min(hit.end - offset, len(text))
-        if start < end:
-            yield place, (start, end, REDACTED if offset <= hit.start else "")
-        offset += len(text)
-
-
-def _rebuilt(data: Any, place: Place, new: Mapping[Place, str], redact_key: Callable[[str], str]) -> Any:
-    """JSON data with other strings at some places."""
-    if isinstance(data, str):
-        return new.get(place, data)
-    if isinstance(data, Mapping):
-        return {redact_key(key): _rebuilt(value, (place, key), new, redact_key) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_rebuilt(item, (place, index), new, redact_key) for index, item in enumerate(data)]
     return data

@@ -23,7 +23,7 @@ import httpx
 
 from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
 from pytest_chatprompt.capture.clients.wire import RawReply, error_reply
-from pytest_chatprompt.capture.network_guard import allow_programs
+from pytest_chatprompt.capture.guard import allow_programs
 from pytest_chatprompt.capture.sent_request import describe_request
 from pytest_chatprompt.capture.server.table import (
     REDIRECTED_APIS,

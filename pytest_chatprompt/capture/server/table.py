@@ -21,7 +21,6 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from pytest_chatprompt.capture.proxy_variables import NO_PROXY, PROXIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +150,11 @@ REDIRECTED_APIS: Final = (
 )
 
 
+# Whose value is a proxy; clients read either case
+# (https://docs.python.org/3/library/urllib.request.html#urllib.request.getproxies, curl(1)).
+PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+# Whose value is the hosts that are reached without one.
+NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 

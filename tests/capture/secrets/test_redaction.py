@@ -17,11 +17,9 @@ import httpx
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from pytest_chatprompt.capture.secrets import redaction, secret_forms, sources
-from pytest_chatprompt.capture.secrets.names import SecretKind
-from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
-from pytest_chatprompt.capture.secrets.token_shapes import Token
-from pytest_chatprompt.capture.secrets.values import looks_secret
+from pytest_chatprompt.capture.secrets import names, redaction
+from pytest_chatprompt.capture.secrets.names import SecretKind, looks_secret
+from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor, map_texts
 from pytest_chatprompt.prompt.shared_texts import SharedTexts
 
 KEY = "sk-0123456789"
@@ -355,7 +353,7 @@ def test_a_secret_that_is_just_being_learned_is_redacted(monkeypatch: pytest.Mon
             # What another thread would do.
             meanwhile.append("begun")
             meanwhile.append(redactor.redact(f"the variable holds {KEY}"))
-        return sources.secrets_of_variable(name, value)
+        return names.secrets_of_variable(name, value)
 
     monkeypatch.setattr(redaction, "secrets_of_variable", secrets_of_variable)
     environment["SOME_API_KEY"] = KEY
@@ -363,30 +361,20 @@ def test_a_secret_that_is_just_being_learned_is_redacted(monkeypatch: pytest.Mon
     assert meanwhile == ["begun", "the variable holds [secret]"]
 
 
-@pytest.mark.parametrize(
-    ("others", "length", "searches"),
-    [
-        pytest.param(0, 100, 1, id="the same text again"),
-        pytest.param(99, 100, 1, id="99 other texts meanwhile"),
-        pytest.param(100, 100, 2, id="more other texts than are kept"),
-        pytest.param(0, 20_000, 2, id="a text too long to be kept"),
-    ],
-)
-def test_of_the_last_texts_without_a_secret_none_is_searched_twice(
-    others: int, length: int, searches: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched: list[str] = []
+def test_the_variables_of_this_process_are_read_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor(os.environ)
+    monkeypatch.setenv("SOME_PASSWORD", "pässwörd-1")
+    assert redactor.redact("with pässwörd-1") == "with [secret]"
 
-    def find_nothing(text: str) -> list[Token]:
-        searched.append(text)
-        return []
 
-    monkeypatch.setattr(redaction, "find_tokens", find_nothing)
-    redactor = Redactor({})
-    text = "x" * length
-    for each in (text, *(f"other text {number}" for number in range(others)), text):
-        assert redactor.redact(each) == each
-    assert searched.count(text) == searches
+def test_the_texts_of_any_data_are_changed() -> None:
+    changed = map_texts({"a b": ["b", ("b", 5, {None: "bc"})]}, lambda text: text.replace("b", "x"))
+    assert changed == {"a x": ["x", ("x", 5, {None: "xc"})]}
+
+
+def test_data_without_a_text_to_change_is_the_same_object() -> None:
+    data = {"a": ["b", ("c",)]}
+    assert map_texts(data, lambda text: text.replace("x", "y")) is data
 
 
 def test_each_of_many_secrets_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,8 +384,8 @@ def test_each_of_many_secrets_is_prepared_once(monkeypatch: pytest.MonkeyPatch) 
         prepared.append(secret)
         return forms_of(secret)
 
-    forms_of = secret_forms.secret_forms
-    monkeypatch.setattr(secret_forms, "secret_forms", counted)
+    forms_of = redaction.secret_forms
+    monkeypatch.setattr(redaction, "secret_forms", counted)
     redactor = Redactor({})
     keys = [f"key-{random.Random(number).getrandbits(64):016x}" for number in range(200)]
     for key in keys:

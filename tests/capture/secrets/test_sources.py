@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.sources import secrets_of_header, secrets_of_url, secrets_of_variable
+from pytest_chatprompt.capture.secrets.names import secrets_of_header, secrets_of_url, secrets_of_variable
 
 KEY = "k3y-0123456789"
 LONG_KEY = "q7Rk2ZpX9vLmT4wNc8Yb"

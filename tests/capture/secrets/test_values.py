@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.names import SecretKind
-from pytest_chatprompt.capture.secrets.values import looks_random, looks_secret, names_data
+from pytest_chatprompt.capture.secrets.names import SecretKind, looks_random, looks_secret, names_data
 
 PHRASE, KEY, UNCERTAIN = SecretKind.PHRASE, SecretKind.KEY, SecretKind.UNCERTAIN
 ALL = (PHRASE, KEY, UNCERTAIN)

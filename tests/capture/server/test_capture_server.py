@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.network_guard import guard_network
+from pytest_chatprompt.capture.guard import guard_network
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from pytest_chatprompt.errors import BlockedConnectionError
 from tests.capture.server.conftest import DEADLINE_SECONDS, StartServer, connect, receive, receive_all

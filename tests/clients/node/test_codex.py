@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from pytest_chatprompt import CodexProvider, EvalAPI, ProviderRequest
+from pytest_chatprompt.capture.guard import guard_network
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.network_guard import guard_network
 from pytest_chatprompt.capture.provider_capture import capture_live, capture_offline
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.server.capture_server import CaptureServer

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.network_guard import guard_network
+from pytest_chatprompt.capture.guard import guard_network
 from pytest_chatprompt.capture.server.capture_server import CaptureServer
 from tests.clients.node.conftest import FOLDER, chat_reply
 

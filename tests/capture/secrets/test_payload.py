@@ -1,4 +1,4 @@
-"""Payload strings: the strings of a payload, and what stands under the name of a secret."""
+"""Payloads: the texts of a payload, and what stands under the name of a secret."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.payload_strings import PayloadStrings, place_text
+from pytest_chatprompt.capture.secrets.payload import Payload, place_text
 
 KEY = "k3y-0123456789"
 MD5 = "6dbf9ac2da09ee1d3debf5a51873ec6d"
@@ -19,11 +19,11 @@ RANDOM = "9f86d081884c7d659a2feaa0"
 
 
 def strings(data: Any) -> list[tuple[str, str]]:
-    return [(place_text(place), text) for text, place in PayloadStrings.of(data).strings]
+    return [(place_text(place), text) for text, place in Payload.of(data).texts]
 
 
 def named(data: Any) -> list[tuple[str, str, str]]:
-    return [(place_text(place), name, value) for name, value, place in PayloadStrings.of(data).named]
+    return [(place_text(place), name, value) for name, value, place in Payload.of(data).named]
 
 
 def test_every_string_has_its_place() -> None:
@@ -40,8 +40,7 @@ def test_a_key_is_a_string_unless_it_is_a_name() -> None:
 
 def test_bytes_are_searched_as_text_too() -> None:
     data = {"request": {"base64": base64.b64encode(b"\xff" + KEY.encode()).decode()}}
-    (found,) = PayloadStrings.of(data).binary
-    assert (found[0], place_text(found[1])) == (f"\udcff{KEY}", "request.base64")
+    assert ("request.base64", f"\udcff{KEY}") in strings(data)
     for other in ({"base64": "\xff"}, {"base64": "abc"}, {"base64": 5}, {"base64": "", "other": 1}):
         strings(other)
 
@@ -67,11 +66,11 @@ def test_bytes_are_searched_as_text_too() -> None:
         ),
         pytest.param({"token": RANDOM, "expires_in": 5}, ("token", "token", RANDOM), id="a token"),
         pytest.param(
-            [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request.body", "password", KEY), id="a recorded form"
+            [{"request": {"body": f"a=b&password={KEY}"}}], ("[0].request", "password", KEY), id="a recorded form"
         ),
         pytest.param(
             [{"reply": {"status": 200, "text": f"access_token={KEY}&scope=a"}}],
-            ("[0].reply.text", "access_token", KEY),
+            ("[0].reply", "access_token", KEY),
             id="a form in a reply",
         ),
         pytest.param(

@@ -1,21 +1,19 @@
-"""The network guard: what it sees, whoever calls, and what it leaves alone."""
+"""The network guard: what it sees, whoever calls, what it leaves alone, and whom it names."""
 
 from __future__ import annotations
 
-import _ctypes
 import contextvars
-import ctypes
-import importlib
 import inspect
+import json.decoder
 import os
 import profile
 import re
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from socket import create_connection as early_bound_create_connection, getaddrinfo as early_bound_getaddrinfo
 from typing import Any
@@ -23,11 +21,13 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture import trace_functions
-from pytest_chatprompt.capture.caller import Caller
-from pytest_chatprompt.capture.network_guard import (
+import pytest_chatprompt
+from pytest_chatprompt.capture.guard import (
+    Caller,
     Owner,
     allow_programs,
+    caller_at,
+    find_caller,
     guard_network,
     leave_blocked,
     run_as,
@@ -36,15 +36,6 @@ from pytest_chatprompt.capture.network_guard import (
 from pytest_chatprompt.errors import BlockedConnectionError
 
 early_bound_connect = socket.socket.connect
-
-
-def find_by_handle() -> None:
-    _ctypes.dlsym(ctypes.CDLL(None)._handle, "connect")
-
-
-def connect_by_c_library() -> None:
-    library = ctypes.CDLL(None)
-    library.connect(0, None, 0)
 
 
 def connect_early_bound() -> None:
@@ -59,7 +50,7 @@ def nobody(*_: str) -> None:
 
 def check_message(expected: str, message: str) -> None:
     """Check an error, which ends with a line of this file: it called what was blocked, without a library."""
-    assert re.fullmatch(rf"{re.escape(expected)}, called at \S*test_network_guard\.py:\d+", message)
+    assert re.fullmatch(rf"{re.escape(expected)}, called at \S*test_guard\.py:\d+", message)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +106,6 @@ def test_the_network_is_blocked_whoever_calls(attempt: Callable[[], object], add
             "in a terminal of its own (os.forkpty)",
             id="a terminal of its own",
         ),
-        pytest.param(find_by_handle, "the C function connect is not called", "connect", id="a handle of ctypes"),
-        pytest.param(connect_by_c_library, "the C function connect is not called", "connect", id="ctypes"),
     ],
 )
 def test_no_program_is_started(start: Callable[[], object], message: str, program: str) -> None:
@@ -125,20 +114,6 @@ def test_no_program_is_started(start: Callable[[], object], message: str, progra
     check_message(f"{message}: this is an offline run", str(caught.value))
     assert list(attempts.callers) == [program]
     assert attempts.programs == [program]
-
-
-def test_no_subinterpreter_is_created_since_audit_hooks_do_not_see_into_it() -> None:
-    interpreters = importlib.import_module("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
-    with guard_network() as attempts, pytest.raises(Exception, match="interpreter"):
-        interpreters.create()
-    assert attempts.programs == ["python (a subinterpreter)"]
-
-
-@pytest.mark.parametrize("name", ["__connect", "gethostbyname_r", "res_query", "execveat", "__libc_system"])
-def test_other_names_of_functions_of_the_c_library_are_blocked_too(name: str) -> None:
-    with guard_network() as attempts, pytest.raises(BlockedConnectionError):
-        ctypes.CDLL(None)[name]
-    assert attempts.programs == [name]
 
 
 def test_a_fork_is_this_program_and_is_guarded_too() -> None:
@@ -157,7 +132,7 @@ def test_a_fork_is_this_program_and_is_guarded_too() -> None:
 
 
 def test_without_a_fork_nobody_is_told_of_one() -> None:
-    script = "from pytest_chatprompt.capture.network_guard import tell; tell(None, 'reach api.example:443', -1)"
+    script = "from pytest_chatprompt.capture.guard import tell; tell(None, 'reach api.example:443', -1)"
     assert subprocess.run([sys.executable, "-c", script], check=True).returncode == 0
 
 
@@ -183,9 +158,8 @@ def test_threads_may_stay_blocked_after_the_guard() -> None:
     leave_blocked([], attempts)
 
 
-def test_other_c_functions_and_files_are_left_alone() -> None:
+def test_files_are_left_alone() -> None:
     with guard_network() as attempts:
-        assert ctypes.CDLL(None).getpid() == os.getpid()
         assert Path(os.devnull).read_text(encoding="utf-8") == ""
     assert (attempts.blocked, attempts.programs, attempts.loopback) == ([], [], [])
 
@@ -211,17 +185,17 @@ import sys
 from types import ModuleType
 
 last = sys.modules["last"] = ModuleType("last")
-from pytest_chatprompt.capture import network_guard
+from pytest_chatprompt.capture import guard
 
 class Late:
     def __del__(self, audit=sys.audit):
         audit("open", "a", None, 0)
 
-with network_guard.guard_network():
+with guard.guard_network():
     pass
 # The interpreter sets the names in modules that somebody still has to None, those imported last first.
 last.late = Late()
-sys.kept = network_guard, last
+sys.kept = guard, last
 """
 
 
@@ -230,70 +204,10 @@ def test_at_the_end_of_the_interpreter_nothing_is_said_of_the_audit_hook() -> No
     assert process.stderr == ""
 
 
-# A debugger's trace function is being installed, and an audit hook holds it up, while a thread with one starts.
-TWO_TRACE_FUNCTIONS = """
-import sys
-import threading
-
-from pytest_chatprompt.capture.network_guard import guard_network
-
-with guard_network():
-    pass
-is_inside, may_go_on = threading.Event(), threading.Event()
-
-def hold_up(event, arguments):
-    if event == "sys.settrace" and not is_inside.is_set():
-        is_inside.set()
-        may_go_on.wait(60)
-
-sys.addaudithook(hold_up)
-first = threading.Thread(target=sys.settrace, args=[None])
-first.start()
-is_inside.wait(60)
-threading.settrace(lambda *_: None)
-second = threading.Thread(target=print, args=["ran"])
-second.start()
-second.join(60)
-may_go_on.set()
-first.join(60)
-"""
-
-
-@pytest.mark.parametrize(
-    ("refusals", "attempts", "error"),
-    [
-        pytest.param(0, 1, nullcontext(), id="at once"),
-        pytest.param(2, 3, nullcontext(), id="the third time"),
-        pytest.param(20, 11, pytest.raises(RuntimeError, match=r"^refused$"), id="never"),
-    ],
-)
-def test_a_trace_function_is_installed_once_it_is_not_refused(
-    monkeypatch: pytest.MonkeyPatch, refusals: int, attempts: int, error: AbstractContextManager[Any]
-) -> None:
-    installed = []
-
-    def install(function: Any) -> None:
-        installed.append(function)
-        if len(installed) <= refusals:
-            raise RuntimeError("refused")
-
-    monkeypatch.setattr(trace_functions, "_FUNCTIONS", ["settrace"])
-    monkeypatch.setattr(sys, "settrace", install)
-    trace_functions.retry_installations()
-    with error:
-        sys.settrace(None)
-    assert installed == [None] * attempts
-
-
 def test_a_profiler_sees_nothing_of_the_guard() -> None:
     with guard_network():
         profiler = profile.Profile()
         assert profiler.runcall(len, "abc") == 3
-
-
-def test_a_thread_starts_while_another_installs_a_trace_function() -> None:
-    process = subprocess.run([sys.executable, "-c", TWO_TRACE_FUNCTIONS], capture_output=True, text=True, check=True)
-    assert (process.stdout, process.stderr) == ("ran\n", "")
 
 
 def test_the_inner_guard_gets_the_attempts() -> None:
@@ -420,7 +334,6 @@ def test_a_program_inherits_the_variables_of_an_allowance(
         ),
         pytest.param(lambda: os.system("true"), "true", id="os.system, whose event tells no variables"),
         pytest.param(lambda: os.execve("/bin/true", ["true"], SERVER), "/bin/true", id="exec, which ends this process"),
-        pytest.param(connect_by_c_library, "connect", id="a C function"),
     ],
 )
 def test_every_other_program_stays_blocked(
@@ -446,11 +359,6 @@ def test_an_allowance_ends_with_its_block_whatever_others_there_are() -> None:
     assert attempts.programs == [sys.executable]
 
 
-def test_an_allowance_of_no_variables_would_allow_every_program() -> None:
-    with pytest.raises(ValueError, match="no variables would allow every program"), allow_programs({}):
-        pass
-
-
 def test_an_allowed_name_is_looked_up_and_its_addresses_are_reached() -> None:
     with guard_network(allowed_hosts=["files.invalid"]) as attempts:
         with pytest.raises(BlockedConnectionError):
@@ -470,12 +378,10 @@ def connect_without_waiting(address: str) -> None:
         connection.connect_ex((address, 80))
 
 
-def test_programs_may_be_allowed_and_functions_of_the_c_library_stay_blocked() -> None:
+def test_programs_may_be_allowed() -> None:
     with guard_network(allows_programs=True) as attempts:
         assert subprocess.run(["true"], check=True).returncode == 0
-        with pytest.raises(BlockedConnectionError):
-            ctypes.CDLL(None).connect  # noqa: B018 - looking it up is the attempt
-    assert attempts.programs == ["connect"]
+    assert attempts.programs == []
 
 
 def test_the_standard_library_may_ask_about_this_machine() -> None:
@@ -491,3 +397,70 @@ def test_the_standard_library_may_ask_about_this_machine() -> None:
         with pytest.raises(BlockedConnectionError):
             as_another["ask"]()
     assert attempts.programs == ["uname"]
+
+
+# --- who is named
+
+FOLDER = Path("/project")
+SITE = f"{sysconfig.get_path('purelib')}"
+PYTHON = json.decoder.__file__
+OURS = str(Path(pytest_chatprompt.__file__).parent / "capture" / "provider_capture.py")
+
+
+@pytest.mark.parametrize(
+    ("files", "caller"),
+    [
+        pytest.param([PYTHON, "/project/app/cache.py"], Caller("", "app/cache.py:2"), id="your code itself"),
+        pytest.param(
+            [
+                PYTHON,
+                f"{SITE}/redis/connection.py",
+                f"{SITE}/redis/client.py",
+                "/project/app/cache.py",
+                "/project/t.py",
+            ],
+            Caller("redis", "app/cache.py:4"),
+            id="a library",
+        ),
+        pytest.param(
+            [f"{SITE}/httpcore/a.py", PYTHON, f"{SITE}/httpx/b.py", f"{SITE}/openai/c.py", "/elsewhere/lib.py"],
+            Caller("openai", "/elsewhere/lib.py:5"),
+            id="the library that your code called, not those below it",
+        ),
+        pytest.param(
+            ["/usr/lib/python3/dist-packages/six.py", "/project/a.py"],
+            Caller("six", "a.py:2"),
+            id="a module in one file",
+        ),
+        pytest.param(
+            [f"{SITE}/redis/client.py", "<frozen runpy>", PYTHON], Caller("redis", ""), id="a thread of a library"
+        ),
+        pytest.param([OURS, PYTHON], Caller("", ""), id="nobody"),
+        pytest.param(
+            [f"{SITE}/httpx/a.py", OURS, f"{SITE}/pluggy/_callers.py", f"{SITE}/pytest/__main__.py", "/project/run.py"],
+            Caller("httpx", ""),
+            id="what runs the tests is not the caller",
+        ),
+        pytest.param([OURS, "/project/a.py", f"{SITE}/b.py"], Caller("", "a.py:2"), id="this package is skipped"),
+    ],
+)
+def test_the_caller(files: list[str], caller: Caller) -> None:
+    stack = [(file, line) for line, file in enumerate(files, start=1)]
+    assert find_caller(stack, FOLDER) == caller
+
+
+@pytest.mark.parametrize(
+    ("caller", "text"),
+    [
+        (Caller("redis", "app.py:2"), ", tried by redis, called at app.py:2"),
+        (Caller("redis", ""), ", tried by redis"),
+        (Caller("", "app.py:2"), ", called at app.py:2"),
+        (Caller("", ""), ""),
+    ],
+)
+def test_its_description(caller: Caller, text: str) -> None:
+    assert caller.describe() == text
+
+
+def test_a_thread_that_has_ended_has_no_caller() -> None:
+    assert caller_at(None) == Caller("", "")

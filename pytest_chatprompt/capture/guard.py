@@ -1,11 +1,9 @@
-"""The network guard: whose code reaches for what, and what of it goes no further than this machine.
+"""The network guard: while one is active, this process reaches no further than this machine and starts no program.
 
-While a guard is active, this process reaches no further than this machine and starts no program. An attempt to go
-further is an error that names the address or the program, the library that tried it, and the line of your code that
-called it; it is kept in the guard's `ConnectionAttempts`. `allow_programs()` excepts the programs that a
-`CaptureServer` captures. Nothing of `socket` or `subprocess` is patched: Python's audit events report every attempt, in
-every thread. Python cannot remove an audit hook, so the first guard installs one that stays; see also
-`subinterpreters`.
+Python's audit events report every attempt, in every thread; nothing of `socket` or `subprocess` is patched. An attempt
+is an error that names the address or the program, the library that tried it, and the line of your code that called it.
+It is kept in the guard's `ConnectionAttempts`. Python cannot remove an audit hook: the first guard installs one that
+stays.
 
 What is tried belongs to an `Owner`: the test in whose context the code runs. A context variable names it, which tasks,
 `asyncio.to_thread` and `copy_context()` take along. What has no test in its context, such as a thread of a pool,
@@ -16,22 +14,22 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, Final
+from traceback import walk_stack
+from types import FrameType
+from typing import Any, Final, NamedTuple
 from weakref import ref
 
 from pytest_chatprompt.capture.audit_events import FORK, WATCHED_EVENTS, Attempt, is_address, read_audit_event
-from pytest_chatprompt.capture.caller import Caller, find_caller, walk_stack
 from pytest_chatprompt.capture.clients.grpc_channels import CHANNELS
-from pytest_chatprompt.capture.subinterpreters import audit_creation
-from pytest_chatprompt.capture.trace_functions import retry_installations
 from pytest_chatprompt.errors import BlockedConnectionError, CaptureError
 
 # Modules of the standard library that start programs to learn about this machine.
@@ -39,9 +37,31 @@ _SYSTEM_QUERIES: Final = ("platform", "ctypes.util", "uuid")
 # How long threads may take to end after the test, such as that of a connection which was just closed.
 _ENDING_SECONDS: Final = 0.2
 Tell = Callable[[str, str], None]
-_VERBS: Final = {"connection": "reach", "lookup": "reach", "program": "start", "C function": "call"}
+_STANDARD_LIBRARY: Final = Path(sysconfig.get_path("stdlib"))
+_THIS_PACKAGE: Final = Path(__file__).parents[1]
+_LIBRARY_FOLDERS: Final = ("site-packages", "dist-packages")
+# They run tests: the frames above them have nothing to do with the attempt.
+_TEST_RUNNERS: Final = ("_pytest", "pluggy")
 # How much a forked process may tell.
 _REPORT_BYTES: Final = 4096
+
+
+class Caller(NamedTuple):
+    """The library and the line of code that tried something.
+
+    Args:
+        library: the top-level package that your code called; `""` if none was in between.
+        place: `file:line` in your code, the file relative to the current folder if it is below; `""` if there is none,
+            as in a thread that a library has started.
+    """
+
+    library: str
+    place: str
+
+    def describe(self) -> str:
+        """What to add to an error: `, tried by redis, called at app/cache.py:12`; `""` if nothing is known."""
+        tried = f", tried by {self.library}" if self.library else ""
+        return f"{tried}, called at {self.place}" if self.place else tried
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +73,7 @@ class ConnectionAttempts:
         allowed_hosts: names and addresses that may be reached.
         has_looked_up: whether one of these names was looked up.
         blocked: addresses beyond this machine, `host:port`; none of them was reached.
-        programs: programs, and C functions that could reach the network; none of them was started.
+        programs: programs; none of them was started.
         callers: who tried each of them first, by address or program.
         loopback: addresses on this machine; these connections were allowed.
         owner: is told each attempt, in place of the lists: no report of a test shows them; `None` within a test.
@@ -123,7 +143,7 @@ class Owner:
         threads = [thread for reference in self.threads if (thread := reference()) is not None]
         frames = sys._current_frames() if threads else {}
         places = {
-            thread: find_caller(walk_stack(frames.get(thread.identity)), Path.cwd()).place
+            thread: caller_at(frames.get(thread.identity)).place
             for thread in threads
             if thread.identity not in self.earlier_threads
         }
@@ -179,14 +199,14 @@ class _Guards:
         attempt = read_audit_event(event, arguments)
         if attempt is None or self.is_allowed(attempts, attempt, owner):
             return
-        caller = find_caller(walk_stack(sys._getframe(1)), Path.cwd())
+        caller = caller_at(sys._getframe(1))
         teller = owner or attempts.owner
         if teller is None and attempts.process_id == os.getpid():
             attempts.callers.setdefault(attempt.target, caller)
-            is_network = attempt.kind in ("connection", "lookup")
-            (attempts.blocked if is_network else attempts.programs).append(attempt.target)
+            (attempts.programs if attempt.kind == "program" else attempts.blocked).append(attempt.target)
         else:
-            tell(teller, f"{_VERBS[attempt.kind]} {attempt.target}{caller.describe()}", attempts.process_id)
+            verb = "start" if attempt.kind == "program" else "reach"
+            tell(teller, f"{verb} {attempt.target}{caller.describe()}", attempts.process_id)
         raise BlockedConnectionError(_message(attempt, caller, teller))
 
     def find_late_owner(self) -> Owner | None:
@@ -218,9 +238,9 @@ class _Guards:
             if attempt.kind == "connection" and owner is None:
                 attempts.loopback.append(attempt.target)
             return True
-        if attempt.kind in ("connection", "lookup"):
+        if attempt.kind != "program":
             return attempts.allows_host(attempt)
-        if attempt.kind == "program" and (attempts.allows_programs or _is_system_query()):
+        if attempts.allows_programs or _is_system_query():
             return True
         environment = attempt.environment if owner is None else None
         return environment is not None and any(
@@ -349,8 +369,6 @@ def guard_network(
     if not _guards.is_hooked:
         _guards.is_hooked = True
         sys.addaudithook(_guards.check)
-        audit_creation()
-        retry_installations()
     attempts = ConnectionAttempts(allows_programs, frozenset(allowed_hosts), owner=owner)
     _guards.active.append(attempts)
     CHANNELS.start()
@@ -413,12 +431,7 @@ def allow_programs(variables: Mapping[str, str]) -> Iterator[None]:
 
     Args:
         variables: names and values; a program needs all of them.
-
-    Raises:
-        ValueError: there are no variables, which would allow every program.
     """
-    if not variables:
-        raise ValueError("allow_programs: no variables would allow every program")
     allowance = dict(variables)
     _guards.allowed_programs.append(allowance)
     try:
@@ -433,21 +446,12 @@ def _is_system_query() -> bool:
 
     SDKs send what it says in a header.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__") in _SYSTEM_QUERIES:
-            return True
-    return False
+    return any(frame.f_globals.get("__name__") in _SYSTEM_QUERIES for frame, _ in walk_stack(sys._getframe(1)))
 
 
 def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
-    what = {
-        "connection": f"no connection to {attempt.target}",
-        "lookup": f"no connection to {attempt.target}",
-        "program": f"the program {attempt.target} is not started",
-        "C function": f"the C function {attempt.target} is not called",
-    }[attempt.kind]
+    is_program = attempt.kind == "program"
+    what = f"the program {attempt.target} is not started" if is_program else f"no connection to {attempt.target}"
     if teller is None:
         return f"{what}: this is an offline run{caller.describe()}"
     if teller.name:
@@ -456,3 +460,44 @@ def _message(attempt: Attempt, caller: Caller, teller: Owner | None) -> str:
         f"{what} between tests: this is an offline run{caller.describe()}; "
         "the ini value chatprompt_allowed_hosts names hosts that may be reached"
     )
+
+
+def caller_at(frame: FrameType | None) -> Caller:
+    """Find who is behind an attempt by the innermost frame of a thread; `None` if the thread has ended."""
+    stack = () if frame is None else walk_stack(frame)
+    return find_caller(((each.f_code.co_filename, line) for each, line in stack), Path.cwd())
+
+
+def find_caller(stack: Iterable[tuple[str, int]], folder: Path) -> Caller:
+    """Find who is behind an attempt by the files and lines of a stack, the innermost call first.
+
+    Args:
+        stack: the files, and the lines that run there.
+        folder: the current folder.
+    """
+    library = ""
+    for file, line in stack:
+        path = Path(file)
+        package = _library(path)
+        if package in _TEST_RUNNERS:
+            break
+        if package:
+            library = package
+        elif not _is_internal(path):
+            shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+            return Caller(library, f"{shown.as_posix()}:{line}")
+    return Caller(library, "")
+
+
+def _library(path: Path) -> str:
+    """The top-level package that a file was installed with; `""` if it was not installed."""
+    for folder in _LIBRARY_FOLDERS:
+        if folder in path.parts:
+            return Path(path.parts[path.parts.index(folder) + 1]).stem
+    return ""
+
+
+def _is_internal(path: Path) -> bool:
+    """Whether a file belongs to Python or to this package; frozen modules have names such as `<frozen runpy>`."""
+    is_frozen = str(path).startswith("<")
+    return is_frozen or path.is_relative_to(_STANDARD_LIBRARY) or path.is_relative_to(_THIS_PACKAGE)

@@ -13,8 +13,7 @@ import httpx
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.secret_forms import SecretForms, secret_forms
+from pytest_chatprompt.capture.secrets.redaction import Redactor, SecretForms, secret_forms
 
 FORM = "sk-live-0123456789"
 SECRET = "k3y+/~é\"\\ '0123456789"
