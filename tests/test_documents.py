@@ -630,7 +630,9 @@ def test_the_list_of_adjustments_is_what_happens(run: Run) -> None:
         for adjustment in cast("list[str]", run.snapshot(name).get("adjustments", []))
     }
     (shown,) = blocks("docs/snapshots.md", "", after="## Adjustments")
-    assert set(shown.splitlines()) == {text.replace("messages 1 and 3 stand", "message 1 stands") for text in adjustments}
+    assert set(shown.splitlines()) == {
+        text.replace("messages 1 and 3 stand", "message 1 stands") for text in adjustments
+    }
 
 
 LOST = """
@@ -917,7 +919,7 @@ def test_what_the_page_on_security_calls_no_secret_is_none() -> None:
 def test_the_list_of_token_shapes_is_complete() -> None:
     shapes = PAGES["docs/security.md"].partition("**Tokens of a known shape,**")[2].partition("\n\n")[2]
     listed = " ".join(shapes.partition(".\n\n")[0].split()).split("; ")
-    assert [each.partition(" (`")[0] for each in listed] == [shape.name for shape in TOKEN_SHAPES]
+    assert {each.partition(" (`")[0] for each in listed} == {shape.name for shape in TOKEN_SHAPES}
 
 
 def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
