@@ -17,6 +17,7 @@ import yaml
 from pytest_chatprompt.apis.table import chat_providers
 from pytest_chatprompt.eval_file_check import __file__ as check_file
 from pytest_chatprompt.report_commands import main
+from pytest_chatprompt.reports.markdown import LIMIT
 from tests.git_repository import Git, commit_all
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
 from tests.server import Reply, Server
@@ -25,7 +26,7 @@ __all__ = ["run"]
 
 ROOT = Path(check_file).parent.parent
 PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
-WORKFLOW, SHARDS, PRE_COMMIT = (
+WORKFLOW, REVIEW, COMMENT, SHARDS, PRE_COMMIT = (
     yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 )
 EDITORS = (ROOT / "docs/eval-files.md").read_text(encoding="utf-8")
@@ -70,6 +71,81 @@ def test_the_live_job_runs_on_a_schedule_only_with_the_keys_that_providers_read(
     # Without a key nothing is sent.
     result.assert_outcomes(errors=1)
     assert "no key for OpenAI" in result.stdout.str()
+
+
+def test_the_review_of_a_pull_request_shows_what_its_merge_changes(
+    run: Run, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (REVIEW[True], REVIEW["permissions"]) == ({"pull_request": None}, {"contents": "read"})
+    job = REVIEW["jobs"]["review"]
+    assert "secrets." not in str(job)
+    run.write({"a.eval.yaml": f"provider: openai{HELLO}"})
+    run.update()
+    commit_all(git, run.path)
+    monkeypatch.chdir(run.path)
+    git("checkout", "-q", "-b", "feature")
+    run.write({"a.eval.yaml": f"provider: openai{HELLO.replace('content: hello', 'content: good morning')}"})
+    run.update()
+    commit_all(git, run.path)
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--no-ff", "--message=merge", "feature")
+    # A gate passes, since the change is accepted; the review shows it all the same.
+    run().assert_outcomes(passed=1)
+    run(*arguments_of(job)).assert_outcomes(failed=1)
+    review = (run.path / "review.md").read_text(encoding="utf-8")
+    assert review.startswith("## 1 distinct change in 1 snapshot against `HEAD^1`\n")
+    assert "- hello\n+ good morning\n" in review
+    *_, upload = job["steps"]
+    assert sorted(path.name for path in run.path.glob(upload["with"]["path"])) == ["review.html", "review.md"]
+
+
+# It keeps the comments of a pull request in a file for each, and knows one pull request.
+GH = """
+import json, pathlib, shutil, sys
+arguments, folder = sys.argv[1:], pathlib.Path(__file__).parent
+comments = folder / "comments"
+if arguments[:2] == ["run", "download"]:
+    shutil.copy(folder / "review.md", "review.md")
+elif arguments[:2] == ["pr", "list"]:
+    assert arguments[arguments.index("--head") + 1] == "feature"
+    print("7" if "c0ffee" in (folder / "open").read_text() else "")
+else:
+    path = next(each for each in arguments if each.startswith("repos/"))
+    body = [each.partition("@")[2] for each in arguments if each.startswith("body=@")]
+    if not body:
+        assert path == "repos/me/shop/issues/7/comments"
+        print("\\n".join(each.name for each in comments.iterdir()))
+    else:
+        is_new = path == "repos/me/shop/issues/7/comments"
+        assert is_new or "PATCH" in arguments and path.startswith("repos/me/shop/issues/comments/")
+        name = str(len(list(comments.iterdir()))) if is_new else path.rpartition("/")[2]
+        (comments / name).write_text(pathlib.Path(body[0]).read_text())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="GitHub runs it with bash")
+def test_the_comment_of_a_pull_request_is_one_that_is_updated(tmp_path: Path) -> None:
+    assert COMMENT[True] == {"workflow_run": {"workflows": [REVIEW["name"]], "types": ["completed"]}}
+    assert COMMENT["permissions"] == {"actions": "read", "pull-requests": "write"}
+    job = COMMENT["jobs"]["comment"]
+    # It runs nothing of the pull request, and no value of it stands in a command.
+    (step,) = job["steps"]
+    assert "${{" not in step["run"]
+    (tmp_path / "comments").mkdir()
+    (tmp_path / "gh").write_text(f"#!{sys.executable}\n{GH}", encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GH_REPO": "me/shop", "RUN": "1", "BRANCH": "feature"}
+    environment |= {"COMMIT": "c0ffee", "MARK": job["env"]["MARK"]}
+    for open_commit, review, shown in (("old", "x", []), ("c0ffee", "one", ["one"]), ("c0ffee", "two", ["two"])):
+        (tmp_path / "open").write_text(open_commit)
+        (tmp_path / "review.md").write_text(review)
+        work = tmp_path / f"{open_commit}-{review}"
+        work.mkdir()
+        subprocess.run(["bash", "-e", "-c", step["run"]], cwd=work, env=environment, check=True)
+        comments = [path.read_text() for path in (tmp_path / "comments").iterdir()]
+        assert comments == [f"{job['env']['MARK']}\n{text}" for text in shown]
+    # GitHub takes 65,536 characters.
+    assert len(job["env"]["MARK"]) + 1 + LIMIT <= 65_536
 
 
 COMMAND = "python -m pytest_chatprompt "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import json
 import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
 import tomllib
@@ -44,12 +46,13 @@ from pytest_chatprompt.providers.agents.cli import PLACEHOLDERS
 from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
 from tests.capture.clients.table import CLIENTS
+from tests.git_repository import Git, commit_all, git
 from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG
 from tests.providers.agents.fake_agents import write_executable
 from tests.server import CHAT_REPLY, Reply, Server
 
-__all__ = ["run"]
+__all__ = ["git", "run"]
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -61,6 +64,7 @@ OTHERS = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "example_project/README.md")
 }
+LOCK = "docs/lock-your-application.md"
 MOST_WORDS = 1800
 
 # The files that the eval file of the README names.
@@ -77,6 +81,12 @@ def blocks(page: str, language: str, *, before: str = "", after: str = "") -> li
     part = part[: part.index(before)] if before else part
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
     return [content for its_language, content in fenced if its_language == language]
+
+
+def openai_conftest() -> str:
+    """The conftest of the README that overrides `openai_provider`."""
+    (conftest,) = [snippet for snippet in blocks("README.md", "python") if "def openai_provider" in snippet]
+    return conftest
 
 
 def table_with_head(page: str, *, after: str) -> list[list[str]]:
@@ -104,14 +114,19 @@ def without_blocks(text: str) -> str:
 
 def client_rows() -> list[list[str]]:
     """The rows of the table of clients: what the tests of each client prove."""
-    yes_or_no = {True: "yes", False: ""}
     return [
         [
             f"`{client.name.partition(' ')[0]}`" + client.name.removeprefix(client.name.partition(" ")[0]),
             client.library + (f"; async {client.async_library}" if client.async_library else ""),
-            yes_or_no[client.send is not None],
-            yes_or_no[client.send_async is not None],
-            yes_or_no[client.stream is not None or client.stream_async is not None],
+            ", ".join(
+                how
+                for how, sends in (
+                    ("sync", client.send),
+                    ("async", client.send_async),
+                    ("streams", client.stream or client.stream_async),
+                )
+                if sends is not None
+            ),
         ]
         for client in CLIENTS
     ]
@@ -177,13 +192,15 @@ def test_the_readme_is_short() -> None:
 
 def test_the_first_screen_is_what_happens(run: Run) -> None:
     eval_file, snapshot = blocks("README.md", "yaml", before="## Install")
-    (failure,) = blocks("README.md", "", before="## Install")
     assert len(eval_file.splitlines()) == 6
     run.write({"greeting.eval.yaml": eval_file})
     run.update()
     assert (run.path / "__snapshots__/greeting.eval/greets[anthropic].yaml").read_text() == snapshot
-    run.write({"greeting.eval.yaml": eval_file.replace("Be brief.", "Be brief and polite.")})
-    assert failure in run().stdout.str() + "\n"
+    # The test and its failure are those of the page to begin with, where they are what happens.
+    (test,) = blocks("README.md", "python", before="## Install")
+    (failure,) = blocks("README.md", "", before="## Install")
+    assert test == blocks(LOCK, "python")[1]
+    assert any(failure in shown for shown in blocks(LOCK, ""))
 
 
 def test_the_targets_of_make_are_there() -> None:
@@ -202,7 +219,7 @@ def test_the_eval_file_of_the_readme_sends_what_the_conversion_shows(run: Run) -
     run.update("-m", "smoke").assert_outcomes(passed=1)
     path = run.path / "evals/__snapshots__/review.eval/review-loop[anthropic].yaml"
     assert path.read_text(encoding="utf-8") == snapshot
-    (shown_path,) = blocks("docs/snapshots.md", "", before="## What they hold")
+    (shown_path,) = blocks("docs/snapshots.md", "", before="## Resolve a merge conflict")
     assert shown_path == path.relative_to(run.path).as_posix() + "\n"
 
 
@@ -275,8 +292,8 @@ def test_the_table_of_datasets_is_the_table_of_readers() -> None:
 
 
 def test_the_errors_of_an_eval_file_are_what_happens(run: Run) -> None:
-    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## Errors")
-    (errors,) = blocks("docs/eval-files.md", "", after="## Errors")
+    eval_file, _ = blocks("docs/eval-files.md", "yaml", after="## What is an error")
+    (errors,) = blocks("docs/eval-files.md", "", after="## What is an error")
     run.write({"evals/broken.eval.yaml": eval_file})
     result = run("--snapshot-update")
     result.assert_outcomes(passed=1, errors=2)
@@ -330,7 +347,7 @@ def test_the_agent_of_your_own_runs(run: Run, tmp_path: Path, monkeypatch: pytes
 def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> None:
     (recording,) = blocks("docs/recordings.md", "yaml")
     server.reply_with(CHAT_REPLY)
-    conftest = blocks("README.md", "python")[0].replace("http://localhost:11434", server.url)
+    conftest = openai_conftest().replace("http://localhost:11434", server.url)
     run.write({"a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
     run.update("--chatprompt-live", "--chatprompt-record")
     assert len(server.requests) == 1
@@ -342,7 +359,7 @@ def test_the_recording_is_what_a_live_run_writes(run: Run, server: Server) -> No
 
 def own_code(run: Run) -> str:
     """Write the application of the page on own code with the test that locks what it sends; gives the application."""
-    application, _, test = blocks("docs/own-code.md", "python")[:3]
+    application, test, *_ = blocks(LOCK, "python")
     run.write({"pytest.ini": "[pytest]\n", "assistant.py": application, "test_assistant.py": test})
     return application
 
@@ -377,9 +394,9 @@ def test_the_failure_of_a_repeated_case_is_what_happens(run: Run, server: Server
 
 
 def test_the_judge_is_asked_as_the_page_says(run: Run) -> None:
-    _, _, eval_file, prompt, _ = blocks("docs/grading.md", "yaml")
-    assert prompt == JUDGE_PROMPT.read_text(encoding="utf-8")
-    assert f"This is version {PROMPT_VERSION}." in PAGES["docs/grading.md"]
+    _, _, eval_file, _ = blocks("docs/grading.md", "yaml")
+    prompt = JUDGE_PROMPT.read_text(encoding="utf-8")
+    assert f"is version {PROMPT_VERSION} of it." in PAGES["docs/grading.md"]
     run.write({"a.eval.yaml": eval_file, "conftest.py": blocks("docs/grading.md", "python")[1]})
     run.update().assert_outcomes(passed=1)
     judge = run.snapshot("__snapshots__/a.eval/refund[openai].yaml")["judge"]
@@ -441,17 +458,56 @@ def test_the_types_of_checks_are_the_table_of_types() -> None:
     assert check.grade(None, ProviderResponse(text="two words")) == Verdict(False, "has 2 words")
 
 
-def test_the_snapshot_and_the_diff_of_own_code_are_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    (snapshot,) = blocks("docs/own-code.md", "yaml")
-    (diff,) = blocks("docs/own-code.md", "")
+def test_the_page_to_begin_with_shows_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (snapshot,) = blocks(LOCK, "yaml")
+    _, missing, failure, blocked = blocks(LOCK, "")
     application = own_code(run)
     monkeypatch.delitem(sys.modules, "assistant", raising=False)
+    assert missing in run().stdout.str()
     run.update().assert_outcomes(passed=1)
     path = run.path / "__snapshots__/test_assistant/test_greets_by_name.yaml"
-    assert path.relative_to(run.path).as_posix() in PAGES["docs/own-code.md"]
+    assert path.relative_to(run.path).as_posix() in PAGES[LOCK]
     assert path.read_text(encoding="utf-8") == snapshot
     run.write({"assistant.py": application.replace("Greet the customer.", "Greet the customer warmly.")})
-    assert diff.splitlines() == failure_lines(run(), diff)
+    assert failure in run().stdout.str()
+    *_, off_the_network = blocks(LOCK, "python")
+    reaching = """import contextlib, urllib.request
+
+
+def test_it():
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen("https://example.com")
+
+
+def test_other():
+    pass
+"""
+    run.write({"tests/conftest.py": off_the_network, "tests/test_it.py": reaching})
+    result = run("tests")
+    result.assert_outcomes(passed=1, failed=1)
+    assert blocked in result.stdout.str()
+
+
+def test_a_merge_conflict_in_a_snapshot_is_resolved_as_the_page_says(run: Run, git: Git) -> None:
+    commands = blocks("docs/snapshots.md", "", after="## Resolve a merge conflict")[0].splitlines()
+    assert commands[0] == "pytest --snapshot-update"
+    path = "__snapshots__/a.eval/hello[openai].yaml"
+    run.write({"a.eval.yaml": f"provider: openai{HELLO}", ".gitignore": "__pycache__\n"})
+    run.update()
+    commit_all(git, run.path)
+    git("-C", str(run.path), "checkout", "-q", "-b", "theirs")
+    for branch, text in (("theirs", "hello you"), ("main", "hello there")):
+        git("-C", str(run.path), "checkout", "-q", branch)
+        run.write({"a.eval.yaml": f"provider: openai{HELLO.replace('content: hello', f'content: {text}')}"})
+        run.update()
+        commit_all(git, run.path)
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git("-C", str(run.path), "merge", "theirs")
+    assert "<<<<<<<" in (run.path / path).read_text(encoding="utf-8")
+    run.write({"a.eval.yaml": f"provider: openai{HELLO.replace('content: hello', 'content: hello you there')}"})
+    run.update()
+    assert run.snapshot(path)["question"] == "hello you there"
+    run().assert_outcomes(passed=1)
 
 
 def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
@@ -470,17 +526,6 @@ def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
     assert late.partition(", which may")[0] in own_recordings
     run.update("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=1)
     assert "1 recorded reply removed: no request asked for it." in run(*removing.split()[1:]).outlines
-
-
-def failure_lines(result: pytest.RunResult, expected: str) -> list[str]:
-    """The lines of a failure from the first expected one on, without pytest's mark."""
-    shown = [
-        line.removeprefix("E").strip() and line.removeprefix("E").removeprefix(" " * 9) for line in result.outlines
-    ]
-    first = expected.splitlines()[0]
-    start = next(index for index, line in enumerate(shown) if line.endswith(first))
-    lines = shown[start : start + len(expected.splitlines())]
-    return [first, *lines[1:]]
 
 
 ADJUSTED = """
@@ -548,23 +593,16 @@ evalcases:
 
 
 def test_the_review_of_a_change_is_what_happens(example: Run) -> None:
-    page = PAGES["docs/review.md"]
-    (change,) = blocks("docs/review.md", "diff", before="### Markdown")
-    failures, shown = blocks("docs/review.md", "")
-    comment = page.partition("\n~~~\n")[2].partition("~~~\n")[0]
+    (change,) = blocks("docs/review.md", "diff")
+    (failures,) = blocks("docs/review.md", "")
     guideline = example.path / "guidelines/service.instructions.md"
     old, new = (line[2:] for line in change.splitlines())
     assert old in guideline.read_text(encoding="utf-8")
     guideline.write_text(guideline.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    option = "--chatprompt-report"
-    result = example("evals/support", option, "review.md", option, "review.json")
+    result = example("evals/support", "--chatprompt-report", "review.json")
     assert_shortened(failures, result)
     assert len([line for line in result.outlines if "nothing but change 1, shown with" in line]) == 19
-    written = (example.path / "review.md").read_text(encoding="utf-8")
-    assert written.replace("pytest -p no:cacheprovider", "pytest") == comment
     assert json.loads((example.path / "review.json").read_text(encoding="utf-8"))["version"] == 1
-    command = quoted(page[page.index("After the change above") :])[0]
-    assert_shortened(shown, example(*shlex.split(command)[1:]))
 
 
 def assert_shortened(shown: str, result: pytest.RunResult) -> None:
@@ -581,7 +619,7 @@ def test_the_picture_of_the_page_is_small() -> None:
     assert len(picture) <= 200 * 1024
 
 
-def test_the_table_of_adjustments_is_what_happens(run: Run) -> None:
+def test_the_list_of_adjustments_is_what_happens(run: Run) -> None:
     run.write({"a.eval.yaml": f"provider: [openai, anthropic]{ADJUSTED}", "a.md": "x"})
     run.update("-W", "ignore")
     adjustments = {
@@ -589,8 +627,10 @@ def test_the_table_of_adjustments_is_what_happens(run: Run) -> None:
         for name in run.snapshots()
         for adjustment in cast("list[str]", run.snapshot(name).get("adjustments", []))
     }
-    in_table = {quoted(row[0])[0] for row in table("docs/snapshots.md", after="## Adjustments")}
-    assert in_table == {text.replace("messages 1 and 3 stand", "message 1 stands") for text in adjustments}
+    (shown,) = blocks("docs/snapshots.md", "", after="## Adjustments")
+    assert set(shown.splitlines()) == {
+        text.replace("messages 1 and 3 stand", "message 1 stands") for text in adjustments
+    }
 
 
 LOST = """
@@ -639,7 +679,7 @@ def test_each_python_snippet_runs(run: Run, snippet: str) -> None:
     each = len(ast.literal_eval(parameters[1])) if parameters else 1
     run.write({"test_snippet.py" if tests else "conftest.py": snippet})
     if "import assistant" in snippet:
-        run.write({"assistant.py": blocks("docs/own-code.md", "python")[0]})
+        run.write({"assistant.py": blocks(LOCK, "python")[0]})
     if "./loop.py" in snippet:
         run.write({"loop.py": ATTACHED["evals/loop.py"]})
     run.update().assert_outcomes(passed=1 + tests * each if tests else each)
@@ -658,12 +698,14 @@ def test_the_agent_of_the_page_reads_its_answer(tmp_path: Path) -> None:
 
 def test_no_snippet_is_without_a_test() -> None:
     assert {page: len(blocks(page, "python")) for page in PAGES if blocks(page, "python")} == {
-        "README.md": 2,
+        "README.md": 3,
         "docs/agents.md": 2,
+        "docs/answers.md": 1,
         "docs/eval-files.md": 3,
         "docs/grading.md": 3,
         "docs/live.md": 1,
-        "docs/own-code.md": 8,
+        LOCK: 4,
+        "docs/own-code.md": 6,
         "docs/providers.md": 8,
         "docs/review.md": 1,
         "docs/snapshots.md": 3,
@@ -674,13 +716,13 @@ def test_no_snippet_is_without_a_test() -> None:
         ("README.md", "yaml"): 3,
         ("docs/agents.md", "yaml"): 1,
         ("docs/answers.md", "yaml"): 1,
-        ("docs/ci.md", "yaml"): 3,
+        ("docs/ci.md", "yaml"): 5,
         ("docs/conversion.md", "yaml"): 1,
         ("docs/eval-files.md", "yaml"): 6,
         ("docs/eval-files.md", "json"): 1,
-        ("docs/grading.md", "yaml"): 5,
+        ("docs/grading.md", "yaml"): 4,
         ("docs/grading.md", "toml"): 1,
-        ("docs/own-code.md", "yaml"): 1,
+        (LOCK, "yaml"): 1,
         ("docs/providers.md", "ini"): 1,
         ("docs/recordings.md", "yaml"): 1,
         ("docs/security.md", "ini"): 1,
@@ -756,14 +798,8 @@ def test_every_setting_of_a_provider_is_documented() -> None:
 
 
 def test_where_each_provider_finds_its_base_url_is_documented() -> None:
-    documented: dict[str, list[str]] = {}
-    name = ""
-    for row in table("docs/providers.md", after="Each class adds its own:"):
-        name = quoted(row[0])[0] if row[0] else name
-        if quoted(row[1]) in (["base_url"], ["endpoint"]):
-            documented[name] = quoted(row[3])
-    # The row of `OpenAIResponsesProvider` says that its settings are as those of OpenAI.
-    documented["OpenAIResponsesProvider"] = documented["OpenAIProvider"]
+    rows = table("docs/providers.md", after="### Addresses")
+    documented = {quoted(row[0])[0]: quoted(row[1]) for row in rows}
     more = {
         "AzureProvider": ["AZURE_OPENAI_ENDPOINT"],
         "BedrockProvider": [*bedrock._URL_VARIABLES, bedrock._IGNORES_URLS],
@@ -789,19 +825,12 @@ def test_every_placeholder_of_a_command_is_documented() -> None:
 
 
 def test_the_table_of_preflight_is_the_rules() -> None:
-    chat = [provider for provider in PROVIDERS.values() if issubclass(provider, ChatProvider)]
-    vendors: dict[str, set[str]] = {}
-    for provider in chat:
-        for rule in provider.rules:
-            vendors.setdefault(rule.name, set()).add(provider.vendor)
-    in_table = {quoted(row[0])[0]: set(row[1].split(", ")) for row in table("docs/providers.md", after="| rule |")}
-    # The page says that the rules for OpenAI apply to Azure too.
-    assert {name: who | ({"Azure OpenAI"} if "OpenAI" in who else set()) for name, who in in_table.items()} == vendors
+    in_table = [name for row in table("docs/providers.md", after="| about | rules |") for name in quoted(row[1])]
+    assert sorted(in_table) == sorted({rule.name for provider in chat_providers() for rule in provider.rules})
 
 
 def test_the_table_of_clients_is_what_their_tests_prove() -> None:
-    rows = client_rows()
-    expected = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |").replace("|  |", "| |") for row in rows)
+    expected = "\n".join(f"| {' | '.join(row)} |" for row in client_rows())
     part = PAGES["docs/own-code.md"].partition("| client | sends through |")[2]
     assert "\n".join(part.partition("\n\n")[0].splitlines()[2:]) == expected
 
@@ -883,16 +912,17 @@ def test_what_the_page_on_security_calls_no_secret_is_none() -> None:
     assert not any(is_secret_name(f"TOKEN_{ending}") for ending in quoted(endings))
 
 
-def test_the_table_of_token_shapes_is_complete() -> None:
-    rows = table("docs/security.md", after="| what | begins with |")
-    assert {row[0] for row in rows} == {shape.name for shape in TOKEN_SHAPES}
+def test_the_list_of_token_shapes_is_complete() -> None:
+    shapes = PAGES["docs/security.md"].partition("**Tokens of a known shape,**")[2].partition("\n\n")[2]
+    listed = " ".join(shapes.partition(".\n\n")[0].split()).split("; ")
+    assert {each.partition(" (`")[0] for each in listed} == {shape.name for shape in TOKEN_SHAPES}
 
 
 def test_the_failure_of_a_secret_is_what_happens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (failure,) = blocks("docs/security.md", "", after="### Secrets", before="#### What is looked for")
     key = "k3y-0123456789"
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    conftest = blocks("README.md", "python")[0].replace("temperature=0", f"extra_body={{'user': '{key}'}}")
+    conftest = openai_conftest().replace("temperature=0", f"extra_body={{'user': '{key}'}}")
     run.write({"evals/a.eval.yaml": f"provider: openai{HELLO}", "conftest.py": conftest})
     result = run("--snapshot-update")
     result.assert_outcomes(failed=1)

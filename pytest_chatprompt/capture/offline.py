@@ -17,8 +17,7 @@ from typing import Final
 
 from pytest_chatprompt.capture.guard import ConnectionAttempts, guard_network
 from pytest_chatprompt.capture.secrets.names import is_secret_name
-from pytest_chatprompt.capture.server.table import NO_PROXY, PROXIES
-from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
+from pytest_chatprompt.capture.server.table import NO_PROXY, PROXIES, REDIRECTED_APIS
 from pytest_chatprompt.errors import ChatPromptError
 
 # What clients read when they are made (https://www.python-httpx.org/environment_variables/).

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.volatile_values import VolatileValues
 from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
@@ -27,6 +26,7 @@ from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_l
 from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.volatile_values import VolatileValues
 from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider

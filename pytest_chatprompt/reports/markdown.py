@@ -196,8 +196,8 @@ def _answer(response: ResponseResult) -> str:
     return "<br>".join(shown) or "no text"
 
 
-# The longest comment that GitHub takes, in characters; the summary of a job may be longer.
-LIMIT: Final = 65_536
+# The longest comment that GitHub takes has 65,536 characters; the rest is for a mark by which a workflow finds its own.
+LIMIT: Final = 65_000
 # What follows the changes: it says what was left out, and how to accept the rest.
 _RESERVED: Final = 4_000
 _MOST_LINES: Final = (200, 40, 8)

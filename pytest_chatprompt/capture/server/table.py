@@ -22,7 +22,6 @@ from typing import Final, NamedTuple
 import httpx
 
 
-
 @dataclass(frozen=True, slots=True)
 class RedirectedAPI:
     """An API, and the variables that point its clients to the server.
