@@ -269,7 +269,7 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
             # Nobody kept before and after.
             body["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
-        if snapshot.state != "same":
+        if result.differs:
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
 

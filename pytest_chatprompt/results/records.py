@@ -279,6 +279,11 @@ class CaseResult(_Record):
     error: ErrorResult | None = None
 
     @property
+    def differs(self) -> bool:
+        """Whether its snapshot shows something else than what is sent, or does not exist."""
+        return self.snapshot is not None and self.snapshot.state != "same"
+
+    @property
     def difference(self) -> Difference:
         """What changed; empty if nothing did, or nothing was compared."""
         return Difference((), ()) if self.snapshot is None else self.snapshot.difference
