@@ -275,19 +275,12 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
 
 
 def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
-    return {
-        "rate": describe_passes(repeats),
-        "attempts": [
-            {
-                "number": attempt.number,
-                "outcome": attempt.outcome,
-                "problem": attempt.problem,
-                "response": None if attempt.response is None else attempt.response.model_dump(mode="python"),
-                "checks": [_check(check) for check in attempt.checks],
-            }
-            for attempt in repeats.attempts
-        ],
-    }
+    fields = {"number", "outcome", "problem", "response"}
+    attempts = [
+        attempt.model_dump(include=fields) | {"checks": list(map(_check, attempt.checks))}
+        for attempt in repeats.attempts
+    ]
+    return {"rate": describe_passes(repeats), "attempts": attempts}
 
 
 def _check(check: CheckResult) -> dict[str, Any]:

@@ -73,26 +73,16 @@ def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
 
     For each node id that of the other case: two ids were exchanged, or a row moved by one.
     """
-    differing = [result for result in results if result.differs]
-    holders: dict[str | None, str] = {
-        result.snapshot.stored_sha256: result.node_id
-        for result in differing
-        if result.snapshot is not None and result.snapshot.stored_sha256 is not None
-    }
-    return dict(_senders(differing, holders))
+    differing = [(result.node_id, result.snapshot) for result in results if result.snapshot and result.differs]
+    holders = {snapshot.stored_sha256: node_id for node_id, snapshot in differing if snapshot.stored_sha256 is not None}
+    senders = ((node_id, holders.get(snapshot.sent_sha256 or "")) for node_id, snapshot in differing)
+    return {sender: holder for sender, holder in senders if holder is not None and holder != sender}
 
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
     """Say how many changes there are: `1 distinct change in 37 snapshots`."""
     cases = {result.node_id for change in changes for result in change.results}
     return f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}"
-
-
-def _senders(results: list[CaseResult], holders: dict[str | None, str]) -> Iterator[tuple[str, str]]:
-    for result in results:
-        holder = None if result.snapshot is None else holders.get(result.snapshot.sent_sha256)
-        if holder is not None and holder != result.node_id:
-            yield result.node_id, holder
 
 
 _COST_PLACES: Final = 2
@@ -211,7 +201,6 @@ _MOST_NAMED: Final = 10
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
 class Review:
     """What a run shows of changes, each of them once.
 
@@ -224,27 +213,20 @@ class Review:
         snapshot_count: how many snapshots differ, or do not exist.
     """
 
-    results: Sequence[CaseResult]
-    lists_all: bool = False
-    lists_all_changes: bool = False
-    changes: list[DistinctChange] = field(init=False)
-    renamed: dict[str, str] = field(init=False)
-    new: list[CaseResult] = field(init=False)
-    snapshot_count: int = field(init=False)
-    _numbers: dict[Content, int] = field(init=False)
-    _first_case: dict[Content, str] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.renamed = renamed_cases(self.results)
-        self.changes = distinct_changes(result for result in self.results if result.node_id not in self.renamed)
-        self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
-        self.new = [
-            result
-            for result in self.results
-            if result.snapshot is not None and result.snapshot.state == "new" and result.node_id not in self.renamed
-        ]
+    def __init__(
+        self, results: Sequence[CaseResult], *, lists_all: bool = False, lists_all_changes: bool = False
+    ) -> None:
+        self.results = results
+        self.lists_all = lists_all
+        self.lists_all_changes = lists_all_changes
+        self.renamed = renamed_cases(results)
+        others = [result for result in results if result.node_id not in self.renamed]
+        self.changes = distinct_changes(others)
+        self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
         # Each change asks for it.
-        self.snapshot_count = len({result.node_id for result in self.results if result.snapshot is not None})
+        self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
+        self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
+        self._first_case: dict[Content, str] = {}
 
     # --- one case
 
