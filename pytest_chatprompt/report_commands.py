@@ -14,7 +14,6 @@ from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
 from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report
 from pytest_chatprompt.reports.merge import (
     MergeError,
-    RecordingConflictError,
     merge_recordings,
     merge_runs,
     removal_lines,
@@ -33,7 +32,6 @@ UNUSED: Final = 1
 _ERRORS: Final = (
     ReportError,
     MergeError,
-    RecordingConflictError,
     RemovalError,
     RevisionError,
     OSError,

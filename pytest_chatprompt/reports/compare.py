@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pytest_chatprompt.reports.answer_text import called_tools, check_line
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.reports.totals import run_total, table_rows
+from pytest_chatprompt.reports.totals import table_rows, total_of
 from pytest_chatprompt.results.records import CaseResult, CheckResult, ResponseResult, RunResults
 from pytest_chatprompt.wording import count, visible_line
 
@@ -198,7 +198,7 @@ def _excerpt(text: str, start: int) -> str:
 def _totals(comparison: RunComparison, names: tuple[str, str]) -> Iterator[str]:
     """The cases of both runs side by side; nothing if one has no answers."""
     results = ([case.before for case in comparison.cases], [case.after for case in comparison.cases])
-    totals = [run_total(name, cases) for name, cases in zip(names, results, strict=True)]
+    totals = [total_of(name, cases) for name, cases in zip(names, results, strict=True)]
     known = [total for total in totals if total is not None]
     if len(known) > 1:
         yield ""

@@ -4,29 +4,35 @@ It is never longer than GitHub takes. What prompts, answers and names hold is te
 """
 
 from __future__ import annotations
-
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pytest_chatprompt.reports.answer_text import answer_facts
+from pytest_chatprompt.reports.answer_text import answer_line
+from pytest_chatprompt.reports.answer_text import called_tools
+from pytest_chatprompt.reports.answer_text import cut
+from pytest_chatprompt.reports.review import DistinctChange
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.reports.review import cost_line
+from pytest_chatprompt.reports.review import describe_changes
+from pytest_chatprompt.reports.run_commands import accept_all
+from pytest_chatprompt.reports.totals import provider_totals
+from pytest_chatprompt.reports.totals import table_rows
+from pytest_chatprompt.results.records import AttemptResult
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.records import Outcome
+from pytest_chatprompt.results.records import ResponseResult
+from pytest_chatprompt.results.records import RunResults
+from pytest_chatprompt.results.texts import describe_change
+from pytest_chatprompt.results.texts import describe_passes
+from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.wording import count
+from typing import Final
 import html
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
-
-from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools, cut
-from pytest_chatprompt.reports.review import (
-    DistinctChange,
-    cost_line,
-    describe_changes,
-    distinct_changes,
-    renamed_cases,
-)
-from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.totals import provider_totals, table_rows
-from pytest_chatprompt.results.records import AttemptResult, CaseResult, Outcome, ResponseResult, RunResults
-from pytest_chatprompt.results.texts import describe_change, describe_passes
-from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.snapshots.stored import Change
-from pytest_chatprompt.wording import count
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)
@@ -219,17 +225,20 @@ def render_markdown(run: RunResults, limit: int = LIMIT) -> str:
         run: what its tests did.
         limit: how many characters it may have, at least 8,000.
     """
-    renamed = renamed_cases(run.results)
-    changes = distinct_changes(result for result in run.results if result.node_id not in renamed)
-    parts = [_head(run, changes)]
-    parts += _table(run)
-    parts += _failures(run.results)
-    parts += _listed_cases("Renamed", [f"{code(new)}, formerly {code(old)}" for new, old in renamed.items()])
-    parts += _listed_cases("New", [code(result.node_id) for result in run.results if _is_new(result, renamed)])
-    foot = _foot(run)
+    review = Review(run.results)
+    differing = [result for result in run.results if result.differs]
+    others = [(result.node_id, result.error) for result in run.results if result.error and not result.differs]
+    rows = table_rows(provider_totals(run.results))
+    command = accept_all(run, differing) if differing else ""
+    parts = [_head(run, review.changes)]
+    parts += [f"{table(rows)}\n"] if rows else []
+    parts += _listed("Failed otherwise", [f"{code(node_id)}: {code(error.message)}" for node_id, error in others])
+    parts += _listed("Renamed", [f"{code(new)}, formerly {code(old)}" for new, old in review.renamed.items()])
+    parts += _listed("New", [code(result.node_id) for result in review.new])
+    foot = f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
     room = limit - sum(len(part) + 1 for part in (*parts, foot)) - LONGEST_NAME
-    shown = list(_fitting(changes, room))
-    left = len(changes) - len(shown)
+    shown = list(_fitting(review.changes, room))
+    left = len(review.changes) - len(shown)
     note = [f"… and {count(left, 'more change')}, of fewer snapshots.\n"] if left else []
     answers = markdown_answers(run, room - sum(len(part) + 1 for part in shown))
     return "\n".join([*parts, *shown, *note, *answers, foot])
@@ -243,21 +252,7 @@ def _head(run: RunResults, changes: Sequence[DistinctChange]) -> str:
     return f"## {title}\n\n{count(len(run.results), 'test')} of prompts: {counts or 'none ran'}.\n"
 
 
-def _table(run: RunResults) -> Iterator[str]:
-    """The providers of a live or replayed run, a column each."""
-    rows = table_rows(provider_totals(run.results))
-    if rows:
-        yield f"{table(rows)}\n"
-
-
-def _failures(results: Sequence[CaseResult]) -> Iterator[str]:
-    """The tests that failed for a reason other than their snapshot."""
-    failed = [(result.node_id, result.error) for result in results if not _differs(result)]
-    lines = [f"{code(node_id)}: {code(error.message)}" for node_id, error in failed if error is not None]
-    yield from _listed_cases("Failed otherwise", lines)
-
-
-def _listed_cases(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
     if not lines:
         return
     shown = [f"- {line}" for line in lines[:_MOST_NAMES]]
@@ -280,12 +275,11 @@ def _fitting(changes: Sequence[DistinctChange], room: int) -> Iterator[str]:
 
 
 def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
-    counts = [count(len(distinct.results), "snapshot")]
-    for noun, names in (("provider", distinct.providers), ("file", distinct.files)):
-        counts += [count(len(names), noun)] if len(names) > 1 else []
     summary = html.escape(shortened(describe_change(distinct.change)))
     opened = " open" if number == 1 else ""
-    lines = _diff_lines(distinct.change)
+    change = distinct.change
+    signs = (("- ", change.removed), ("+ ", change.added), ("! moved: ", change.moved))
+    lines = [f"{sign}{visible_line(line)}" for sign, lines in signs for line in lines]
     shown = [cut(line, _LONGEST_LINE) for line in lines[:most_lines]]
     if len(lines) > most_lines:
         shown.append(f"  … and {len(lines) - most_lines} more lines")
@@ -297,7 +291,7 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
     cases = ", ".join(names) + (f" and {hidden} more" if hidden else "")
     return "\n".join(
         [
-            f"<details{opened}><summary>{number}. {', '.join(counts)}: <code>{summary}</code></summary>",
+            f"<details{opened}><summary>{number}. {distinct.counts}: <code>{summary}</code></summary>",
             "",
             f"{fence}diff",
             *shown,
@@ -312,23 +306,3 @@ def _change(number: int, distinct: DistinctChange, most_lines: int) -> str:
             "",
         ]
     )
-
-
-def _diff_lines(change: Change) -> list[str]:
-    removed = [f"- {visible_line(line)}" for line in change.removed]
-    added = [f"+ {visible_line(line)}" for line in change.added]
-    return [*removed, *added, *(f"! moved: {visible_line(line)}" for line in change.moved)]
-
-
-def _foot(run: RunResults) -> str:
-    differing = [result for result in run.results if _differs(result)]
-    command = accept_all(run, differing) if differing else ""
-    return f"To accept all: {code(command, _RESERVED // 2)}\n" if command else ""
-
-
-def _is_new(result: CaseResult, renamed: dict[str, str]) -> bool:
-    return result.snapshot is not None and result.snapshot.state == "new" and result.node_id not in renamed
-
-
-def _differs(result: CaseResult) -> bool:
-    return result.snapshot is not None and result.snapshot.state != "same"

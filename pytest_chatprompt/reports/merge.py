@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -35,7 +35,9 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
                 twice[node_id] = first[node_id], name
             first[node_id] = name
     if twice:
-        raise MergeError(_about_twice(twice))
+        tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
+        head = f"{tests} in more than one report; merge reports of shards, each of which ran other tests:"
+        raise MergeError(_list(head, [f"{node_id} in {one} and {other}" for node_id, (one, other) in twice.items()]))
     if len({run.against for _, run in runs}) > 1:
         compared = ", ".join(f"{name} with {run.against or 'the files on disk'}" for name, run in runs)
         raise MergeError(f"the reports compare with different snapshots: {compared}")
@@ -54,20 +56,9 @@ def merge_runs(runs: Sequence[tuple[str, RunResults]]) -> RunResults:
     )
 
 
-def _about_twice(twice: Mapping[str, tuple[str, str]]) -> str:
-    shown = [f"{node_id} in {one} and {other}" for node_id, (one, other) in list(twice.items())[:_SHOWN]]
-    more = [f"and {len(twice) - _SHOWN} more"] if len(twice) > _SHOWN else []
-    tests = "a test is" if len(twice) == 1 else f"{len(twice)} tests are"
-    return "\n  ".join(
-        (f"{tests} in more than one report; merge reports of shards, each of which ran other tests:", *shown, *more)
-    )
-
-
-_SHOWN_RECORDINGS: Final = 5
-
-
-class RecordingConflictError(Exception):
-    """Two shards have recorded the same test in different ways; the text says which."""
+def _list(head: str, names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return "\n  ".join((head, *names[:_SHOWN], *more))
 
 
 def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
@@ -77,7 +68,7 @@ def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
     recorded by it, and are not taken from it; without git all that a shard holds counts as recorded.
 
     Raises:
-        RecordingConflictError: a test was recorded by several shards, with different replies; nothing is written then.
+        MergeError: a test was recorded by several shards, with different replies; nothing is written then.
     """
     recorded: dict[Path, bytes] = {}
     conflicts: set[Path] = set()
@@ -92,7 +83,9 @@ def merge_recordings(shards: Sequence[Path], project: Path) -> list[Path]:
                 if content != recorded.setdefault(name, content):
                     conflicts.add(name)
     if conflicts:
-        raise RecordingConflictError(_about(sorted(conflicts)))
+        tests = "a test" if len(conflicts) == 1 else f"{len(conflicts)} tests"
+        head = f"several shards have recorded {tests}, with different replies; give each test to one shard:"
+        raise MergeError(_list(head, [path.as_posix() for path in sorted(conflicts)]))
     for name, content in recorded.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         atomic_write(project / name, content.decode())
@@ -112,14 +105,6 @@ def _committed(project: Path) -> Iterator[Callable[[Path], bytes | None]]:
         yield lambda name: revision.content(project.absolute() / name)
     finally:
         revision.close()
-
-
-def _about(conflicts: Sequence[Path]) -> str:
-    shown = [path.as_posix() for path in conflicts[:_SHOWN_RECORDINGS]]
-    more = [f"and {len(conflicts) - _SHOWN_RECORDINGS} more"] if len(conflicts) > _SHOWN_RECORDINGS else []
-    tests = "a test" if len(conflicts) == 1 else f"{len(conflicts)} tests"
-    head = f"several shards have recorded {tests}, with different replies; give each test to one shard:"
-    return "\n  ".join((head, *shown, *more))
 
 
 _NO_TEST: Final = "no test of these reports uses"

@@ -12,7 +12,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
@@ -24,7 +23,7 @@ from pytest_chatprompt.reports.page_data import page_data
 from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
 from pytest_chatprompt.reports.totals import provider_totals, table_rows
-from pytest_chatprompt.results.records import CaseResult, RunResults
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count
@@ -40,55 +39,25 @@ _MOST_NAMED: Final = 20
 ShownLine = tuple[tuple[str, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PageChange:
-    """A distinct change, as the HTML page shows it.
+def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> dict[str, Any]:
+    """A distinct change, as the template shows it.
 
-    Args:
-        number: 1-based.
-        distinct: the change.
-        rows: of lines before and after; `None` where one side has no line. A line is pieces of text, and whether each
-            changed.
-        moved: the lines of what only changed its place.
-        hidden_lines: how many more there are.
-        cost: the line about the costs of its cases; `""` for none.
-        command: accepts it; `""` where only the command for all changes would.
-        has_others: whether the command accepts other changes of the same cases too.
+    Its rows are lines before and after, `None` where one side has no line. Each is pieces of text, and whether they
+    changed. The command that accepts it is `""` where only that for all changes would.
     """
-
-    number: int
-    distinct: DistinctChange
-    rows: tuple[tuple[ShownLine | None, ShownLine | None], ...]
-    moved: tuple[str, ...]
-    hidden_lines: int
-    cost: str
-    command: str
-    has_others: bool
-
-
-def page_changes(run: RunResults, review: Review, most: int) -> list[PageChange]:
-    """The distinct changes of a run, the most frequent ones first."""
-    return [_shown(number, run, review, distinct) for number, distinct in enumerate(review.changes[:most], start=1)]
-
-
-def _shown(number: int, run: RunResults, review: Review, distinct: DistinctChange) -> PageChange:
     change, results = distinct.change, distinct.results
     is_named = len(results) <= _MOST_NAMED and len(results) < review.snapshot_count
     lines = max(len(change.removed), len(change.added), len(change.moved))
-    return PageChange(
-        number=number,
-        distinct=distinct,
-        rows=tuple(_rows(change.removed[:_MOST_LINES], change.added[:_MOST_LINES])),
-        moved=tuple(_cut(line) for line in change.moved[:_MOST_LINES]),
-        hidden_lines=max(lines - _MOST_LINES, 0),
-        cost=cost_line(results),
-        command=accept(run, results) if is_named else "",
-        has_others=is_named and any(_has_others(result) for result in results),
-    )
-
-
-def _has_others(result: CaseResult) -> bool:
-    return len({change.content for change in result.difference.changes}) > 1
+    return {
+        "number": number,
+        "distinct": distinct,
+        "rows": list(_rows(change.removed[:_MOST_LINES], change.added[:_MOST_LINES])),
+        "moved": [_cut(line) for line in change.moved[:_MOST_LINES]],
+        "hidden_lines": max(lines - _MOST_LINES, 0),
+        "cost": cost_line(results),
+        "command": accept(run, results) if is_named else "",
+        "has_others": is_named and distinct.has_others,
+    }
 
 
 def _rows(removed: Sequence[str], added: Sequence[str]) -> Iterator[tuple[ShownLine | None, ShownLine | None]]:
@@ -135,19 +104,21 @@ _OUTCOMES: Final = ("failed", "error", "passed", "skipped")
 def render_page(run: RunResults) -> str:
     """Render the page of a run: the same for the same run. A test that ran twice counts as it ran last."""
     run = run.model_copy(update={"results": tuple({result.node_id: result for result in run.results}.values())})
-    differing = [result for result in run.results if result.snapshot is not None and result.snapshot.state != "same"]
+    differing = [result for result in run.results if result.differs]
     review = Review(differing)
+    changes = enumerate(review.changes[:_MOST_CHANGES], start=1)
     counts = Counter(result.outcome for result in run.results)
     style, script = _read("page.css"), "".join(map(_read, _SCRIPTS))
     return _template().render(
         run=run,
         review=review,
         title=review.title(),
-        changes=page_changes(run, review, _MOST_CHANGES),
+        changes=[_shown(number, run, review, distinct) for number, distinct in changes],
         hidden_changes=max(len(review.changes) - _MOST_CHANGES, 0),
         command=accept_all(run, differing),
         table=table_rows(provider_totals(run.results)),
-        failures=[result for result in run.results if _failed_otherwise(result)],
+        # Those that failed for anything but their snapshot.
+        failures=[each for each in run.results if each.outcome in ("failed", "error") and not each.differs],
         outcomes=[(outcome, counts[outcome]) for outcome in _OUTCOMES if counts[outcome]],
         data=page_data(run, review),
         style=Markup(style),  # noqa: S704 - files of this package, and nothing of a run
@@ -186,9 +157,3 @@ def _link(node_id: str) -> str:
     """The link to a case, as the page's script makes it."""
     known = re.sub("[\ud800-\udfff]", "\ufffd", node_id)
     return f"#case={quote(known, safe=_UNESCAPED)}"
-
-
-def _failed_otherwise(result: CaseResult) -> bool:
-    """Whether a test failed for anything but its snapshot."""
-    is_same = result.snapshot is None or result.snapshot.state == "same"
-    return is_same and result.outcome in ("failed", "error")

@@ -5,22 +5,32 @@ them is opened. Requests are shown as conversations, read back by their APIs. Th
 """
 
 from __future__ import annotations
-
-import base64
-import gzip
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.apis.table import find_api, get_api
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationToolCall
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.table import find_api
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.records import CheckResult
+from pytest_chatprompt.results.records import RepeatsResult
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import dump
+from typing import Any
+from typing import Final
+import base64
+import gzip
+import json
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
@@ -269,25 +279,18 @@ def _body(run: RunResults, result: CaseResult) -> dict[str, Any]:
         if snapshot.state == "different" and not (snapshot.stored and snapshot.sent):
             # Nobody kept before and after.
             body["hunks"] = [{"place": hunk.place, "lines": hunk.lines} for hunk in snapshot.difference.hunks]
-        if snapshot.state != "same":
+        if result.differs:
             body["accept"] = accept(run, [result])
     return {key: value for key, value in body.items() if value}
 
 
 def _repeats(repeats: RepeatsResult) -> dict[str, Any]:
-    return {
-        "rate": describe_passes(repeats),
-        "attempts": [
-            {
-                "number": attempt.number,
-                "outcome": attempt.outcome,
-                "problem": attempt.problem,
-                "response": None if attempt.response is None else attempt.response.model_dump(mode="python"),
-                "checks": [_check(check) for check in attempt.checks],
-            }
-            for attempt in repeats.attempts
-        ],
-    }
+    fields = {"number", "outcome", "problem", "response"}
+    attempts = [
+        attempt.model_dump(include=fields) | {"checks": list(map(_check, attempt.checks))}
+        for attempt in repeats.attempts
+    ]
+    return {"rate": describe_passes(repeats), "attempts": attempts}
 
 
 def _check(check: CheckResult) -> dict[str, Any]:

@@ -26,14 +26,18 @@ class DistinctChange:
     results: tuple[CaseResult, ...]
 
     @property
-    def providers(self) -> list[str]:
-        """The providers of its cases, each once."""
-        return list(dict.fromkeys(result.provider for result in self.results if result.provider is not None))
+    def counts(self) -> str:
+        """How many cases have it, of how many providers and files: `3 snapshots, 2 providers`."""
+        providers = {result.provider for result in self.results} - {None}
+        files = {result.path for result in self.results}
+        others = (("provider", len(providers)), ("file", len(files)))
+        counts = [count(number, noun) for noun, number in others if number > 1]
+        return ", ".join([count(len(self.results), "snapshot"), *counts])
 
     @property
-    def files(self) -> list[str]:
-        """The files of its cases, each once."""
-        return list(dict.fromkeys(result.path for result in self.results))
+    def has_others(self) -> bool:
+        """Whether one of its cases has another change, too."""
+        return any(len({change.content for change in result.difference.changes}) > 1 for result in self.results)
 
 
 @dataclass(slots=True)
@@ -69,26 +73,16 @@ def renamed_cases(results: Iterable[CaseResult]) -> dict[str, str]:
 
     For each node id that of the other case: two ids were exchanged, or a row moved by one.
     """
-    differing = [result for result in results if result.snapshot is not None and result.snapshot.state != "same"]
-    holders: dict[str | None, str] = {
-        result.snapshot.stored_sha256: result.node_id
-        for result in differing
-        if result.snapshot is not None and result.snapshot.stored_sha256 is not None
-    }
-    return dict(_senders(differing, holders))
+    differing = [(result.node_id, result.snapshot) for result in results if result.snapshot and result.differs]
+    holders = {snapshot.stored_sha256: node_id for node_id, snapshot in differing if snapshot.stored_sha256 is not None}
+    senders = ((node_id, holders.get(snapshot.sent_sha256 or "")) for node_id, snapshot in differing)
+    return {sender: holder for sender, holder in senders if holder is not None and holder != sender}
 
 
 def describe_changes(changes: Sequence[DistinctChange]) -> str:
     """Say how many changes there are: `1 distinct change in 37 snapshots`."""
     cases = {result.node_id for change in changes for result in change.results}
     return f"{count(len(changes), 'distinct change')} in {count(len(cases), 'snapshot')}"
-
-
-def _senders(results: list[CaseResult], holders: dict[str | None, str]) -> Iterator[tuple[str, str]]:
-    for result in results:
-        holder = None if result.snapshot is None else holders.get(result.snapshot.sent_sha256)
-        if holder is not None and holder != result.node_id:
-            yield result.node_id, holder
 
 
 _COST_PLACES: Final = 2
@@ -207,7 +201,6 @@ _MOST_NAMED: Final = 10
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
 class Review:
     """What a run shows of changes, each of them once.
 
@@ -220,27 +213,20 @@ class Review:
         snapshot_count: how many snapshots differ, or do not exist.
     """
 
-    results: Sequence[CaseResult]
-    lists_all: bool = False
-    lists_all_changes: bool = False
-    changes: list[DistinctChange] = field(init=False)
-    renamed: dict[str, str] = field(init=False)
-    new: list[CaseResult] = field(init=False)
-    snapshot_count: int = field(init=False)
-    _numbers: dict[Content, int] = field(init=False)
-    _first_case: dict[Content, str] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.renamed = renamed_cases(self.results)
-        self.changes = distinct_changes(result for result in self.results if result.node_id not in self.renamed)
-        self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
-        self.new = [
-            result
-            for result in self.results
-            if result.snapshot is not None and result.snapshot.state == "new" and result.node_id not in self.renamed
-        ]
+    def __init__(
+        self, results: Sequence[CaseResult], *, lists_all: bool = False, lists_all_changes: bool = False
+    ) -> None:
+        self.results = results
+        self.lists_all = lists_all
+        self.lists_all_changes = lists_all_changes
+        self.renamed = renamed_cases(results)
+        others = [result for result in results if result.node_id not in self.renamed]
+        self.changes = distinct_changes(others)
+        self.new = [result for result in others if result.snapshot is not None and result.snapshot.state == "new"]
         # Each change asks for it.
-        self.snapshot_count = len({result.node_id for result in self.results if result.snapshot is not None})
+        self.snapshot_count = len({result.node_id for result in results if result.snapshot is not None})
+        self._numbers = {distinct.change.content: number for number, distinct in enumerate(self.changes, start=1)}
+        self._first_case: dict[Content, str] = {}
 
     # --- one case
 
@@ -303,9 +289,8 @@ class Review:
             is_part = len(distinct.results) < self.snapshot_count and self._names_all(distinct.results)
             command = accept(distinct.results) if is_part else ""
             if command:
-                has_others = any(self._has_others(result) for result in distinct.results)
                 these = "this snapshot, with its" if len(distinct.results) == 1 else "these snapshots, with their"
-                what = f"{these} other changes" if has_others else "it"
+                what = f"{these} other changes" if distinct.has_others else "it"
                 yield ((f"   To accept {what}: {command}", ""),)
             yield (("", ""),)
         hidden = 0 if self.lists_all_changes else len(self.changes) - _SHOWN_CHANGES
@@ -318,10 +303,7 @@ class Review:
             yield ((f"To accept all: {accept_all}", ""),)
 
     def _change_lines(self, number: int, distinct: DistinctChange) -> Iterator[StyledLine]:
-        counts = count(len(distinct.results), "snapshot")
-        for nouns, names in (("provider", distinct.providers), ("file", distinct.files)):
-            counts += f", {count(len(names), nouns)}" if len(names) > 1 else ""
-        yield ((f"{number}. {counts}: {self._shown_cases(distinct.results)}", "place"),)
+        yield ((f"{number}. {distinct.counts}: {self._shown_cases(distinct.results)}", "place"),)
         places = self._some(list(distinct.places), _SHOWN_PLACES)
         shown = ", ".join(f"{place} ({count})" if len(distinct.results) > 1 else place for place, count in places)
         hidden = len(distinct.places) - len(places)
@@ -331,10 +313,8 @@ class Review:
         if cost:
             yield ((f"   {cost}", ""),)
         change = distinct.change
-        lines = [f"- {visible_line(line)}" for line in change.removed] + [
-            f"+ {visible_line(line)}" for line in change.added
-        ]
-        lines += [f"> {visible_line(line)}" for line in change.moved]
+        signs = (("-", change.removed), ("+", change.added), (">", change.moved))
+        lines = (f"{sign} {visible_line(line)}" for sign, lines in signs for line in lines)
         marked = list(style_lines(lines, whole=self.lists_all))
         for line in self._first(marked, _SHOWN_LINES):
             yield (("   ", ""), *line)
@@ -361,11 +341,6 @@ class Review:
 
     def _names_all(self, results: Sequence[CaseResult]) -> bool:
         return self.lists_all or len(results) <= _MOST_NAMED
-
-    @staticmethod
-    def _has_others(result: CaseResult) -> bool:
-        first, *others = result.difference.changes
-        return any(change.content != first.content for change in others)
 
 
 def _listed(noun: str, numbers: list[int]) -> str:

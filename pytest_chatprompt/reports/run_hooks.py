@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,32 +22,28 @@ from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.wording import shown_path
 
 
+def result_of(report: Any) -> CaseResult | None:
+    """The result that the report of a test has; `None` if it has none."""
+    text: str | None = getattr(report, "chatprompt_result", None)
+    return None if text is None else CaseResult.from_data(json.loads(text))
+
+
 class CollectedResults:
-    """The results of a run so far, in the order in which the tests ended."""
+    """Collects the results of a run in the order in which the tests ended; of one that ran several times, the last."""
 
-    def __init__(self, keep: Callable[[CaseResult], CaseResult] = lambda result: result) -> None:
-        self._keep = keep
-        self._results: dict[str, CaseResult] = {}
+    def __init__(self) -> None:
+        self.results: dict[str, CaseResult] = {}
 
-    def add(self, report: pytest.TestReport) -> None:
-        """Add the result that a report has, if any; of a test that ran several times, the last one counts."""
-        text: str | None = getattr(report, "chatprompt_result", None)
-        if text is None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a test."""
+        result = result_of(report)
+        if result is None:
             return
-        result = self._keep(CaseResult.from_data(json.loads(text)))
-        earlier = self._results.pop(result.node_id, None)
+        earlier = self.results.pop(result.node_id, None)
         if earlier is not None and report.when == "teardown":
             # What was compared stays, however the fixtures ended.
             result = earlier.model_copy(update={"outcome": result.outcome, "error": result.error})
-        self._results[result.node_id] = result
-
-    def put(self, result: CaseResult) -> None:
-        """Add a result that no report of a test has."""
-        self._results[result.node_id] = self._keep(result)
-
-    def all(self) -> Iterable[CaseResult]:
-        """The collected results."""
-        return self._results.values()
+        self.results[result.node_id] = result
 
 
 def uncollected_result(report: pytest.CollectReport) -> CaseResult:
@@ -80,28 +76,25 @@ def run_results(config: pytest.Config, results: Iterable[CaseResult]) -> RunResu
     )
 
 
-class RunReports:
+class RunReports(CollectedResults):
     """Collects the results of a run and writes its reports."""
 
     def __init__(self, config: pytest.Config, paths: Sequence[Path]) -> None:
+        super().__init__()
         self._config = config
         self._paths = paths
-        self._results = CollectedResults()
         self._errors: list[str] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what could not be collected: the run lacks the tests that it defines."""
         if report.failed:
-            self._results.put(uncollected_result(report))
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the result of a test; the last one of a test that ran several times."""
-        self._results.add(report)
+            result = uncollected_result(report)
+            self.results[result.node_id] = result
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
-        run = run_results(self._config, self._results.all())
+        run = run_results(self._config, self.results.values())
         for path in self._paths:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,24 +120,19 @@ class RunReports:
 _OTHER_KEYS: Final = frozenset({"provider", "question", "adjustments", "judge"})
 
 
-class ShownRequests:
+class ShownRequests(CollectedResults):
     """Collects what tests send, and prints it when the run ends."""
 
-    def __init__(self) -> None:
-        self._results: dict[str, CaseResult] = {}
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a test has sent; of one that ran several times, the last."""
-        text: str | None = getattr(report, "chatprompt_result", None)
-        if text is not None and report.when == "call":
-            result = CaseResult.from_data(json.loads(text))
-            self._results[result.node_id] = result
+        """Keep what a test has sent."""
+        if report.when == "call":
+            super().pytest_runtest_logreport(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what the tests sent."""
         write_title(terminalreporter, "=", "what is sent")
-        for result in self._results.values():
+        for result in self.results.values():
             name = result.node_id if result.provider is None else f"{result.node_id} ({result.provider})"
             write_title(terminalreporter, "_", name)
             for line in shown_lines(result):
@@ -207,10 +195,10 @@ class ProviderComparison:
         from pytest_chatprompt.reports.terminal import table_lines  # noqa: PLC0415
         from pytest_chatprompt.reports.totals import provider_totals, table_rows  # noqa: PLC0415
 
-        results = CollectedResults()
+        collected = CollectedResults()
         for report in self._reports:
-            results.add(report)
-        totals = provider_totals(results.all())
+            collected.pytest_runtest_logreport(report)
+        totals = provider_totals(collected.results.values())
         if len(totals) > 1:
             write_title(terminalreporter, "-", "providers side by side")
             for line in table_lines(table_rows(totals)):
@@ -229,13 +217,10 @@ class AnswerHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the line of a case below the one that pytest has written."""
-        text: str | None = getattr(report, "chatprompt_result", None)
-        if text is None or report.when != "call" or not report.passed:
-            return
+        result = result_of(report) if report.when == "call" and report.passed else None
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is None:
+        if result is None or reporter is None:
             return
-        width = self._config.get_terminal_writer().fullwidth - len(_INDENT)
-        line = case_line(CaseResult.from_data(json.loads(text)), width)
+        line = case_line(result, self._config.get_terminal_writer().fullwidth - len(_INDENT))
         if line is not None:
             write_below(reporter, f"{_INDENT}{line}")

@@ -8,7 +8,6 @@ they are, whole, for JUnit's XML and other plugins.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ import pytest
 
 from pytest_chatprompt.reports.review import Review, StyledLine, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
-from pytest_chatprompt.reports.run_hooks import run_results
+from pytest_chatprompt.reports.run_hooks import result_of, run_results
 from pytest_chatprompt.reports.terminal import write_line, write_styled, write_text, write_title
 from pytest_chatprompt.results.records import CaseResult
 from pytest_chatprompt.results.texts import summary_line
@@ -31,7 +30,7 @@ _EXPLANATION: Final = "E         "
 
 def register_review(config: pytest.Config, reporter: Any) -> None:
     """Make the terminal show the review of a run, if any of its cases differs from its snapshot."""
-    differing = [(report, result) for report, result in failed_results(reporter) if _differs(result)]
+    differing = [(report, result) for report, result in failed_results(reporter) if result.differs]
     if not differing:
         return
     verbosity = config.get_verbosity()
@@ -52,15 +51,11 @@ def register_review(config: pytest.Config, reporter: Any) -> None:
 def failed_results(reporter: Any) -> list[tuple[Any, CaseResult]]:
     """The reports of the tests that failed, each with its result, in the order in which pytest shows them."""
     return [
-        (report, CaseResult.from_data(json.loads(report.chatprompt_result)))
+        (report, result)
         for name in ("error", "failed")
         for report in reporter.stats.get(name, ())
-        if hasattr(report, "chatprompt_result")
+        if (result := result_of(report)) is not None
     ]
-
-
-def _differs(result: CaseResult) -> bool:
-    return result.snapshot is not None and result.snapshot.state != "same"
 
 
 @dataclass(eq=False)

@@ -298,13 +298,13 @@ def _compare_data(stored: str, sent: str) -> Difference:
     ordered, moves = in_sent_order(read_data(stored), sent_data)
     texts = (dump(ordered) if moves else written_anew(stored), sent)
     sides = [_Side(_split_lines(text), lines_of(data)) for text, data in zip(texts, (ordered, sent_data), strict=True)]
-    difference = _difference(*sides, moves)
+    difference = _difference(sides[0], sides[1], moves)
     if _length(difference, moves) > _SHORT_DIFF_LINES:
         # The first invisible character in a block switches all of its lines to escapes. With every block escaped in
         # both texts, a change of one line is a diff of one line again.
         texts = (dump(ordered, escape_blocks=True), dump(sent_data, escape_blocks=True))
         sides = [_Side(_split_lines(text), side.lines) for text, side in zip(texts, sides, strict=True)]
-        return min(difference, _difference(*sides, moves), key=lambda one: _length(one, moves))
+        return min(difference, _difference(sides[0], sides[1], moves), key=lambda one: _length(one, moves))
     return difference
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_chatprompt.reports.terminal import table_lines
-from pytest_chatprompt.reports.totals import Rate, provider_totals, run_total, table_rows
+from pytest_chatprompt.reports.totals import Rate, provider_totals, table_rows, total_of
 from tests.reports.results import answered, check
 
 RESULTS = [
@@ -43,7 +43,7 @@ def test_one_type_of_check_needs_no_sum_and_no_answers_need_no_table() -> None:
     rows = table_rows(provider_totals([answered("a", checks=(check(),))]))
     assert [name for name, *_ in rows] == ["", "contains", "cases", "median latency", "input tokens", "output tokens"]
     assert table_rows(provider_totals([answered("a", text=None)])) == []
-    assert run_total("a.json", []) is None
+    assert total_of("a.json", []) is None
 
 
 def test_tests_without_a_provider_are_told_as_that() -> None:
