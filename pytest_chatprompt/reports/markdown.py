@@ -4,35 +4,22 @@ It is never longer than GitHub takes. What prompts, answers and names hold is te
 """
 
 from __future__ import annotations
-from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pytest_chatprompt.reports.answer_text import answer_facts
-from pytest_chatprompt.reports.answer_text import answer_line
-from pytest_chatprompt.reports.answer_text import called_tools
-from pytest_chatprompt.reports.answer_text import cut
-from pytest_chatprompt.reports.review import DistinctChange
-from pytest_chatprompt.reports.review import Review
-from pytest_chatprompt.reports.review import cost_line
-from pytest_chatprompt.reports.review import describe_changes
-from pytest_chatprompt.reports.run_commands import accept_all
-from pytest_chatprompt.reports.totals import provider_totals
-from pytest_chatprompt.reports.totals import table_rows
-from pytest_chatprompt.results.records import AttemptResult
-from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.records import Outcome
-from pytest_chatprompt.results.records import ResponseResult
-from pytest_chatprompt.results.records import RunResults
-from pytest_chatprompt.results.texts import describe_change
-from pytest_chatprompt.results.texts import describe_passes
-from pytest_chatprompt.snapshots.layout import visible_line
-from pytest_chatprompt.wording import count
-from typing import Final
+
 import html
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_chatprompt.reports.answer_text import answer_facts, answer_line, called_tools, cut
+from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line, describe_changes
+from pytest_chatprompt.reports.run_commands import accept_all
+from pytest_chatprompt.reports.totals import provider_totals, table_rows
+from pytest_chatprompt.results.records import AttemptResult, CaseResult, Outcome, ResponseResult, RunResults
+from pytest_chatprompt.results.texts import describe_change, describe_passes
+from pytest_chatprompt.snapshots.layout import visible_line
+from pytest_chatprompt.wording import count
 
 LONGEST_NAME: Final = 200
 _PLAIN_CELL: Final = re.compile(r"[A-Za-z\d]?|[A-Za-z\d$][\w ,.()/%+-]*[A-Za-z\d)]", re.ASCII)

@@ -5,28 +5,25 @@ its description in `report.schema.json`, which `make schema` writes for programs
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from pathlib import Path
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.shared_keys import EvalCheck
-from pytest_chatprompt.grading.check import NEGATION
-from pytest_chatprompt.grading.check import describe_check
-from pytest_chatprompt.providers.response import Amount
-from pytest_chatprompt.providers.response import Count
-from pytest_chatprompt.snapshots.stored import Difference
-from pytest_chatprompt.text.json_data import thaw
-from typing import Any
-from typing import Final
-from typing import Literal
-from typing import Self
-from typing import TYPE_CHECKING
+
 import json
 import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.shared_keys import EvalCheck
+from pytest_chatprompt.grading.check import NEGATION, describe_check
+from pytest_chatprompt.providers.response import Amount, Count
+from pytest_chatprompt.snapshots.stored import Difference
+from pytest_chatprompt.text.json_data import thaw
 
 if TYPE_CHECKING:
     from pytest_chatprompt.grading.grade import GradedCheck
+
 
 class ChangeCost(BaseModel):
     """How a change alters the size of a request and its cacheable prefix.
