@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.cases.fields import check_data_path
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.grading.json_schema import check_schema, find_misfit
 from pytest_chatprompt.grading.sent_data import SentData

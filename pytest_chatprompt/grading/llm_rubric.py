@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.cases.fields import check_data_path
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, Verdict
 from pytest_chatprompt.grading.judge_prompt import JudgePrompt, JudgeQuestion, PromptFile, judge_question

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
-from pytest_chatprompt.cases.settings import provider_names
+from pytest_chatprompt.cases.request_options import provider_names
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.providers.registry import PROVIDERS
 from pytest_chatprompt.wording import did_you_mean

@@ -31,7 +31,7 @@ def read_option_file(case: EvalCase, reader: FileReader, key: str, value: str) -
     """
     # Most cases name no such file.
     from pytest_chatprompt.cases.definition_file import parse_definition_file  # noqa: PLC0415
-    from pytest_chatprompt.cases.tools import FILE_MODELS  # noqa: PLC0415
+    from pytest_chatprompt.cases.request_options import FILE_MODELS  # noqa: PLC0415
 
     name = value.replace("\\", "/")
     try:
@@ -66,7 +66,7 @@ def request_options(case: EvalCase, reader: FileReader, provider_name: str | Non
     options: dict[str, Any] = {}
     if case.settings is not None:
         # Most cases have no settings.
-        from pytest_chatprompt.cases.settings import settings_for  # noqa: PLC0415
+        from pytest_chatprompt.cases.request_options import settings_for  # noqa: PLC0415
 
         options["settings"] = settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
