@@ -91,10 +91,6 @@ from pytest_chatprompt.prompt.request import (
     ProviderRequest as ProviderRequest,
     build_request as build_request,
 )
-from pytest_chatprompt.prompt.shared_texts import (
-    SharedTexts as SharedTexts,
-    TextPiece as TextPiece,
-)
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,
     AgentProvider as AgentProvider,
@@ -190,6 +186,10 @@ from pytest_chatprompt.snapshots.extension import (
     ChatPromptSnapshotExtension as ChatPromptSnapshotExtension,
 )
 from pytest_chatprompt.text.files import ResolvedFile as ResolvedFile
+from pytest_chatprompt.text.shared_texts import (
+    SharedTexts as SharedTexts,
+    TextPiece as TextPiece,
+)
 from pytest_chatprompt.text.yaml import (
     Position as Position,
 )

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from syrupy.extensions.base import AbstractSyrupyExtension
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData
 
-    from pytest_chatprompt.prompt.shared_texts import SharedTexts
     from pytest_chatprompt.snapshots.comparison import Comparison
     from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
     from pytest_chatprompt.snapshots.revision import Revision
+    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 _FILTERS: Final = ("exclude", "include", "matcher")
 # What else changes the text that is compared.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 
-    from pytest_chatprompt.prompt.shared_texts import SharedTexts
     from pytest_chatprompt.snapshots.snapshot_text import SnapshotText
+    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 # What syrupy compares in place of two equal texts.
 _EQUAL: Final = ""

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
 from pytest_chatprompt.snapshots.scalars import INVISIBLE, escape, inline, inline_text
 from pytest_chatprompt.snapshots.snapshot_text import SharedLines, SnapshotText
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 _INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
 _INDENT: Final = "  "

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import example, given, settings, strategies as st
 from ruamel.yaml import YAML
 
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
 from pytest_chatprompt.snapshots.serializer import dump, lay_out
 from pytest_chatprompt.snapshots.snapshot_text import SharedLines
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 

@@ -29,7 +29,7 @@ from pytest_chatprompt.capture.secrets.values import MIN_SECRET_LENGTH
 if TYPE_CHECKING:
     import httpx
 
-    from pytest_chatprompt.prompt.shared_texts import SharedTexts
+    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 REDACTED: Final = "[secret]"
 # Shorter texts are searched faster than they are looked for in others.

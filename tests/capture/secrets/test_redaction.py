@@ -22,7 +22,7 @@ from pytest_chatprompt.capture.secrets.names import SecretKind
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor
 from pytest_chatprompt.capture.secrets.token_shapes import Token
 from pytest_chatprompt.capture.secrets.values import looks_secret
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 KEY = "sk-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"
