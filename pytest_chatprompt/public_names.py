@@ -94,7 +94,6 @@ from pytest_chatprompt.prompt.attachments import Attachment as Attachment, FileR
 from pytest_chatprompt.prompt.chat_prompt import ChatMessage as ChatMessage, ChatPrompt as ChatPrompt, Media as Media
 from pytest_chatprompt.prompt.conversion import convert_to_chat_prompt as convert_to_chat_prompt
 from pytest_chatprompt.prompt.request import ProviderRequest as ProviderRequest, build_request as build_request
-from pytest_chatprompt.prompt.shared_texts import SharedTexts as SharedTexts, TextPiece as TextPiece
 from pytest_chatprompt.providers.agents.base import (
     AgentInvocation as AgentInvocation,
     AgentProvider as AgentProvider,
@@ -114,4 +113,5 @@ from pytest_chatprompt.providers.response import (
 )
 from pytest_chatprompt.snapshots.assertion import ChatPromptSnapshotExtension as ChatPromptSnapshotExtension
 from pytest_chatprompt.text.files import ResolvedFile as ResolvedFile
+from pytest_chatprompt.text.shared_texts import SharedTexts as SharedTexts, TextPiece as TextPiece
 from pytest_chatprompt.text.yaml import Position as Position

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pytest_chatprompt.cases.diagnostics import describe_value, explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
-from pytest_chatprompt.cases.settings import RequestSettings
+from pytest_chatprompt.cases.request_options import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
 from pytest_chatprompt.wording import did_you_mean, shown_path

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
-from typing import Annotated, Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
-from pytest_chatprompt.cases.fields import path_pattern, pattern
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.text.json_data import parse_json, unexpected
+from pytest_chatprompt.text.json_data import parse_json
 from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlProblem, parse_yaml
-
-_SUFFIXES: Final = (".json", ".yaml", ".yml")
-DataPath = Annotated[str, pattern(lambda: path_pattern(_SUFFIXES))]
-
-
-def check_data_path(path: str, otherwise: str) -> str:
-    """Return a path that names a JSON or YAML file.
-
-    Args:
-        path: as the author wrote it.
-        otherwise: what the value may be if it is not such a path, such as `a list of tools`.
-
-    Raises:
-        PydanticCustomError: it names no such file.
-    """
-    if PurePath(path).suffix.lower() not in _SUFFIXES:
-        raise unexpected(f"{otherwise}, or the path of a .json, .yaml or .yml file")
-    return path
 
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:

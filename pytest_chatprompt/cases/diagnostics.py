@@ -12,8 +12,13 @@ from pydantic_core import ErrorDetails
 from pytest_chatprompt.cases.fields import StrictModel
 from pytest_chatprompt.cases.foreign_keys import explain_foreign_key, find_own_role
 from pytest_chatprompt.cases.message import PART_MODELS, ROLES, SHORTHANDS, EvalMessage, ToolCall, is_expanded
-from pytest_chatprompt.cases.settings import RequestSettings
-from pytest_chatprompt.cases.tools import ChatTool, FlatSchemaFormat, FlatTool, SchemaDefinition
+from pytest_chatprompt.cases.request_options import (
+    ChatTool,
+    FlatSchemaFormat,
+    FlatTool,
+    RequestSettings,
+    SchemaDefinition,
+)
 from pytest_chatprompt.text.yaml import Node, Position
 from pytest_chatprompt.wording import did_you_mean
 

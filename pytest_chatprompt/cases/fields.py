@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
@@ -19,44 +20,28 @@ NameKind = Literal["provider", "check"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WrittenAs:
-    """The type that authors write, where the field's own type is what a validator makes of it.
-
-    Args:
-        make_type: gives the type.
-    """
+    """The type that authors write, where the field's own type is what a validator makes of it."""
 
     make_type: Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SchemaKeywords:
-    """Keywords of JSON Schema for a rule that only a validator knows.
-
-    Args:
-        make_keywords: gives them, by name.
-    """
+    """Keywords of JSON Schema for a rule that only a validator knows."""
 
     make_keywords: Callable[[], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KnownNames:
-    """A text for which editors propose the known names; any other text is valid too, since users add names.
-
-    Args:
-        kind: what it names.
-    """
+    """A text for which editors propose the known names; any other text is valid too, since users add names."""
 
     kind: NameKind
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OtherKeys:
-    """The keys that a mapping may have beside those of its model.
-
-    Args:
-        mapping: the type of a mapping with these keys, such as `dict[str, int]`.
-    """
+    """The keys that a mapping may have beside those of its model, as the type of a mapping: `dict[str, int]`."""
 
     mapping: Any
 
@@ -180,3 +165,14 @@ Stop = Annotated[
 ]
 Seed = Annotated[int, checked("a whole number", is_integer)]
 ReasoningEffort = Annotated[str, PlainValidator(_check_effort), SchemaKeywords(lambda: {"enum": [*REASONING_EFFORTS]})]
+
+
+_DATA_SUFFIXES: Final = (".json", ".yaml", ".yml")
+DataPath = Annotated[str, pattern(lambda: path_pattern(_DATA_SUFFIXES))]
+
+
+def check_data_path(path: str, otherwise: str) -> str:
+    """Return a path that names a JSON or YAML file; `otherwise` is what the value may be if it is no path."""
+    if PurePath(path).suffix.lower() not in _DATA_SUFFIXES:
+        raise unexpected(f"{otherwise}, or the path of a .json, .yaml or .yml file")
+    return path

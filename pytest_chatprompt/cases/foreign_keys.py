@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_chatprompt.cases.fields import Level
-from pytest_chatprompt.cases.settings import SETTING_NAMES
+from pytest_chatprompt.cases.request_options import SETTING_NAMES
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-z0-9]")
 

@@ -348,7 +348,7 @@ def merge_with_file(case: EvalCase, file: SharedKeys) -> dict[str, Any]:
         merged.pop("tool_choice", None)
     if file.settings is not None and case.settings is not None:
         # Most eval files have no settings.
-        from pytest_chatprompt.cases.settings import merge_settings_of_case  # noqa: PLC0415
+        from pytest_chatprompt.cases.request_options import merge_settings_of_case  # noqa: PLC0415
 
         merged["settings"] = merge_settings_of_case(file.settings, case.settings)
     if case.vars is not None or file.vars is not None or (case.parametrize or file.parametrize) is not None:

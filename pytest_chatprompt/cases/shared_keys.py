@@ -1,7 +1,10 @@
 """The keys that an eval file and each of its cases may both have."""
 
+# Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
+# model that inherits the field.
+
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Self
 
@@ -14,10 +17,9 @@ from pydantic import (
     Field,
     PlainValidator,
     Tag,
-    ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import (
     KnownNames,
@@ -28,6 +30,8 @@ from pytest_chatprompt.cases.fields import (
     TupleOf,
     WrittenAs,
     characters_pattern,
+    is_integer,
+    is_number,
     path_pattern,
     pattern,
     value_kind,
@@ -35,9 +39,10 @@ from pytest_chatprompt.cases.fields import (
 )
 from pytest_chatprompt.cases.rows import RowData, Variables, describe_data, find_problem
 from pytest_chatprompt.text.json_data import (
-    FrozenDict,
     Location,
     check_json,
+    checked,
+    errors_at,
     freeze,
     invalid,
     unexpected,
@@ -48,119 +53,50 @@ DEFAULT_REPEAT: Final = 1
 DEFAULT_PASS_RATE: Final = 1.0
 
 
-def _check_repeat(value: Any) -> Any:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise unexpected("a whole number from 1")
-    return value
+Repeat = (
+    Annotated[int, Field(ge=1), checked("a whole number from 1", lambda value: is_integer(value) and value >= 1)] | None
+)
+PassRate = (
+    Annotated[
+        float,
+        SchemaKeywords(lambda: {"exclusiveMinimum": 0, "maximum": 1}),
+        checked("a number above 0, and 1 at most: 0.8 for 80 %", lambda value: is_number(value) and 0 < value <= 1),
+    ]
+    | None
+)
 
 
-def _check_pass_rate(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Not a number is not between two numbers either.
-    if value is not None and not (is_number and 0 < value <= 1):
-        raise unexpected("a number above 0, and 1 at most: 0.8 for 80 %")
-    return value
+def _read_option(name: str) -> PlainValidator:
+    """The reader of an option of requests, imported for its first value: most cases set none of them."""
+
+    def read(data: Any) -> Any:
+        from pytest_chatprompt.cases import request_options  # noqa: PLC0415
+
+        return getattr(request_options, name)(data)
+
+    return PlainValidator(read)
 
 
-Repeat = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_check_repeat)]
-PassRate = Annotated[
-    Annotated[float, SchemaKeywords(lambda: {"exclusiveMinimum": 0, "maximum": 1})] | None,
-    BeforeValidator(_check_pass_rate),
-]
+def _written(name: str) -> WrittenAs:
+    def make_type() -> Any:
+        from pytest_chatprompt.cases.request_options import WRITTEN_TYPES  # noqa: PLC0415
+
+        return WRITTEN_TYPES[name]
+
+    return WrittenAs(make_type)
 
 
-def _read_settings(data: Any) -> FrozenDict | None:
-    from pytest_chatprompt.cases.settings import read_settings  # noqa: PLC0415
-
-    return read_settings(data)
-
-
-def _settings_as_written() -> Any:
-    from pytest_chatprompt.cases.settings import WrittenSettings  # noqa: PLC0415
-
-    return WrittenSettings | None
-
-
-def _read_request_settings(data: Any) -> FrozenDict:
-    from pytest_chatprompt.cases.settings import read_request_settings  # noqa: PLC0415
-
-    return read_request_settings(data)
-
-
-def _read_tools(data: Any) -> tuple[FrozenDict, ...]:
-    from pytest_chatprompt.cases.tools import read_tools  # noqa: PLC0415
-
-    return read_tools(data)
-
-
-def _read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
-    if not isinstance(data, str):
-        return None if data is None else _read_tools(data)
-    from pytest_chatprompt.cases.definition_file import check_data_path  # noqa: PLC0415
-
-    return data and check_data_path(data, "a list of tools")
-
-
-def _tools_as_written() -> Any:
-    from pytest_chatprompt.cases.definition_file import DataPath  # noqa: PLC0415
-    from pytest_chatprompt.cases.fields import TupleOf  # noqa: PLC0415
-    from pytest_chatprompt.cases.tools import Tool  # noqa: PLC0415
-
-    return DataPath | TupleOf[Tool] | None
-
-
-def _read_tool_choice(data: Any) -> str | FrozenDict | None:
-    from pytest_chatprompt.cases.tools import read_tool_choice  # noqa: PLC0415
-
-    return read_tool_choice(data)
-
-
-def _tool_choice_as_written() -> Any:
-    from pytest_chatprompt.cases.tools import ToolChoice, ToolChoiceWord  # noqa: PLC0415
-
-    return ToolChoiceWord | ToolChoice | None
-
-
-def _read_response_format(data: Any) -> FrozenDict | None:
-    from pytest_chatprompt.cases.tools import read_response_format  # noqa: PLC0415
-
-    return read_response_format(data)
-
-
-def _read_format_or_path(data: Any) -> str | FrozenDict | None:
-    if not isinstance(data, str):
-        return _read_response_format(data)
-    from pytest_chatprompt.cases.definition_file import check_data_path  # noqa: PLC0415
-
-    return check_data_path(data, "a mapping with the key 'type'")
-
-
-def _format_as_written() -> Any:
-    from pytest_chatprompt.cases.definition_file import DataPath  # noqa: PLC0415
-    from pytest_chatprompt.cases.tools import ResponseFormat  # noqa: PLC0415
-
-    return DataPath | ResponseFormat | None
-
-
+_Data = Mapping[str, Any]
 # Of an eval file or a case: `None` if it is not set. Tools and a format may be the path of a file.
-Settings = Annotated[Mapping[str, Any] | None, PlainValidator(_read_settings), WrittenAs(_settings_as_written)]
-ToolsOrPath = Annotated[
-    str | tuple[Mapping[str, Any], ...] | None, PlainValidator(_read_tools_or_path), WrittenAs(_tools_as_written)
-]
-WrittenToolChoice = Annotated[
-    str | Mapping[str, Any] | None, PlainValidator(_read_tool_choice), WrittenAs(_tool_choice_as_written)
-]
-FormatOrPath = Annotated[
-    str | Mapping[str, Any] | None, PlainValidator(_read_format_or_path), WrittenAs(_format_as_written)
-]
+Settings = Annotated[_Data | None, _read_option("read_settings"), _written("settings")]
+ToolsOrPath = Annotated[str | tuple[_Data, ...] | None, _read_option("read_tools_or_path"), _written("tools")]
+WrittenToolChoice = Annotated[str | _Data | None, _read_option("read_tool_choice"), _written("tool_choice")]
+FormatOrPath = Annotated[str | _Data | None, _read_option("read_format_or_path"), _written("response_format")]
 # Of a request.
-SettingsOfRequest = Annotated[Mapping[str, Any], PlainValidator(_read_request_settings)]
-ToolsOfRequest = Annotated[tuple[Mapping[str, Any], ...], PlainValidator(_read_tools)]
-ToolChoiceOfRequest = Annotated[str | Mapping[str, Any] | None, PlainValidator(_read_tool_choice)]
-FormatOfRequest = Annotated[Mapping[str, Any] | None, PlainValidator(_read_response_format)]
-
-
-_USAGE = "a check must be {type: TYPE, value: ...}"
+SettingsOfRequest = Annotated[_Data, _read_option("read_request_settings")]
+ToolsOfRequest = Annotated[tuple[_Data, ...], _read_option("read_tools")]
+ToolChoiceOfRequest = Annotated[str | _Data | None, _read_option("read_tool_choice")]
+FormatOfRequest = Annotated[_Data | None, _read_option("read_response_format")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,26 +125,18 @@ def read_checks(data: Any) -> tuple[EvalCheck, ...]:
     """
     if not isinstance(data, list | tuple):
         raise unexpected("a list of checks")
-    problems = [
-        _detail((index, *location), error) for index, check in enumerate(data) for location, error in _problem(check)
-    ]
+    problems: list[tuple[Location, PydanticCustomError]] = []
+    for index, check in enumerate(data):
+        if isinstance(check, EvalCheck):
+            continue
+        if not isinstance(check, Mapping) or "type" not in check:
+            problems.append(((index,), invalid("a check must be {type: TYPE, value: ...}")))
+        elif not isinstance(check["type"], str) or not check["type"]:
+            problems.append(((index, "type"), unexpected("the name of a type")))
     if problems:
-        raise ValidationError.from_exception_data("checks", problems)
+        raise errors_at(problems)
     check_json([None if isinstance(check, EvalCheck) else without_extensions(check) for check in data])
     return tuple(_read_check(check, ("checks", index)) for index, check in enumerate(data))
-
-
-def _problem(check: Any) -> Iterable[tuple[Location, PydanticCustomError]]:
-    if isinstance(check, EvalCheck):
-        return
-    if not isinstance(check, Mapping) or "type" not in check:
-        yield (), invalid(_USAGE)
-    elif not isinstance(check["type"], str) or not check["type"]:
-        yield ("type",), unexpected("the name of a type")
-
-
-def _detail(location: Location, error: PydanticCustomError) -> InitErrorDetails:
-    return InitErrorDetails(type=error, loc=location, input=None)
 
 
 def _read_check(check: Any, location: Location) -> EvalCheck:
@@ -216,10 +144,6 @@ def _read_check(check: Any, location: Location) -> EvalCheck:
         return check
     own = without_extensions(check)
     return EvalCheck(own.pop("type"), freeze(own), location)
-
-
-# Without `from __future__ import annotations`: pydantic would compile the text of each annotation, and again for each
-# model that inherits the field.
 
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, get_args
 from pydantic import BaseModel, ValidationError
 
 from pytest_chatprompt.cases.case import EvalCase, place_of_row
-from pytest_chatprompt.cases.definition_file import parse_definition_file
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
@@ -37,7 +36,7 @@ from pytest_chatprompt.grading.text_checks import (
 )
 from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader
 from pytest_chatprompt.text.yaml import Entry, Node, Position
-from pytest_chatprompt.wording import did_you_mean, shown_path
+from pytest_chatprompt.wording import did_you_mean
 
 ENTRY_POINT_GROUP: Final = "pytest_chatprompt.checks"
 
@@ -190,14 +189,10 @@ def _parse(written: EvalCheck, case: EvalCase, reader: FileReader) -> CaseCheck:
 
 def _read_file(case: EvalCase, reader: FileReader, path: str, key: str, model: type[BaseModel]) -> Any:
     """Read the value of a key from a file of its own; see `Check.read_files`."""
-    name = path.replace("\\", "/")
     try:
-        found = reader.find(name, case.path.parent)
-        text = reader.read(found.path, name)
+        return reader.read_definition(path, case.path.parent, key, model)
     except AttachmentError as error:
         raise _MistakeError(key, str(error)) from error
-    shown = shown_path(found.path, reader.root)
-    return reader.parse_once((found.path, model), lambda: parse_definition_file(text, shown, key, model))
 
 
 def _explain(

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, NoReturn, Protocol, Self
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.cases.definition_file import check_data_path
+from pytest_chatprompt.cases.fields import check_data_path
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.check import Check, DataReader, SentData, Verdict, cut
 from pytest_chatprompt.text.json_data import check_json, error_at, invalid, thaw, unexpected

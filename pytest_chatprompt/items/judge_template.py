@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.cases.definition_file import parse_definition_file
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.judge import JudgePrompt, PromptFile
 from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.attachments import AttachmentError
-from pytest_chatprompt.wording import shown_path
 
 
 def project_prompt(config: pytest.Config) -> JudgePrompt | None:
@@ -28,12 +26,7 @@ def project_prompt(config: pytest.Config) -> JudgePrompt | None:
         return None
     reader = shared_file_reader(config)
     try:
-        found = reader.find(name, config.rootpath)
-        text = reader.read(found.path, name)
+        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
     except AttachmentError as error:
         raise CheckError(f"chatprompt_judge_template: {error}") from error
-    shown = shown_path(found.path, config.rootpath)
-    prompt: JudgePrompt = reader.parse_once(
-        (found.path, PromptFile), lambda: parse_definition_file(text, shown, "template", PromptFile)
-    )
     return prompt

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from pytest_chatprompt.apis.table import PROVIDERS
 from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
-from pytest_chatprompt.cases.settings import provider_names
+from pytest_chatprompt.cases.request_options import provider_names
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.wording import did_you_mean
 

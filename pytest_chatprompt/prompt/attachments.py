@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import BaseModel
+
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
 from pytest_chatprompt.cases.message import MediaPart, Part, TextPart
 from pytest_chatprompt.errors import Diagnostic, EvalFileError, InvalidPatternError
 from pytest_chatprompt.prompt.chat_prompt import Media, MediaError, media_of_file, media_of_url
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
 from pytest_chatprompt.text.files import (
     MAX_CASE_BYTES,
     TOO_LARGE_CASE,
@@ -27,6 +28,8 @@ from pytest_chatprompt.text.files import (
     utf8_size,
 )
 from pytest_chatprompt.text.media_types import kind_of_media_type, kind_with_article
+from pytest_chatprompt.text.shared_texts import SharedTexts
+from pytest_chatprompt.wording import shown_path
 
 # What is kept of media; texts are kept all.
 _MAX_KEPT_BYTES: Final = 64 * 1024 * 1024
@@ -61,7 +64,7 @@ class FileReader:
     _contents: dict[Path, bytes] = field(default_factory=dict)
     # Looking for a file and following its links takes longer than the rest of converting a short case.
     _found_files: dict[tuple[str, Path], ResolvedFile] = field(default_factory=dict)
-    _parsed: dict[Hashable, Any] = field(default_factory=dict)
+    _parsed: dict[tuple[Path, type[BaseModel]], Any] = field(default_factory=dict)
 
     def find(self, name: str, folder: Path) -> ResolvedFile:
         """Find a file that a case names.
@@ -125,16 +128,28 @@ class FileReader:
             self.shared.add(stripped)
         return self._texts[path]
 
-    def parse_once(self, key: Hashable, parse: Callable[[], Any]) -> Any:
-        """What a file holds as data, which is parsed on first use.
+    def read_definition(self, name: str, folder: Path, key: str, model: type[BaseModel]) -> Any:
+        """Read the value of a key that stands in a JSON or YAML file of its own; a file is parsed once.
 
         Args:
-            key: the file, and what it is read for.
-            parse: parses its text; raises an error each time that it is called if the text is invalid.
+            name: the path as the author wrote it.
+            folder: the eval file's folder.
+            key: the key that names the file.
+            model: a model with this key, which the value has to fit.
+
+        Raises:
+            AttachmentError: there is no such file, or it cannot be read.
+            EvalFileError: it is not valid JSON or YAML, or the value does not fit.
         """
-        if key not in self._parsed:
-            self._parsed[key] = parse()
-        return self._parsed[key]
+        name = name.replace("\\", "/")
+        path = self.find(name, folder).path
+        text = self.read(path, name)
+        if (path, model) not in self._parsed:
+            # Most cases name no such file.
+            from pytest_chatprompt.cases.definition_file import parse_definition_file  # noqa: PLC0415
+
+            self._parsed[path, model] = parse_definition_file(text, shown_path(path, self.root), key, model)
+        return self._parsed[path, model]
 
 
 # A group that repeats, such as `+(a|b)`, and what is in it, up to the first group within it.
@@ -322,8 +337,6 @@ def _read_part(part: Part, written: str, case: EvalCase, reader: FileReader) -> 
             return fields | {"media": media_of_file(part.type, name, reader.read_bytes(found.path, name))}
         case TextPart():
             return fields | {"verbatim": _filled_in(reader.read_verbatim(found.path, name), name, case)}
-    # Most cases name no such file.
-
     pattern = matching_pattern((found.root_path, name), case.guideline_patterns or ())
     try:
         return fields | {"content": reader.read(found.path, name), "pattern": pattern}

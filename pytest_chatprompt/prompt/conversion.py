@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_chatprompt.cases.message import (
-    AudioPart,
-    DocumentPart,
     EvalMessage,
     FilePart,
-    ImagePart,
     MediaPart,
     Part,
     TextPart,
@@ -45,48 +42,27 @@ def is_blank(text: str) -> bool:
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:
-    """Render a part: as text, or as media."""
-    return PART_RENDERERS[type(part)](part, attachments)
-
-
-def render_text_part(part: TextPart, attachments: Attachments) -> str:
-    """Write a text part: exactly as the author wrote it, or as it is in its file."""
-    return part.value if part.file is None else attachments[part.file].verbatim
-
-
-def render_file_part(part: FilePart, attachments: Attachments) -> str:
-    """Write a file part: a guideline as a reference, any other file with its content."""
-    attachment = attachments[part.value]
-    if attachment.is_guideline:
-        return f"<Attached: {attachment.name}>"
-    return file_section(attachment)
-
-
-def render_media_part(part: MediaPart, attachments: Attachments) -> Media:
-    """Give the image, document or audio file of a part: of its file, or of its URL.
+    """Render a part: as text, or as media; a guideline becomes a reference.
 
     Raises:
         MediaError: it is a URL that cannot be sent; `read_attachments` reports it before.
-        LookupError: its file is not among the attachments.
+        LookupError: its file is not among the attachments, or there as text only.
     """
-    media = media_of_url(part.type, part.value) or attachments[part.value].media
-    if media is None:
-        raise LookupError(f"{part.value} is attached as text, not as {part.type}")
-    return media
+    match part:
+        case TextPart():
+            return part.value if part.file is None else attachments[part.file].verbatim
+        case MediaPart():
+            media = media_of_url(part.type, part.value) or attachments[part.value].media
+            if media is None:
+                raise LookupError(f"{part.value} is attached as text, not as {part.type}")
+            return media
+    attachment = attachments[part.value]
+    return f"<Attached: {attachment.name}>" if attachment.is_guideline else file_section(attachment)
 
 
 def file_section(attachment: Attachment) -> str:
     """Write a file with its path as a heading: `=== PATH ===`, and its content from the next line on."""
     return f"=== {attachment.name} ===\n{attachment.content}"
-
-
-PART_RENDERERS: Final[dict[type[Part], Callable[[Any, Attachments], ContentPart]]] = {
-    TextPart: render_text_part,
-    FilePart: render_file_part,
-    ImagePart: render_media_part,
-    DocumentPart: render_media_part,
-    AudioPart: render_media_part,
-}
 
 
 class RenderedMessage(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,68 +20,6 @@ from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader, re
 from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage
 from pytest_chatprompt.prompt.conversion import convert, render_messages, render_transcript
 from pytest_chatprompt.text.json_data import FrozenDict
-from pytest_chatprompt.wording import shown_path
-
-
-def read_option_file(case: EvalCase, reader: FileReader, key: str, value: str) -> Any:
-    """Read the value of an option from the file that a case or its file names.
-
-    Raises:
-        EvalFileError: the file cannot be read, or its content does not fit.
-    """
-    # Most cases name no such file.
-    from pytest_chatprompt.cases.definition_file import parse_definition_file  # noqa: PLC0415
-    from pytest_chatprompt.cases.tools import FILE_MODELS  # noqa: PLC0415
-
-    name = value.replace("\\", "/")
-    try:
-        found = reader.find(name, case.path.parent)
-        text = reader.read(found.path, name)
-    except AttachmentError as error:
-        raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
-    return reader.parse_once(
-        (found.path, key),
-        lambda: parse_definition_file(text, shown_path(found.path, reader.root), key, FILE_MODELS[key]),
-    )
-
-
-# The keys whose value may be in a file of its own.
-_FILE_KEYS: Final = ("tools", "response_format")
-
-
-def request_options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
-    """The options that a case or its file sets.
-
-    Args:
-        case: a case that was read from an eval file.
-        reader: the run's file reader.
-        provider_name: the name by which the provider was asked for; `None` leaves out the settings of all providers.
-
-    Returns:
-        The values by the fields of `ProviderRequest`; empty if none is set.
-
-    Raises:
-        EvalFileError: a file with tools or a format cannot be used.
-    """
-    options: dict[str, Any] = {}
-    if case.settings is not None:
-        # Most cases have no settings.
-        from pytest_chatprompt.cases.settings import settings_for  # noqa: PLC0415
-
-        options["settings"] = settings_for(provider_name, case.settings)
-    if case.tool_choice is not None:
-        options["tool_choice"] = case.tool_choice
-    for key in _FILE_KEYS:
-        value = getattr(case, key)
-        if value is not None:
-            options[key] = _read_file(case, reader, key, value) if isinstance(value, str) else value
-    return options
-
-
-def _read_file(case: EvalCase, reader: FileReader, key: str, value: str) -> Any:
-    # Most cases name no such file.
-
-    return read_option_file(case, reader, key, value)
 
 
 class ProviderRequest(BaseModel):
@@ -174,7 +112,35 @@ def build_request(  # noqa: PLR0913 - what a request is made of
         guideline_files=tuple(guideline.path for guideline in conversion.guidelines),
         metadata=metadata,
         eval_case_id=case.full_id,
-        **request_options(case, reader, provider_name),
+        **_options(case, reader, provider_name),
         adjustments=conversion.adjustments,
         question_adjustments=tuple(text for message in rendered for text in message.adjustments),
     )
+
+
+def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
+    """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`.
+
+    Raises:
+        EvalFileError: a file with tools or a format cannot be used.
+    """
+    options: dict[str, Any] = {}
+    if case.settings is not None:
+        # Most cases have no settings.
+        from pytest_chatprompt.cases.request_options import settings_for  # noqa: PLC0415
+
+        options["settings"] = settings_for(provider_name, case.settings)
+    if case.tool_choice is not None:
+        options["tool_choice"] = case.tool_choice
+    for key in ("tools", "response_format"):
+        value = getattr(case, key)
+        if isinstance(value, str):
+            from pytest_chatprompt.cases.request_options import FILE_MODELS  # noqa: PLC0415
+
+            try:
+                value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
+            except AttachmentError as error:
+                raise EvalFileError([option_diagnostic(case, str(error), (key,))]) from error
+        if value is not None:
+            options[key] = value
+    return options

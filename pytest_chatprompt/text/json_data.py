@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
@@ -119,7 +119,13 @@ def invalid(text: str) -> PydanticCustomError:
 
 def error_at(location: Location, error: PydanticCustomError) -> ValidationError:
     """A validation error about a value inside the one that is validated."""
-    return ValidationError.from_exception_data("data", [InitErrorDetails(type=error, loc=location, input=None)])
+    return errors_at([(location, error)])
+
+
+def errors_at(errors: Iterable[tuple[Location, PydanticCustomError]]) -> ValidationError:
+    """A validation error about several of them, each by the keys and indexes that lead to it."""
+    details = [InitErrorDetails(type=error, loc=location, input=None) for location, error in errors]
+    return ValidationError.from_exception_data("data", details)
 
 
 def check_json(value: Any) -> Any:
@@ -128,9 +134,9 @@ def check_json(value: Any) -> Any:
     Raises:
         ValidationError: there is a date, binary data, a number without a value, or a key that is not a string in it.
     """
-    problems = [InitErrorDetails(type=error, loc=location, input=None) for location, error in _not_json(value, ())]
+    problems = list(_not_json(value, ()))
     if problems:
-        raise ValidationError.from_exception_data("data", problems)
+        raise errors_at(problems)
     return value
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_chatprompt import ProviderRequest
-from pytest_chatprompt.cases.settings import merge_settings_of_case, settings_for
+from pytest_chatprompt.cases.request_options import merge_settings_of_case, settings_for
 from tests.cases.test_diagnostics import case_problems
 from tests.conftest import Project
 

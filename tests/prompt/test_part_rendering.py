@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_chatprompt import Attachment, FilePart, TextPart
-from pytest_chatprompt.cases.message import PART_MODELS, DocumentPart, ImagePart, Part
+from pytest_chatprompt.cases.message import DocumentPart, ImagePart, Part
 from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.prompt.conversion import PART_RENDERERS, render_part
+from pytest_chatprompt.prompt.conversion import render_part
 from tests.media import PNG
 
 ATTACHMENTS = {
@@ -46,7 +46,3 @@ def test_media_stay_media() -> None:
 def test_media_that_were_read_as_text_are_an_error() -> None:
     with pytest.raises(LookupError, match=r"^\./x\.py is attached as text, not as image$"):
         render_part(ImagePart(value="./x.py"), ATTACHMENTS)
-
-
-def test_every_type_of_part_can_be_written() -> None:
-    assert set(PART_RENDERERS) == set(PART_MODELS.values())

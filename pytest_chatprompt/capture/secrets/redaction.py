@@ -31,7 +31,7 @@ from pytest_chatprompt.providers.http.request_body import BINARY_KEY
 if TYPE_CHECKING:
     import httpx
 
-    from pytest_chatprompt.prompt.shared_texts import SharedTexts
+    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 REDACTED: Final = "[secret]"
 # Escapes within escapes: JSON in a string of JSON.

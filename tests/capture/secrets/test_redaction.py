@@ -20,7 +20,7 @@ from hypothesis import assume, given, strategies as st
 from pytest_chatprompt.capture.secrets import names, redaction
 from pytest_chatprompt.capture.secrets.names import SecretKind, looks_secret
 from pytest_chatprompt.capture.secrets.redaction import FoundSecret, Redactor, map_texts
-from pytest_chatprompt.prompt.shared_texts import SharedTexts
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 KEY = "sk-0123456789"
 GITHUB = "ghp_q7Rk2ZpX9vLmT4wNc8YbD3sHf6GjA1eUx5Ko"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatprompt.prompt.shared_texts import SharedTexts, TextPiece
+from pytest_chatprompt.text.shared_texts import SharedTexts, TextPiece
 
 LONG = "\n".join(f"line {number} of a long document" for number in range(1_000))
 OTHER = "\n".join(f"{number}. another document" for number in range(1_000))

@@ -1,7 +1,9 @@
-"""`tools` and `tool_choice`: what the model may call, in the shape of OpenAI's chat completions or Responses.
+"""The options of a request in an eval file: `settings`, `tools`, `tool_choice` and `response_format`.
 
-Source: https://platform.openai.com/docs/guides/function-calling, and the package `openai`
-(`types/chat/chat_completion_tool_union_param.py`, `types/responses/function_tool_param.py`).
+Tools and formats have the shape of OpenAI's chat completions or Responses, and stay as their author wrote them.
+Source: https://platform.openai.com/docs/guides/function-calling and /structured-outputs, and the package `openai`
+(in `types/`: `chat/chat_completion_tool_union_param.py`, `shared_params/response_format_json_schema.py`,
+`responses/function_tool_param.py`, `responses/response_format_text_json_schema_config_param.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +13,27 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, model_validator
 
-from pytest_chatprompt.cases.fields import NonEmptyString, SchemaKeywords, StrictModel, TupleOf
+from pytest_chatprompt.cases.fields import (
+    DataPath,
+    KnownNames,
+    NonEmptyString,
+    OtherKeys,
+    ReasoningEffort,
+    SchemaKeywords,
+    Seed,
+    Stop,
+    StrictModel,
+    TopP,
+    TupleOf,
+    check_data_path,
+    is_integer,
+    is_number,
+)
 from pytest_chatprompt.text.json_data import (
     FrozenDict,
     check_json,
+    checked,
+    deep_merge,
     error_at,
     freeze,
     invalid,
@@ -23,6 +42,137 @@ from pytest_chatprompt.text.json_data import (
     without_extensions,
 )
 from pytest_chatprompt.wording import did_you_mean
+
+
+class RequestSettings(StrictModel):
+    """The settings of a request; `None` leaves a setting out, even if the provider sets it.
+
+    Attributes:
+        model: the model's name; on Azure, the deployment's.
+        temperature: 0 or more.
+        top_p: from 0 to 1.
+        stop: the texts before which the model stops.
+        seed: makes answers repeatable, if the model supports it.
+        max_output_tokens: the largest number of tokens in the answer.
+        reasoning_effort: how long the model thinks before it answers.
+        extra_body: merged into the JSON body: mappings key by key, any other value replaces what is there.
+    """
+
+    level = "settings"
+
+    # Most eval files have none.
+    model_config = ConfigDict(defer_build=True)
+
+    model: Annotated[
+        NonEmptyString, checked("a text that is not empty", lambda value: isinstance(value, str) and value != "")
+    ] = ""
+    temperature: (
+        Annotated[float, Field(ge=0), checked("a number, 0 or more", lambda value: is_number(value) and value >= 0)]
+        | None
+    ) = None
+    top_p: TopP | None = None
+    stop: Stop | None = None
+    seed: Seed | None = None
+    max_output_tokens: (
+        Annotated[
+            int, Field(ge=1), checked("a whole number, 1 or more", lambda value: is_integer(value) and value >= 1)
+        ]
+        | None
+    ) = None
+    reasoning_effort: ReasoningEffort | None = None
+    extra_body: Annotated[Mapping[str, Any], PlainValidator(require_json_mapping)] | None = None
+
+
+SETTING_NAMES: Final = tuple(RequestSettings.model_fields)
+# They stand beside the settings, so no provider of that name is meant.
+_NO_PROVIDERS: Final = frozenset({*SETTING_NAMES, "tools", "tool_choice", "response_format"})
+WrittenSettings = Annotated[RequestSettings, OtherKeys(dict[Annotated[str, KnownNames("provider")], RequestSettings])]
+
+
+class _Levels(BaseModel):
+    """The settings for all providers, and those for one; error messages leave out the aliases."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    own: RequestSettings = Field(alias="<settings>")
+    by_provider: dict[str, RequestSettings] = Field(alias="<providers>")
+
+
+def read_settings(data: Any) -> FrozenDict | None:
+    """Check the settings of a file or a case.
+
+    Args:
+        data: settings by name, and mappings of settings by the name of a provider; `None` for none.
+
+    Raises:
+        PydanticCustomError, ValidationError: what is wrong with them.
+    """
+    if data is None:
+        return None
+    if not isinstance(data, Mapping):
+        raise unexpected("a mapping")
+    settings = without_extensions(data)
+    by_provider = {name: without_extensions(settings[name]) for name in provider_names(settings)}
+    own = {name: value for name, value in settings.items() if name not in by_provider}
+    _Levels.model_validate({"<settings>": own, "<providers>": by_provider})
+    frozen: FrozenDict = freeze({**own, **by_provider})
+    return frozen
+
+
+def read_request_settings(data: Any) -> FrozenDict:
+    """Check the settings of a request, which is for one provider.
+
+    Raises:
+        PydanticCustomError, ValidationError: what is wrong with them.
+    """
+    if not isinstance(data, Mapping):
+        raise unexpected("a mapping")
+    RequestSettings.model_validate(data)
+    frozen: FrozenDict = freeze(data)
+    return frozen
+
+
+def provider_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the providers that have settings of their own in these."""
+    return tuple(name for name, value in settings.items() if isinstance(value, Mapping) and name not in _NO_PROVIDERS)
+
+
+def merge_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> FrozenDict:
+    """Merge settings key by key, also within `extra_body` and the mapping of a provider; the second ones win."""
+    merged: FrozenDict = freeze(deep_merge(first, second))
+    return merged
+
+
+def merge_settings_of_case(file: Mapping[str, Any], case: Mapping[str, Any]) -> FrozenDict:
+    """Merge the settings of a case into those of its file; also those for all providers win over the file's for one."""
+    own = {name: value for name, value in case.items() if name not in provider_names(case)}
+    by_provider = {name: _without(file[name], own) for name in provider_names(file)}
+    return merge_settings({**file, **by_provider}, case)
+
+
+def _without(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without those that others set, key by key within mappings."""
+    kept = {}
+    for name, value in settings.items():
+        other = others.get(name)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            kept[name] = _without(value, other)
+        elif name not in others:
+            kept[name] = value
+    return kept
+
+
+def settings_for(provider_name: str | None, settings: Mapping[str, Any]) -> FrozenDict:
+    """The settings for one provider: those under its name win over those for all.
+
+    Args:
+        provider_name: the name by which it was asked for; `None` for none, which has no settings of its own.
+        settings: as `read_settings` gives them.
+    """
+    names = provider_names(settings)
+    own = {name: value for name, value in settings.items() if name not in names}
+    return merge_settings(own, settings[provider_name] if provider_name in names else {})
+
 
 TOOL_CHOICES: Final = ("auto", "none", "required")
 _NAMED_CHOICE: Final = "{type: function, name: NAME}"
@@ -303,6 +453,29 @@ def read_response_format(data: Any) -> FrozenDict | None:
         own["json_schema"] = without_extensions(own["json_schema"])
     frozen: FrozenDict = freeze(own)
     return frozen
+
+
+def read_tools_or_path(data: Any) -> str | tuple[FrozenDict, ...] | None:
+    """Check the `tools` of a file or a case, which may be the path of a file with them; `""` is none at all."""
+    if isinstance(data, str):
+        return data and check_data_path(data, "a list of tools")
+    return None if data is None else read_tools(data)
+
+
+def read_format_or_path(data: Any) -> str | FrozenDict | None:
+    """Check the `response_format` of a file or a case, which may be the path of a file with it."""
+    return (
+        check_data_path(data, "a mapping with the key 'type'") if isinstance(data, str) else read_response_format(data)
+    )
+
+
+# What authors write, for the JSON Schema.
+WRITTEN_TYPES: Final[Mapping[str, Any]] = {
+    "settings": WrittenSettings | None,
+    "tools": DataPath | TupleOf[Tool] | None,
+    "tool_choice": ToolChoiceWord | ToolChoice | None,
+    "response_format": DataPath | ResponseFormat | None,
+}
 
 
 class _ToolsFile(BaseModel):
