@@ -19,6 +19,9 @@ from pytest_chatprompt.apis.chat_provider import (
 from pytest_chatprompt.apis.gemini import (
     GeminiProvider as GeminiProvider,
 )
+from pytest_chatprompt.apis.mistral import (
+    MistralProvider as MistralProvider,
+)
 from pytest_chatprompt.apis.ollama import (
     OllamaProvider as OllamaProvider,
 )

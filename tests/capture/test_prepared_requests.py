@@ -17,6 +17,7 @@ from pytest_chatprompt import (
     EvalAPI,
     GeminiProvider,
     MissingSettingError,
+    MistralProvider,
     OllamaProvider,
     OpenAIProvider,
     OpenAIResponsesProvider,
@@ -62,6 +63,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Gemini with a model that has to be escaped": lambda: GeminiProvider(model="tuned models/ü"),
     "Ollama": OllamaProvider,
     "OpenRouter": OpenRouterProvider,
+    "Mistral": MistralProvider,
 }
 
 
