@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.apis.azure import AzureProvider
     from pytest_chatprompt.apis.bedrock import BedrockProvider
     from pytest_chatprompt.apis.gemini import GeminiProvider
+    from pytest_chatprompt.apis.mistral import MistralProvider
     from pytest_chatprompt.apis.ollama import OllamaProvider
     from pytest_chatprompt.apis.openai import OpenAIProvider
     from pytest_chatprompt.apis.openai_responses import OpenAIResponsesProvider
@@ -202,6 +203,12 @@ def ollama_provider() -> Iterator[OllamaProvider]:
 def openrouter_provider() -> Iterator[OpenRouterProvider]:
     """OpenRouter with its defaults; the key comes from the environment."""
     yield from _make_and_close("openrouter")
+
+
+@pytest.fixture(scope="session")
+def mistral_provider() -> Iterator[MistralProvider]:
+    """Mistral with its defaults; the key comes from the environment."""
+    yield from _make_and_close("mistral")
 
 
 @pytest.fixture(scope="session")

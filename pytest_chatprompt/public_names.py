@@ -11,6 +11,7 @@ from pytest_chatprompt.apis.chat_provider import (
     ChatSettings as ChatSettings,
 )
 from pytest_chatprompt.apis.gemini import GeminiProvider as GeminiProvider
+from pytest_chatprompt.apis.mistral import MistralProvider as MistralProvider
 from pytest_chatprompt.apis.ollama import OllamaProvider as OllamaProvider
 from pytest_chatprompt.apis.openai import (
     CompatibleProvider as CompatibleProvider,

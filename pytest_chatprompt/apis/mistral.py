@@ -1,19 +1,28 @@
-"""Mistral's chat completions and embeddings: OpenAI's, except the ids, the streams and the errors.
+"""Mistral's chat completions and embeddings: OpenAI's, except media, ids, a few fields, the streams and the errors.
 
-Source: https://docs.mistral.ai/api, and the package `mistralai` (`client/models/`).
+Sources: https://docs.mistral.ai/api, the package `mistralai` (3.7, `client/models/`: `chatcompletionrequest.py`,
+`contentchunk.py`), and for what the API refuses the package `mistral-common` (`protocol/instruct/validator.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Unpack
 
 from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.model_api import pieces, server_sent_event
-from pytest_chatprompt.apis.openai import OpenAIChat
+from pytest_chatprompt.apis.openai import CompatibleProvider, MaxTokensParameter, OpenAIChat, OpenAIProvider, image_part
 from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
+from pytest_chatprompt.apis.preflight import definition_rules, message_rules
+from pytest_chatprompt.apis.preflight.rule import Rule, about_calls, about_definitions
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Media, describe_messages
+from pytest_chatprompt.providers.response import ProviderResponse
 
 _ID_LENGTH: Final = 9
 _ERRORS: Final[Mapping[int, str]] = {
@@ -27,6 +36,119 @@ _ERRORS: Final[Mapping[int, str]] = {
     503: "service_unavailable",
     529: "service_unavailable",
 }
+
+
+DEFAULT_MODEL: Final = "mistral-large-latest"
+
+_VALIDATOR: Final = (
+    "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py"
+)
+_NAME: Final = (r"[a-zA-Z0-9_-]{1,64}", "1 to 64 of a-z, A-Z, 0-9, _ and -")
+
+MISTRAL_RULES: Final = (
+    about_calls("tool-call-id", _VALIDATOR, message_rules.results_without_id),
+    about_calls("tool-call-without-result", _VALIDATOR, message_rules.calls_without_results),
+    about_calls("user-after-result", _VALIDATOR, message_rules.users_after_results),
+    about_calls("call-id", _VALIDATOR, message_rules.call_ids(r"[a-zA-Z0-9]{9}", "9 of a-z, A-Z and 0-9")),
+    about_calls("function-name", _VALIDATOR, message_rules.function_names(*_NAME)),
+    about_definitions("tool-name", _VALIDATOR, definition_rules.tool_names(*_NAME)),
+    Rule(
+        "last-turn",
+        _VALIDATOR,
+        message_rules.assistant_message_last(
+            "{vendor} expects the last turn from the user or a tool; end the case with a user message"
+        ),
+    ),
+)
+
+
+def _document(media: Media) -> dict[str, Any]:
+    return {"type": "document_url", "document_url": media.url, "document_name": media.file_name}
+
+
+def _audio(media: Media) -> dict[str, Any]:
+    return {"type": "input_audio", "input_audio": media.base64}
+
+
+MISTRAL_MEDIA: Final[MediaTable] = {
+    "image": MediaSupport(image_part, takes_urls=True),
+    "document": MediaSupport(_document, takes_urls=True),
+    # https://docs.mistral.ai/capabilities/audio_transcription
+    "audio": MediaSupport(_audio),
+}
+
+
+class MistralProvider(CompatibleProvider):
+    """Sends chat prompts to Mistral, at `{base_url}/chat/completions`.
+
+    Args:
+        model: the model's name.
+        base_url: including the version; `None` reads it in a live run from the environment variable
+            `MISTRAL_API_BASE`, and without that it is `https://api.mistral.ai/v1`.
+        max_tokens_parameter: the name under which `max_output_tokens` is sent.
+        settings: see `ChatSettings`.
+
+    Raises:
+        TypeError: there is no setting of that name.
+        ValueError: a setting has an invalid value.
+    """
+
+    vendor = "Mistral"
+    price_vendor = "mistral"
+    key_variable = "MISTRAL_API_KEY"
+    # litellm's name; the package `mistralai` reads none.
+    base_url_variable = "MISTRAL_API_BASE"
+    default_base_url = "https://api.mistral.ai/v1"
+    offline_api = "mistral"
+    tool_types = ("function",)
+    setting_fields: Mapping[str, SettingField] = {
+        **OpenAIProvider.setting_fields,
+        "max_output_tokens": SettingField(("max_tokens",)),
+        "seed": SettingField(("random_seed",)),
+    }
+    media: ClassVar[MediaTable] = MISTRAL_MEDIA
+    rules: ClassVar[tuple[Rule, ...]] = MISTRAL_RULES
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        max_tokens_parameter: MaxTokensParameter = "max_tokens",
+        **settings: Unpack[ChatSettings],
+    ) -> None:
+        super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
+
+    def build_payload(self, prompt: ChatPrompt) -> Payload:
+        """OpenAI's body; its messages have no names."""
+        adjustments = tuple(
+            f"{describe_messages([message])}: name {message.name!r} left out, {self.vendor} has none"
+            for message in prompt
+            if message.name is not None
+        )
+        payload = super().build_payload(tuple(replace(message, name=None) for message in prompt))
+        return Payload(payload.body, adjustments)
+
+    def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
+        """`tools`, each with its definition nested; the API demands a schema of the arguments."""
+        payload = super().tools_payload(tools)
+        for tool in payload.body["tools"]:
+            tool["function"] = {"parameters": {"type": "object", "properties": {}}, **tool["function"]}
+        return payload
+
+    def tool_choice_payload(self, choice: str | Mapping[str, Any]) -> Payload:
+        """`tool_choice`: `auto`, `none`, `required` or one function."""
+        if isinstance(choice, Mapping) and choice["type"] == "allowed_tools":
+            raise PayloadError(
+                f"{self.vendor} has no allowed_tools; write auto, none, required or the name of one function",
+                location=("tool_choice",),
+            )
+        return super().tool_choice_payload(choice)
+
+    def read_reply(self, data: Any) -> ProviderResponse:
+        """Read the first choice, without its thinking; one that ends with an error sets `blocked`."""
+        response = super().read_reply(data)
+        return response.model_copy(update={"blocked": "error"}) if response.finish_reason == "error" else response
 
 
 class MistralChat(OpenAIChat):

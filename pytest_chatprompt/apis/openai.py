@@ -183,6 +183,8 @@ class OpenAIProvider(ChatProvider):
     base_url_variable = "OPENAI_BASE_URL"
     default_base_url = "https://api.openai.com/v1"
     offline_api = "openai-chat"
+    # Those that chat completions have; Responses has more.
+    tool_types: ClassVar[tuple[str, ...]] = ("function", "custom")
     setting_fields: Mapping[str, SettingField] = {
         "temperature": SettingField(("temperature",)),
         "max_output_tokens": SettingField(("max_completion_tokens",)),
@@ -243,10 +245,10 @@ class OpenAIProvider(ChatProvider):
     def tools_payload(self, tools: Sequence[Mapping[str, Any]]) -> Payload:
         """`tools`, each with its definition nested."""
         for index, tool in enumerate(tools):
-            if tool["type"] not in _TOOL_TYPES:
+            if tool["type"] not in self.tool_types:
                 raise PayloadError(
                     f"{self.vendor}'s chat completions have no tool of the type {tool['type']!r}; "
-                    f"the types are {' and '.join(_TOOL_TYPES)}",
+                    f"the types are {' and '.join(self.tool_types)}",
                     location=("tools", index),
                 )
         return Payload({"tools": [_nested(tool) for tool in tools]})
@@ -263,7 +265,7 @@ class OpenAIProvider(ChatProvider):
             allowed = nested["allowed_tools"]
             tools = [self._tool_choice(tool) for tool in allowed["tools"]]
             return {**nested, "allowed_tools": {**allowed, "tools": tools}}
-        if choice["type"] not in _TOOL_TYPES:
+        if choice["type"] not in self.tool_types:
             raise PayloadError(
                 f"{self.vendor}'s chat completions cannot choose a tool of the type {choice['type']!r}; "
                 "choose a function",
@@ -337,10 +339,6 @@ class CompatibleProvider(OpenAIProvider):
         **settings: Unpack[ChatSettings],
     ) -> None:
         super().__init__(model=model, base_url=base_url, max_tokens_parameter=max_tokens_parameter, **settings)
-
-
-# The types that chat completions have; Responses has more.
-_TOOL_TYPES: Final = ("function", "custom")
 
 
 def _nested(data: Mapping[str, Any]) -> dict[str, Any]:

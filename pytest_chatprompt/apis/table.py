@@ -24,6 +24,7 @@ _PROVIDERS: Final = {
     "bedrock": "apis.bedrock.BedrockProvider",
     "ollama": "apis.ollama.OllamaProvider",
     "openrouter": "apis.openrouter.OpenRouterProvider",
+    "mistral": "apis.mistral.MistralProvider",
     "vscode": "providers.agents.vscode.VSCodeProvider",
     "codex": "providers.agents.codex.CodexProvider",
     "cli": "providers.agents.cli.CLIProvider",

@@ -11,7 +11,6 @@ import pydantic
 import pytest
 from anthropic.types import Message, RawMessageStreamEvent
 
-from pytest_chatprompt.apis.anthropic import AnthropicMessages
 from pytest_chatprompt.apis.conversation import (
     ConversationToolCall,
     ConversationTurn,
@@ -20,6 +19,7 @@ from pytest_chatprompt.apis.conversation import (
     ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask, check_strictly, events
 
 PATH = "/v1/messages"
@@ -151,7 +151,7 @@ def test_vertex_names_the_model_in_the_path() -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return AnthropicMessages().read_conversation(PATH, body).turns
+    return get_api("anthropic").read_conversation(PATH, body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

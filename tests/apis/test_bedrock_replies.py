@@ -15,7 +15,6 @@ from botocore.eventstream import EventStreamBuffer
 from botocore.exceptions import ClientError
 
 from pytest_chatprompt.apis.aws_event_stream import event_message
-from pytest_chatprompt.apis.bedrock import BedrockConverse
 from pytest_chatprompt.apis.conversation import (
     ConversationToolCall,
     ConversationTurn,
@@ -24,6 +23,7 @@ from pytest_chatprompt.apis.conversation import (
     ToolResult,
 )
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask
 
 PATH = "/model/anthropic.claude/converse"
@@ -204,7 +204,7 @@ def test_messages_are_decoded_by_botocore(data: Any) -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return BedrockConverse().read_conversation(PATH, body).turns
+    return get_api("bedrock").read_conversation(PATH, body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.apis.cohere import CohereChat
 from pytest_chatprompt.apis.conversation import ConversationToolCall, ConversationTurn, ToolResult
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import ask, events
 
 PATH = "/v2/chat"
@@ -101,7 +101,7 @@ def test_a_conversation_is_read_back() -> None:
             {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "document": {"data": "1"}}]},
         ],
     }
-    assert CohereChat().read_conversation(PATH, body).turns == (
+    assert get_api("cohere").read_conversation(PATH, body).turns == (
         ConversationTurn("system", ('{"data": {"text": "facts"}}', "more")),
         ConversationTurn("user", ("Hello",)),
         ConversationTurn("assistant", ("I look.", ConversationToolCall("get_time", "{}", "c1"))),

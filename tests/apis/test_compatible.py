@@ -1,4 +1,4 @@
-"""Ollama and OpenRouter, and what they share: OpenAI's API with a name, a key and a URL of their own."""
+"""Ollama, OpenRouter and Mistral, and what they share: OpenAI's API with a name, a key and a URL of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pytest_chatprompt import (
     ChatMessage,
     CompatibleProvider,
     MissingSettingError,
+    MistralProvider,
     OllamaProvider,
     OpenRouterProvider,
     ProviderRequest,
@@ -25,7 +26,7 @@ OFFLINE = SendContext(is_offline=True)
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is set on this machine."""
-    for name in ("OLLAMA_API_KEY", "OLLAMA_BASE_URL", "OPENROUTER_API_KEY", "OPENROUTER_API_BASE"):
+    for name in ("OLLAMA_API_KEY", "OLLAMA_BASE_URL", "OPENROUTER_API_KEY", "OPENROUTER_API_BASE", "MISTRAL_API_BASE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -34,6 +35,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param(OllamaProvider, "http://localhost:11434/v1", "OLLAMA_BASE_URL", id="ollama"),
         pytest.param(OpenRouterProvider, "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE", id="openrouter"),
+        pytest.param(MistralProvider, "https://api.mistral.ai/v1", "MISTRAL_API_BASE", id="mistral"),
     ],
 )
 def test_the_url_is_that_of_the_argument_then_of_the_variable_then_the_vendors(

@@ -20,8 +20,8 @@ from pytest_chatprompt.apis.conversation import (
     Thought,
     ToolResult,
 )
-from pytest_chatprompt.apis.gemini import GeminiGenerateContent
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask, events
 
 PATH = "/v1beta/models/gemini-x:generateContent"
@@ -188,7 +188,7 @@ def test_an_error_is_raised_by_the_sdk_as_its_own(status: int, word: str) -> Non
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return GeminiGenerateContent().read_conversation(PATH, body).turns
+    return get_api("gemini").read_conversation(PATH, body).turns
 
 
 def test_a_conversation_is_read_back() -> None:
@@ -261,7 +261,7 @@ def test_the_schema_of_google_genai_is_read_in_snake_case_too() -> None:
     }
     body = {"contents": [], "generationConfig": {"responseMimeType": "application/json", "responseSchema": schema}}
     url = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
-    reply = GeminiGenerateContent().answer(httpx.Request("POST", url, json=body)).json()
+    reply = get_api("gemini").answer(httpx.Request("POST", url, json=body)).json()
     instance = json.loads(reply["candidates"][0]["content"]["parts"][0]["text"])
     assert [len(text) for text in instance["min_items"]] == [2]
     assert isinstance(instance["either"], int | str)

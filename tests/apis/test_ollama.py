@@ -15,8 +15,8 @@ from pytest_chatprompt.apis.conversation import (
     Thought,
     ToolResult,
 )
-from pytest_chatprompt.apis.ollama import OllamaChat, OllamaGenerate
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import ask
 
 HELLO: dict[str, Any] = {"model": "llama", "messages": [{"role": "user", "content": "Hello"}], "stream": False}
@@ -87,7 +87,7 @@ def test_a_demanded_format_is_kept(wanted: Any, text: str) -> None:
 
 
 def test_generate_has_no_tools() -> None:
-    assert not OllamaGenerate().accepts(Reply(tool_calls=CALLS))
+    assert not get_api("ollama-generate").accepts(Reply(tool_calls=CALLS))
     with pytest.raises(ValueError, match=r"^/api/generate has no tools; queue a text for it, or ask /api/chat$"):
         ask("/api/generate", PROMPT, Reply(tool_calls=CALLS))
 
@@ -106,7 +106,7 @@ def test_a_chat_is_read_back() -> None:
         "Hello",
         {"role": 5},
     ]
-    assert OllamaChat().read_conversation("/api/chat", {"messages": messages}).turns == (
+    assert get_api("ollama-chat").read_conversation("/api/chat", {"messages": messages}).turns == (
         ConversationTurn("system", ("Be kind.",)),
         ConversationTurn("user", ("Look:", SentMedia("image", "", 4))),
         ConversationTurn(
@@ -120,8 +120,8 @@ def test_a_chat_is_read_back() -> None:
 
 def test_a_prompt_is_read_back() -> None:
     body = {"system": "Be kind.", "prompt": "Look:", "suffix": "end", "images": ["AAECAw=="]}
-    assert OllamaGenerate().read_conversation("/api/generate", body).turns == (
+    assert get_api("ollama-generate").read_conversation("/api/generate", body).turns == (
         ConversationTurn("system", ("Be kind.",)),
         ConversationTurn("user", ("Look:", "end", SentMedia("image", "", 4))),
     )
-    assert OllamaGenerate().read_conversation("/api/generate", []) == Conversation()
+    assert get_api("ollama-generate").read_conversation("/api/generate", []) == Conversation()

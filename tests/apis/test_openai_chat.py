@@ -20,8 +20,8 @@ from pytest_chatprompt.apis.conversation import (
     Thought,
     ToolResult,
 )
-from pytest_chatprompt.apis.openai import OpenAIChat
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask, check_strictly, events
 
 PATH = "/v1/chat/completions"
@@ -256,7 +256,7 @@ def test_azure_answers_in_its_own_words() -> None:
 
 
 def read(*messages: Any) -> tuple[ConversationTurn, ...]:
-    return OpenAIChat().read_conversation(PATH, {"messages": list(messages)}).turns
+    return get_api("openai-chat").read_conversation(PATH, {"messages": list(messages)}).turns
 
 
 def test_a_conversation_is_read_back() -> None:
@@ -316,4 +316,4 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
 
 
 def test_a_body_without_messages_is_an_empty_conversation() -> None:
-    assert OpenAIChat().read_conversation(PATH, None) == Conversation()
+    assert get_api("openai-chat").read_conversation(PATH, None) == Conversation()

@@ -9,8 +9,8 @@ import openai
 import pytest
 from openai.types import CreateEmbeddingResponse
 
-from pytest_chatprompt.apis.openai_embeddings import OpenAIEmbeddings
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask, check_strictly
 from tests.apis.test_openai_chat import client
 
@@ -56,7 +56,7 @@ def test_queued_vectors_are_given(data: Any) -> None:
 
 
 def test_only_vectors_and_errors_are_for_embeddings() -> None:
-    api = OpenAIEmbeddings()
+    api = get_api("openai-embeddings")
     assert api.accepts(Reply(error=429))
     assert api.accepts(Reply(json=[0.5]))
     assert not api.accepts(Reply("Hello"))
@@ -73,6 +73,6 @@ def test_there_is_no_stream() -> None:
 
 
 def test_each_text_is_a_turn_of_the_user() -> None:
-    turns = OpenAIEmbeddings().read_conversation(PATH, {"input": ["a", [1, 2]]}).turns
+    turns = get_api("openai-embeddings").read_conversation(PATH, {"input": ["a", [1, 2]]}).turns
     assert [(turn.role, turn.content) for turn in turns] == [("user", "a"), ("user", "[1, 2]")]
-    assert OpenAIEmbeddings().read_conversation(PATH, 5).turns == ()
+    assert get_api("openai-embeddings").read_conversation(PATH, 5).turns == ()

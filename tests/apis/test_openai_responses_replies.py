@@ -18,8 +18,8 @@ from pytest_chatprompt.apis.conversation import (
     Thought,
     ToolResult,
 )
-from pytest_chatprompt.apis.openai_responses import OpenAIResponses
 from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import get_api
 from tests.apis.sdk_clients import Replies, ask, check_strictly, events
 from tests.apis.test_openai_chat import async_client, client
 
@@ -142,7 +142,7 @@ def test_an_error_is_raised_by_the_sdk_as_its_own() -> None:
 
 
 def read(body: Any) -> tuple[ConversationTurn, ...]:
-    return OpenAIResponses().read_conversation(PATH, body).turns
+    return get_api("openai-responses").read_conversation(PATH, body).turns
 
 
 def test_a_conversation_is_read_back() -> None:

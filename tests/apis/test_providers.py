@@ -18,13 +18,13 @@ class _Subclass(OpenAIProvider):
 def test_each_name_has_its_class() -> None:
     assert PROVIDERS["openai"] is OpenAIProvider
     assert PROVIDERS["vscode"] is VSCodeProvider
-    assert len(PROVIDERS) == len(set(PROVIDERS.values())) == 11
+    assert len(PROVIDERS) == len(set(PROVIDERS.values())) == 12
     assert "mine" not in PROVIDERS
 
 
 def test_the_chat_providers_are_those_that_speak_an_api() -> None:
     assert chat_providers() == tuple(each for each in PROVIDERS.values() if issubclass(each, ChatProvider))
-    assert len(chat_providers()) == 8
+    assert len(chat_providers()) == 9
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

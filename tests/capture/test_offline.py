@@ -254,6 +254,7 @@ def test_an_empty_variable_is_not_set(bare: pytest.MonkeyPatch) -> None:
         ("COHERE_API_KEY", "offline"),
         ("GROQ_API_KEY", "offline"),
         ("OPENROUTER_API_KEY", "offline"),
+        ("MISTRAL_API_KEY", "offline"),
         ("AWS_BEARER_TOKEN_BEDROCK", "offline"),
         ("AWS_ACCESS_KEY_ID", "placeholder"),
         ("AWS_SECRET_ACCESS_KEY", "placeholder"),

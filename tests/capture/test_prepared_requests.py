@@ -17,6 +17,7 @@ from pytest_chatprompt import (
     EvalAPI,
     GeminiProvider,
     MissingSettingError,
+    MistralProvider,
     OllamaProvider,
     OpenAIProvider,
     OpenAIResponsesProvider,
@@ -63,6 +64,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Ollama": OllamaProvider,
     "OpenRouter": OpenRouterProvider,
     "Bedrock": BedrockProvider,
+    "Mistral": MistralProvider,
 }
 
 

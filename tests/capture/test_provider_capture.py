@@ -25,6 +25,7 @@ from pytest_chatprompt import (
     ChatMessage,
     EvalAPI,
     GeminiProvider,
+    MistralProvider,
     OllamaProvider,
     OpenAIProvider,
     OpenAIResponsesProvider,
@@ -78,6 +79,7 @@ def sending(*urls: str, **arguments: Any) -> Callable[[ProviderRequest], Provide
         pytest.param(BedrockProvider(model="a.b-v1:0"), "POST /model/a.b-v1%3A0/converse", id="bedrock"),
         pytest.param(OllamaProvider(), "POST /chat/completions", id="ollama"),
         pytest.param(OpenRouterProvider(), "POST /chat/completions", id="openrouter"),
+        pytest.param(MistralProvider(), "POST /chat/completions", id="mistral"),
     ],
 )
 def test_the_built_in_providers_work_with_nothing_set(
@@ -93,6 +95,7 @@ def test_the_built_in_providers_work_with_nothing_set(
         "AWS_REGION",
         "AWS_DEFAULT_REGION",
         "OPENROUTER_API_KEY",
+        "MISTRAL_API_KEY",
     ):
         monkeypatch.delenv(variable, raising=False)
     # Where somebody has set these, snapshots are the same.

@@ -541,6 +541,7 @@ FORMATS = {
     "bedrock": "outputConfig",
     "ollama": "response_format",
     "openrouter": "response_format",
+    "mistral": "response_format",
 }
 
 

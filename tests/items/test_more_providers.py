@@ -1,4 +1,4 @@
-"""OpenAI Responses, Bedrock, Ollama and OpenRouter in runs: offline, live, recorded and replayed."""
+"""OpenAI Responses, Bedrock, Ollama, OpenRouter and Mistral in runs: offline, live, recorded and replayed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tests.items.conftest import HELLO, Run
 from tests.replies import plain_reply
 from tests.server import Reply, Server
 
-NAMES = ("openai_responses", "bedrock", "ollama", "openrouter")
+NAMES = ("openai_responses", "bedrock", "ollama", "openrouter", "mistral")
 EVERYTHING = f"""
 provider: [{", ".join(NAMES)}]
 settings:
   max_output_tokens: 50
   bedrock: {{stop: END}}
   ollama: {{seed: 1}}
+  mistral: {{seed: 1}}
 tools: [{{type: function, function: {{name: now, parameters: {{type: object, properties: {{}}}}}}}}]
 evalcases:
   - id: round-trip
@@ -27,8 +28,8 @@ evalcases:
       - {{role: user, content: When?}}
       - role: assistant
         content: null
-        tool_calls: [{{id: c1, function: {{name: now, arguments: "{{}}"}}}}]
-      - {{role: tool, tool_call_id: c1, content: noon}}
+        tool_calls: [{{id: callnow01, function: {{name: now, arguments: "{{}}"}}}}]
+      - {{role: tool, tool_call_id: callnow01, content: noon}}
   - id: schema
     tools: []
     response_format:
@@ -50,15 +51,15 @@ def test_offline_each_gets_settings_tools_and_formats_in_its_own_shape(
     monkeypatch.setitem(sys.modules, "botocore", None)
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     run.write({"a.eval.yaml": EVERYTHING})
-    run.update().assert_outcomes(passed=8)
-    run().assert_outcomes(passed=8)
+    run.update().assert_outcomes(passed=10)
+    run().assert_outcomes(passed=10)
     assert request_of(run, "round-trip", "openai_responses") == {
         "model": "gpt-5.5",
         "instructions": "Be kind.",
         "input": [
             {"role": "user", "content": "When?"},
-            {"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "c1", "output": "noon"},
+            {"type": "function_call", "call_id": "callnow01", "name": "now", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "callnow01", "output": "noon"},
         ],
         "max_output_tokens": 50,
         "tools": [{"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}],
@@ -67,18 +68,19 @@ def test_offline_each_gets_settings_tools_and_formats_in_its_own_shape(
         "system": [{"text": "Be kind."}],
         "messages": [
             {"role": "user", "content": [{"text": "When?"}]},
-            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "now", "input": {}}}]},
-            {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "noon"}]}}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "callnow01", "name": "now", "input": {}}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "callnow01", "content": [{"text": "noon"}]}}]},
         ],
         "inferenceConfig": {"maxTokens": 50, "stopSequences": ["END"]},
         "toolConfig": {
             "tools": [{"toolSpec": {"name": "now", "inputSchema": {"json": {"type": "object", "properties": {}}}}}]
         },
     }
-    ollama, openrouter = (request_of(run, "round-trip", name) for name in ("ollama", "openrouter"))
+    ollama, openrouter, mistral = (request_of(run, "round-trip", name) for name in ("ollama", "openrouter", "mistral"))
     assert (ollama.pop("model"), ollama.pop("seed")) == ("gpt-oss:20b", 1)
     assert openrouter.pop("model") == "openai/gpt-5.5"
-    assert ollama == openrouter
+    assert (mistral.pop("model"), mistral.pop("random_seed")) == ("mistral-large-latest", 1)
+    assert ollama == openrouter == mistral
     assert ollama["max_tokens"] == 50
     schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     schema["additionalProperties"] = False

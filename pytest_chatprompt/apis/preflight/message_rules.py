@@ -232,6 +232,17 @@ def _results_of(message: ChatMessage, results: Iterable[ChatMessage]) -> Iterato
     yield from (result for result in results if result.tool_call_id in call_ids)
 
 
+def users_after_results(request: PreflightInput) -> Iterator[Violation]:
+    """User messages right after tool results, for an API that wants the model to answer these first."""
+    for previous, message in pairwise(request.turns):
+        if previous.role == "tool" and message.role == "user":
+            yield (
+                message,
+                f"{request.vendor} refuses a user message right after tool results; "
+                "put an answer of the assistant before it",
+            )
+
+
 def calls_after_an_answer(request: PreflightInput) -> Iterator[Violation]:
     """Messages with calls that come first, or right after another assistant message."""
     for previous, message in pairwise((None, *request.turns)):
