@@ -14,9 +14,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-import httpx
-
 if TYPE_CHECKING:
+    import httpx
+
+    Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
     from pytest_chatprompt.providers.prices import Billing
 
 
@@ -114,9 +115,6 @@ class Budget(Protocol):
             RequestCancelledError: the request was cancelled.
         """
         ...
-
-
-Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
 
 
 class SendContext(NamedTuple):

@@ -475,7 +475,6 @@ NEEDED_ONLY_SOMETIMES = [
         "providers.chat.metered_try",
         "providers.chat.reply_reader",
         "providers.http.error_replies",
-        "providers.prices",
     )
 ]
 

@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 # Packages of mocks that replace the same methods as we do. The user's mocks win.
 _MOCKS: Final = ("respx", "vcr", "unittest")

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.capture.apis.model_request import ModelRequest
 from pytest_chatprompt.capture.body import read_body
-from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.chat.vendor_api import VendorAPI
 from pytest_chatprompt.providers.context import Budget, Reservation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
 _KEYS: Final[Mapping[str, str]] = {
@@ -115,6 +115,10 @@ def billing_of(request: httpx.Request) -> Billing | None:
     Args:
         request: its body has been read.
     """
+    # Most live runs send nothing but what is metered elsewhere.
+    from pytest_chatprompt.capture.apis.model_request import ModelRequest  # noqa: PLC0415
+    from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
+
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
     api = find_offline_api(request)
     if api is None or (sender is not None and current_context().budget is not None):
