@@ -107,14 +107,14 @@ class LiveCaptureRouter:
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415 - see `import_patches`
+        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415 - see `import_patches`
 
         capture = self._find_capture(request)
         return None if capture is None else self._take(capture, send, request)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of an async client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send_async, send_async  # noqa: PLC0415
 
         capture = self._find_capture(request)
         if capture is None:
@@ -153,7 +153,7 @@ class LiveCaptureRouter:
         return capture
 
     def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
 
         response = self._log(capture, request)
         if response is not None or capture.recording is None:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from pytest_chatprompt.capture.clients.interceptor import push_interceptor, remove_interceptor
-from pytest_chatprompt.capture.recording.replaying import send, send_async
+from pytest_chatprompt.capture.recording.open_recording import send, send_async
 from tests.raw_server import RawServer, read_request
 from tests.server import Reply, Server
 
