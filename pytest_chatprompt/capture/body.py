@@ -62,11 +62,7 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
 
 
 def read_body(body: Any) -> Any:
-    """What an API reads in a body: the data of JSON that is shown as its text; anything else as it is.
-
-    Args:
-        body: as `decode_body` gives it.
-    """
+    """What an API reads in a body: the data of JSON that is shown as its text; anything else as it is."""
     try:
         return parse_json(body, max_depth=_MAX_DEPTH) if isinstance(body, str) else body
     except ValueError:
@@ -74,11 +70,7 @@ def read_body(body: Any) -> Any:
 
 
 def part_name(part: Mapping[str, Any]) -> str:
-    """The name of a field in a form with files; `""` if the part has none.
-
-    Args:
-        part: as `decode_body` gives it.
-    """
+    """The name of a field in a form with files; `""` if the part has none."""
     headers = part.get(HEADERS_KEY)
     if not isinstance(headers, Mapping):
         return ""
@@ -113,12 +105,7 @@ def _part_headers(head: bytes) -> dict[str, str] | None:
 
 
 def _json_or_text(content: bytes, *, json_starts: str) -> Any:
-    """JSON data, else text, else base64.
-
-    Args:
-        content: the bytes.
-        json_starts: the characters that JSON data may begin with; `""` for any.
-    """
+    """JSON data, else text, else base64."""
     try:
         text = content.decode()
     except UnicodeDecodeError:

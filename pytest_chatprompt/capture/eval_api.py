@@ -33,13 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class LoggedRequest:
-    """A request that was sent, and what answered it.
-
-    Args:
-        request: its body has been read.
-        answered_by: see `SentRequest`.
-        is_late: see `SentRequest`.
-    """
+    """A request that was sent, its body read, and what answered it; see `SentRequest`."""
 
     request: httpx.Request
     answered_by: AnsweredBy = "nothing"

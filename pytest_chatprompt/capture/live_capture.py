@@ -54,11 +54,7 @@ def uncaptured() -> Iterator[None]:
 
 
 class LiveCaptureRouter:
-    """Notes which thread of a live run sends which request, and lets it go to the network.
-
-    Args:
-        redactor: learns the credentials in the requests, and the variables that agents are started with.
-    """
+    """Notes which thread of a live run sends which request, and lets it go to the network."""
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
@@ -129,9 +125,6 @@ class LiveCaptureRouter:
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
         """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
-
-        Args:
-            send: sends a request on where its reply is recorded.
 
         Raises:
             LookupError: the calling thread has no capture open.

@@ -70,12 +70,6 @@ def preview(
 ) -> Exchange:
     """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline.
 
-    Args:
-        provider: an object with `send`, or a plain function.
-        request: what to send.
-        api: answers offline; its redactor learns the provider's key.
-        known: what the same provider was shown to send before; `None` if it was shown nothing.
-
     Raises:
         ProviderError, CaptureError: see `provider_capture.capture_offline`.
     """

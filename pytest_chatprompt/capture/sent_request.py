@@ -95,27 +95,14 @@ class SentRequest:
 
     @classmethod
     def from_httpx(cls, request: httpx.Request, base_url: Any = None, answered_by: AnsweredBy = "nothing") -> Self:
-        """Read an httpx request, whose body has been read.
-
-        Args:
-            request: the request.
-            base_url: the provider's, a `str` or `httpx.URL`; a value of another type counts as none.
-            answered_by: what answered it.
-        """
+        """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
     def from_post(cls, url: str, body: Any, base_url: str, headers: Mapping[str, str] | None = None) -> Self:
-        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request.
-
-        Args:
-            url: the whole URL.
-            body: decoded from JSON.
-            base_url: the provider's.
-            headers: those that change what the model does; `None` for none.
-        """
+        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request."""
         endpoint, shown_url = _target_of_post(url, base_url)
         return cls(endpoint, body, shown_url, "default", headers=headers or {})
 

@@ -56,12 +56,6 @@ def check_settings(
 def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
     """Refuse settings with an unknown name.
 
-    Args:
-        provider: the object that the settings were given to.
-        names: the names of the settings.
-        settings_type: the `TypedDict` that declares them.
-        lacking: the names of it that this provider has not.
-
     Raises:
         TypeError: there is no setting of that name.
     """

@@ -59,11 +59,7 @@ class Cancellation:
                 self._parts.discard(part)
 
     def use(self, connection: socket.socket | None) -> None:
-        """Note which connection the request uses from now on.
-
-        Args:
-            connection: the socket; `None` as soon as another request may use the connection.
-        """
+        """Note which connection the request uses from now on."""
         with self._lock:
             self._connection = connection
             if self.cancelled.is_set():
@@ -105,10 +101,6 @@ class Budget(Protocol):
 
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
         """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget.
-
-        Args:
-            billing: who bills the request; `None` if that is not known.
-            cancellation: ends the wait; a request without one does not wait.
 
         Raises:
             BudgetError: the budget does not suffice, or the price is not known.

@@ -49,9 +49,6 @@ class TokenPrice:
     def cost_usd(self, usage: TokenUsage) -> float | None:
         """What a request costs.
 
-        Args:
-            usage: its tokens.
-
         Returns:
             US dollars; `None` if the input or the output is not known.
         """
@@ -89,13 +86,6 @@ def list_cost_usd(
     usage: TokenUsage, model: str, vendor: str, base_url: str, service_tier: str | None = None
 ) -> float | None:
     """What a request costs by the list.
-
-    Args:
-        usage: its tokens.
-        model: the model's name.
-        vendor: the vendor's id in the list, which counts where the list does not know the URL; `""` for none.
-        base_url: the URL that the request is sent to; `""` if it is not known.
-        service_tier: the tier that the reply names; `None` for the usual one.
 
     Returns:
         US dollars; `None` if the list does not know the model, the input or output is not known, or the counts

@@ -43,9 +43,6 @@ def decode_text(content: bytes) -> str:
 def load_json(content: bytes | str) -> Any:
     """Read JSON in which no text holds half a character.
 
-    Args:
-        content: the body of a reply.
-
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """

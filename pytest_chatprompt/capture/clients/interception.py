@@ -40,9 +40,6 @@ def intercept_clients(interceptor: Interceptor) -> Iterator[None]:
 
     Nothing is imported, and nothing stays patched. If several are entered, the last one gets the requests; what it lets
     pass goes to the network.
-
-    Args:
-        interceptor: called in the thread or the event loop of the client, of several at once.
     """
     PATCHING.start()
     push_interceptor(interceptor)

@@ -29,13 +29,7 @@ _MOCKS: Final = ("respx", "vcr", "unittest")
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One method to replace.
-
-    Args:
-        owner: the class.
-        name: the method, defined in that very class.
-        wrap: makes the replacement of the original.
-    """
+    """A method, defined in that very class, and what makes the replacement of the original."""
 
     owner: type
     name: str
@@ -67,11 +61,7 @@ class _Installed:
 
 
 class Patching:
-    """The patches of this process: installed at the first `start`, removed at the last `stop`.
-
-    Args:
-        seams: by the name of the module that each of them waits for.
-    """
+    """The patches of this process: installed at the first `start`, removed at the last `stop`."""
 
     def __init__(self, seams: Mapping[str, Seam]) -> None:
         self._seams = seams
@@ -164,11 +154,7 @@ class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Handle a request of a sync client.
-
-        Args:
-            request: what the client sends, body read. `extensions["client"]` names the library.
-        """
+        """Handle a request of a sync client, its body read; `extensions["client"]` names the library."""
         ...
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:

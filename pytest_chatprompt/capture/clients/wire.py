@@ -24,16 +24,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 def build_request(  # noqa: PLR0913, PLR0917 - what a request has
     client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
 ) -> httpx.Request:
-    """Build the request that the interceptor gets.
-
-    Args:
-        client: the name of the library.
-        method: the method.
-        url: scheme, host, port, path and query.
-        headers: as sent; none is added.
-        content: the whole body.
-        extensions: those that the client has for the request; `None` for none.
-    """
+    """Build the request that the interceptor gets, its body whole; no header is added."""
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
     all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
@@ -50,14 +41,7 @@ def parse_url(url: str) -> httpx.URL:
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
-    """The URL of a request.
-
-    Args:
-        scheme: such as `https`.
-        host: a name or an address, IPv6 without brackets.
-        port: `None` for the scheme's own.
-        target: path and query; or the whole URL, as clients send it to a proxy.
-    """
+    """The URL of a request; a target that is a whole URL, as clients send it to a proxy, is that URL."""
     if not target.startswith("/") and "://" in target:
         return target
     authority = f"[{host}]" if ":" in host else host
@@ -71,10 +55,6 @@ _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 class RawReply:
     """An HTTP response as the bytes that a server would send.
-
-    Args:
-        response: what the interceptor returned.
-        method: of the request.
 
     Attributes:
         status: the status code.
@@ -189,9 +169,7 @@ class RawReply:
 def error_reply(status: int, text: str) -> httpx.Response:
     """A reply with an error, in a shape that the SDKs of all vendors show.
 
-    Args:
-        status: SDKs send a request again where it is 408, 409, 429 or 500 and more.
-        text: where, what, and what to do.
+    They send a request again where the status is 408, 409, 429, or 500 and more.
     """
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
@@ -200,14 +178,7 @@ def error_reply(status: int, text: str) -> httpx.Response:
 
 
 class ParsedRequest(NamedTuple):
-    """The parts of a request.
-
-    Args:
-        method: the method.
-        target: path and query, or the whole URL.
-        headers: names and values.
-        content: the body, without the framing of chunks.
-    """
+    """The parts of a request."""
 
     method: str
     target: str
@@ -216,11 +187,7 @@ class ParsedRequest(NamedTuple):
 
 
 def parse_request(data: bytes) -> ParsedRequest:
-    """Parse a request.
-
-    Args:
-        data: the whole request, as `http.client` writes it.
-    """
+    """Parse a request."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode("latin-1").split(" ", 2)
@@ -243,12 +210,7 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
 
 
 def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
-    """Make a response of `http.client` for a reply; its status and headers have been read.
-
-    Args:
-        reply: the reply.
-        method: of the request.
-    """
+    """Make a response of `http.client` for a reply; its status and headers have been read."""
     response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
     response.begin()
     return response
@@ -264,11 +226,7 @@ def reply_file(reply: RawReply) -> io.BufferedReader:
 
 
 class _ReplySocket:
-    """As much of a socket as `http.client.HTTPResponse` uses.
-
-    Args:
-        reply: the reply.
-    """
+    """As much of a socket as `http.client.HTTPResponse` uses."""
 
     def __init__(self, reply: RawReply) -> None:
         self._reply = reply
@@ -278,11 +236,7 @@ class _ReplySocket:
 
 
 class _ReplyFile(io.RawIOBase):
-    """A file that takes the next part of a reply when it is read, and not earlier.
-
-    Args:
-        reply: the reply.
-    """
+    """A file that takes the next part of a reply when it is read, and not earlier."""
 
     def __init__(self, reply: RawReply) -> None:
         self._reply = reply

@@ -54,11 +54,7 @@ _PARTS: Final = frozenset({"cacheDetails"})
 
 
 def read_usage(content: Mapping[str, Any]) -> TokenUsage:
-    """The tokens that a recorded reply says it used; `None` where it does not say.
-
-    Args:
-        content: `body` or `events` of a recorded reply.
-    """
+    """The tokens that a recorded reply says it used; `None` where it does not say."""
     found: dict[str, int] = {}
     _find(content.get("events", content.get("body")), found)
 
@@ -110,11 +106,7 @@ _CHARACTERS_PER_TOKEN: Final = 4
 
 
 def billing_of(request: httpx.Request) -> Billing | None:
-    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere.
-
-    Args:
-        request: its body has been read.
-    """
+    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere."""
     # Most live runs send nothing but what is metered elsewhere.
     from pytest_chatprompt.capture.apis.model_request import ModelRequest  # noqa: PLC0415
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
@@ -139,10 +131,6 @@ def billing_of_sent(sent: SentRequest) -> Billing | None:
 
 class MeteredRequest:
     """A request of another client that is in flight, and the part of the budget that is reserved for it.
-
-    Args:
-        budget: of the run; `None` for none.
-        request: its body has been read.
 
     Raises:
         BudgetError: the budget does not allow it.

@@ -46,9 +46,6 @@ def _describe(sent: SentRequest) -> str:
 class PendingReply:
     """The place of a reply in a recording, from when its request is sent until the reply is there.
 
-    Args:
-        request: the request.
-
     Attributes:
         exchange: the request with its reply; `None` until the reply is there.
         is_repeated: whether the reply is one after which the request is sent again, and which is not recorded.
@@ -64,21 +61,13 @@ class PendingReply:
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
         """Reserve a part of the budget of the run for the request, which is about to be sent.
 
-        Args:
-            budget: of the run; `None` for none.
-            request: its body has been read.
-
         Raises:
             BudgetError: the budget does not allow it.
         """
         self._metered = MeteredRequest(budget, request)
 
     def fail(self, size: int = 0) -> None:
-        """Note that no whole reply came.
-
-        Args:
-            size: how much of it was read, in bytes; 0 if it never began, so that it has cost nothing.
-        """
+        """Note that no whole reply came."""
         if self._metered is not None and size:
             self._metered.finish(None, size)
         elif self._metered is not None:
@@ -153,9 +142,6 @@ class OpenRecording:
 
         What parts gave and took comes after what this recording itself did, in the order in which the parts were made,
         whatever thread each is used in.
-
-        Args:
-            base_url: of the provider that sends, for the endpoints of its requests.
         """
         part = copy.copy(self)
         part.base_url, part._entries, part._parts, part.budget_errors = base_url, [], [], []
@@ -187,11 +173,7 @@ class OpenRecording:
         raise ReplayError(self._describe_missing(sent))
 
     def take_response(self, sha256: Callable[[], str]) -> RecordedExchange | None:
-        """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none.
-
-        Args:
-            sha256: gives the hash of all that is sent; called if any such answer is recorded.
-        """
+        """Take the recorded answer of what sends no HTTP requests of its own; `None` if there is none."""
         if not self._responses:
             return None
         with self._lock:
@@ -397,11 +379,6 @@ def replay_or_post(
 ) -> httpx.Response:
     """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass.
 
-    Args:
-        recording: of its test.
-        request: its body has been read.
-        post: sends it once, and gives the whole reply.
-
     Raises:
         ReplayError: nothing is recorded for it, and nothing may be sent.
     """
@@ -428,13 +405,7 @@ def with_recorded_latency(response: ProviderResponse, recording: OpenRecording) 
 def with_latency(
     response: ProviderResponse, recording: OpenRecording | None, seconds: float | None = None
 ) -> ProviderResponse:
-    """A response with a latency; unchanged if its provider says how long it took, or does not wait for it.
-
-    Args:
-        response: of any provider.
-        recording: of its requests, whose latencies count if all of them are replayed; `None` for none.
-        seconds: how long the provider took; `None` if that says nothing.
-    """
+    """A response with a latency; unchanged if its provider says how long it took, or does not wait for it."""
     if response.latency_seconds is not None or not response.is_awaited:
         return response
     timed = response.model_copy(update={"latency_seconds": seconds})
@@ -449,12 +420,7 @@ def _forwarded(
 
 
 class _RecordingStream(httpx.SyncByteStream):
-    """The decoded body of a response, recorded when it is read or closed.
-
-    Args:
-        response: its stream is not read yet.
-        pending: the place of the reply in the recording.
-    """
+    """The decoded body of a response, recorded when it is read or closed."""
 
     def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
         self._response = response

@@ -74,14 +74,7 @@ class _HungUpError(Exception):
 
 
 class ServerConnection:
-    """A connection that a client has opened.
-
-    Args:
-        client: its socket.
-        answer: gives the response to a request; raises nothing.
-        on_error: gets the errors of responses whose stream broke off.
-        max_body_bytes: a request with a longer body is refused with status 413.
-    """
+    """A connection that a client has opened."""
 
     def __init__(
         self,
@@ -217,12 +210,7 @@ _SIGV4: Final = "AWS4-HMAC-SHA256"
 
 
 class Forwarder:
-    """Sends requests on to the real APIs. Safe between threads.
-
-    Args:
-        placeholder: stands for the keys in what clients send.
-        server_url: the URL of the server, which is never a real API's.
-    """
+    """Sends requests on to the real APIs. Safe between threads."""
 
     def __init__(self, placeholder: str, server_url: str) -> None:
         self._placeholder = placeholder
@@ -231,11 +219,6 @@ class Forwarder:
 
     def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
         """Send a request on, and give the response as it begins to come.
-
-        Args:
-            request: with its body, as it was captured.
-            target: where it was meant to go.
-            environment: the variables of this process, for the real key and URL.
 
         Raises:
             CaptureError: it cannot be sent, or the API cannot be reached.
@@ -365,9 +348,6 @@ class CaptureServer:
 
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet.
-
-        Args:
-            request: one that `handle` got.
 
         Raises:
             CaptureError: it cannot be sent on, or the API cannot be reached.

@@ -155,11 +155,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 def url_variables(server_url: str) -> dict[str, str]:
-    """The variables with the URLs at which SDKs find the server.
-
-    Args:
-        server_url: `http://127.0.0.1:PORT`.
-    """
+    """The variables with the URLs at which SDKs find the server."""
     return {
         variable: f"{server_url}/{api.name}{path}" for api in REDIRECTED_APIS for variable, path in api.urls.items()
     }
@@ -169,10 +165,6 @@ def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
     """Make the server the proxy for all other hosts, which refuses these requests: so a program stays offline.
 
     That holds for clients that respect such variables, as most do; Node's own `fetch` does not.
-
-    Args:
-        environ: made by `build_environ`.
-        server_url: `http://127.0.0.1:PORT`.
     """
     return {**environ, **dict.fromkeys(PROXIES, server_url), **dict.fromkeys(NO_PROXY, ",".join(_LOOPBACK))}
 
@@ -221,12 +213,7 @@ class Target(NamedTuple):
 
 
 def find_target(target: str, server_url: str) -> Target:
-    """Find out where a request was meant to go.
-
-    Args:
-        target: of its request line: path and query, or a whole URL.
-        server_url: `http://127.0.0.1:PORT`.
-    """
+    """Find out where a request was meant to go."""
     path = target.removeprefix(server_url)
     if not path.startswith("/"):
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
@@ -242,13 +229,7 @@ def find_target(target: str, server_url: str) -> Target:
 
 
 def find_real_url(target: Target, environment: Mapping[str, str], server_url: str) -> httpx.URL | None:
-    """The URL to forward a request to; `None` if no variable says where this API is.
-
-    Args:
-        target: where the request was meant to go; its API is known.
-        environment: the variables of this process: a team's own gateway counts in place of the public address.
-        server_url: variables that lead to this server do not count.
-    """
+    """The URL to forward a request to; `None` if no variable says where this API is."""
     api = target.api
     assert api is not None  # noqa: S101 - for mypy: the callers know
     for variable, path in api.urls.items():
