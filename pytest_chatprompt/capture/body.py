@@ -1,9 +1,8 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
-The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Two bodies, decompressed, give the same data only if both are JSON and differ in
-white space or escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as
-its text: JSON with a repeated key, or a number that Python writes in another way. Pure functions.
+Two bodies, decompressed, give the same data only if both are JSON and differ in white space or escapes alone, or are
+the same form with another boundary. What data cannot tell is therefore shown as its text: JSON with a repeated key, or
+a number that Python writes in another way.
 """
 
 from __future__ import annotations

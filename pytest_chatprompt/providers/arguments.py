@@ -1,8 +1,6 @@
 """Checks the keyword arguments of a provider when it is made, so that a typo is found before a request is sent.
 
-Names and values come in, together with the annotations that they have to fit. Nothing goes out: an unknown name is a
-`TypeError`, an invalid value a `ValueError`, each with a text for the user. Values are never converted.
-The `__init__` methods of providers call it, and those of your own may.
+Values are never converted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""`Cancellation`: ends one request from another thread.
+"""The context in which providers send: offline or not, what answers their requests, and what ends them.
 
-Code that sends a request in a thread of its own, as `live` does, puts a `Cancellation` into that thread's
-`SendContext`.
-`http` says which connection the request uses, and asks it before each wait and each try.
+The default is the real network. Providers, their HTTP client and their retries ask `current_context()` and look nowhere
+else.
 """
 
 from __future__ import annotations

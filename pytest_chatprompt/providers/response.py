@@ -1,9 +1,7 @@
-"""Turns what an API sends into text and data that can be shown, compared and written.
+"""`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns.
 
 JSON can hold half a character (an escape of U+D800, a surrogate, without its other half), which no file, terminal or
-process boundary takes. Each becomes U+FFFD here. JSON that is nested too deeply for Python is an ordinary `ValueError`.
-Pure functions; `response`, `http` and `chat` call them, `capture` for the replies of tests, and `snapshots` for
-recordings.
+process boundary takes. Each becomes U+FFFD here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Patching: replace methods of a library for a while, and put them back.
-
-A seam says which methods (`Patch`); `Patching` installs them in every library that is imported, or gets imported
-meanwhile, and removes them. A method that other code has replaced since is not touched until that is undone: so
-contexts may end in any order.
-"""
+"""What all seams need: who gets the requests at the moment, and methods of a library that are replaced for a while."""
 
 from __future__ import annotations
 
@@ -169,24 +164,20 @@ _lets_pass: Final[ContextVar[bool]] = ContextVar("_lets_pass", default=False)
 
 def current_interceptor() -> Interceptor | None:
     """The interceptor of the calling thread or task; `None` if its requests go to the network."""
-    if _lets_pass.get():
-        return None
-    try:
-        return _interceptors[-1]
-    except IndexError:
-        return None
+    # Another thread may end the last one meanwhile.
+    return None if _lets_pass.get() else next(iter(_interceptors[-1:]), None)
 
 
-def push_interceptor(interceptor: Interceptor) -> None:
-    """Give all requests from now on to an interceptor."""
+@contextmanager
+def interceptor_entered(interceptor: Interceptor) -> Iterator[None]:
+    """Let all requests go to an interceptor, until a later one is entered; they may end in any order."""
     _interceptors.append(interceptor)
-
-
-def remove_interceptor(interceptor: Interceptor) -> None:
-    """Take an interceptor out, wherever it is in the stack."""
-    # By identity: interceptors may define equality.
-    index = next(index for index in reversed(range(len(_interceptors))) if _interceptors[index] is interceptor)
-    del _interceptors[index]
+    try:
+        yield
+    finally:
+        # By identity: interceptors may define equality.
+        index = next(index for index in reversed(range(len(_interceptors))) if _interceptors[index] is interceptor)
+        del _interceptors[index]
 
 
 @contextmanager

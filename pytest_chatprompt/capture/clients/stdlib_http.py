@@ -110,7 +110,7 @@ class _CollectingSocket:
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
         reply = RawReply(response, request.method)
-        reply.close_connection()
+        reply.closes_connection = True
         return reply_file(reply)
 
     def close(self) -> None:

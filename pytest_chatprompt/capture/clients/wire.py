@@ -1,8 +1,4 @@
-"""The request of a client, as an `httpx.Request`.
-
-What a seam knows of a request comes in; an `httpx.Request` comes out, body read, with the name of the library in its
-extensions. Only seams call it.
-"""
+"""Requests and replies between a client and its interceptor: as httpx has them, and as bytes of HTTP/1.1."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import httpx
@@ -48,7 +45,6 @@ def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
     return f"{scheme}://{authority}{'' if port is None else f':{port}'}{target}"
 
 
-_Headers = list[tuple[bytes, bytes]]
 _NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _LAST_CHUNK: Final = b"0\r\n\r\n"
 
@@ -67,7 +63,7 @@ class RawReply:
     def __init__(self, response: httpx.Response, method: str) -> None:
         self.status = response.status_code
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
-        self.headers: _Headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
+        self.headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
         self.body: bytes | None = None
         self.closes_connection = False
         self._response = response
@@ -91,11 +87,7 @@ class RawReply:
         self.headers = [each for each in self.headers if each[0].lower() != name]
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts of a stream, as they come.
-
-        Raises:
-            TypeError: the response streams asynchronously.
-        """
+        """The parts of a stream, as they come; a `TypeError` if it is async."""
         stream = self._response.stream
         if not isinstance(stream, httpx.SyncByteStream):
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
@@ -122,10 +114,6 @@ class RawReply:
             await self._response.aclose()
         else:
             self.close()
-
-    def close_connection(self) -> None:
-        """Ask the client to send its next request on a connection of its own."""
-        self.closes_connection = True
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
@@ -211,7 +199,9 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
 
 def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
     """Make a response of `http.client` for a reply; its status and headers have been read."""
-    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
+    # As much of a socket as the response uses.
+    connection: Any = SimpleNamespace(makefile=lambda *_: reply_file(reply))
+    response = http.client.HTTPResponse(connection, method=method)
     response.begin()
     return response
 
@@ -223,16 +213,6 @@ def reply_file(reply: RawReply) -> io.BufferedReader:
         reply.close()
         return io.BufferedReader(io.BytesIO(b"".join(reply.framed())))
     return io.BufferedReader(_ReplyFile(reply))
-
-
-class _ReplySocket:
-    """As much of a socket as `http.client.HTTPResponse` uses."""
-
-    def __init__(self, reply: RawReply) -> None:
-        self._reply = reply
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return reply_file(self._reply)
 
 
 class _ReplyFile(io.RawIOBase):

@@ -1,7 +1,6 @@
-"""The usage of a reply of whatever API: how many tokens it says that the request used.
+"""Metering: what the requests of other clients cost, for the budget of a run.
 
-The body or the events of a reply come in, as a recording keeps them; a `TokenUsage` comes out. Pure; `metering` prices
-requests with it, `items.usage` says what replayed replies save.
+Built-in providers meter theirs in `providers.chat`.
 """
 
 from __future__ import annotations

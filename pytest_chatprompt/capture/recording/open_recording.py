@@ -1,8 +1,7 @@
 """`OpenRecording`: the recording of the test that runs, which gives the replies it holds and takes new ones.
 
-What was recorded comes in; the reply to each request comes out, found by the hash of the request, in the recorded order
-where requests are equal. New replies are kept in the order of their requests, also if they arrive in several threads.
-`snapshots.recording_place` makes one for a test; `replaying` asks it for each request. Safe between threads.
+A reply belongs to a request with the same hash, in the recorded order where requests are equal. A streamed reply goes
+on to the client as it comes; the recording has it once it is read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Event formats: the body of a stream as a list of events that people can read, and back.
-
-The bytes of a whole stream come in; a list of JSON data comes out, an item for each event. Writing goes the other way,
-a chunk for each event. Pure; `content` calls it. To add a format: two functions, and a line in the table.
-"""
+"""`RecordedExchange`: a request that was answered, by its hash, and its reply in a form that people can read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One connection of a client: HTTP/1.1 in both directions, in the thread that calls `serve`.
+"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
 
-A socket comes in. Each request goes, with its body read whole, to the function `answer`, and the response that it gives
-is written as it comes, chunk by chunk. `capture_server` calls it. The protocol is h11's; this is its input and output.
+Each request goes to a function, as an `httpx.Request` with the URL of the real API, or is forwarded to that API with
+the real key in place of the placeholder. The protocol is h11's.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ServerConnection:
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
             reply = RawReply(error_reply(status, text), "")
-            reply.close_connection()
+            reply.closes_connection = True
             self._write(reply)
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _DRAIN_SECONDS

@@ -1,10 +1,8 @@
-"""The table of the APIs whose clients can be redirected to the server by environment variables: one line each.
+"""The APIs whose clients can be led to the server by environment variables, and where their requests are meant to go.
 
-Nothing comes in; `environ` makes the variables of it, `real_urls` the URLs that requests have at the real API,
-`offline` puts placeholders into the variables of keys. A client sends to `http://127.0.0.1:PORT/openai/v1/...`, where
-`openai` is the name here, and what follows is the path at the real API. Where each variable is read, in the versions of
-the SDKs of November 2026, stands beside it; "litellm" is 1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7,
-"langchain-anthropic" 1.7.
+A client sends to `http://127.0.0.1:PORT/openai/v1/...`, where `openai` is the name here, and what follows is the path
+at the real API. Where each variable is read, in the versions of the SDKs of November 2026, stands beside it; "litellm"
+is 1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7, "langchain-anthropic" 1.7.
 
 The official packages of Mistral (mistralai 3.7, @mistralai/mistralai 2.7), of xAI (xai-sdk 1.21), and Node's of Ollama
 (0.6) and Cohere (8.1) read no URL from a variable: give these clients the URL `http://127.0.0.1:PORT/mistral` yourself.

@@ -1,9 +1,6 @@
 """`AgentProvider`: base class of the providers that hand a task to an agent as one document (rule E4).
 
-A `ProviderRequest` comes in; its `chat_prompt` is ignored, because agents read documents, not messages.
-`build_invocation` gives the command and the document without starting anything: offline runs capture this.
-`send` runs the command in a temporary folder, deletes the folder, and gives the `ProviderResponse`.
-The agent modules of this room subclass it, and users may; `capture` and `snapshots` call it.
+Agents read documents, not messages, so the `chat_prompt` of a request is ignored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Output: what an agent printed, or wrote as its answer, read within bounds.
-
-Open files and paths come in; texts come out, never longer than `MAX_OUTPUT_BYTES`. `process` reads standard output and
-error here, and the agents their answers.
-"""
+"""Run a program within bounds of time and output, end the processes that it leaves, and read what it put out."""
 
 from __future__ import annotations
 
