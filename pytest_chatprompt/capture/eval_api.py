@@ -33,13 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class LoggedRequest:
-    """A request that was sent, and what answered it.
-
-    Args:
-        request: its body has been read.
-        answered_by: see `SentRequest`.
-        is_late: see `SentRequest`.
-    """
+    """A request that was sent, its body read, and what answered it; see `SentRequest`."""
 
     request: httpx.Request
     answered_by: AnsweredBy = "nothing"
@@ -220,7 +214,7 @@ class EvalAPI(respx.MockRouter):
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Answer a request of any client; `None` lets it go on to the network."""
         from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION  # noqa: PLC0415
-        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415
 
         if FORWARDED_EXTENSION in request.extensions or self.children.is_own(request.url):
             # The server took it already, or takes it.
@@ -243,7 +237,7 @@ class EvalAPI(respx.MockRouter):
         response = self._answer(entry)
         if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
 
         try:
             return self._note_real_reply(entry, replay_or_send(self.recording, request, send))
@@ -267,7 +261,7 @@ class EvalAPI(respx.MockRouter):
         response = self._answer(entry)
         if response is not None or self.recording is None or self._passes(request):
             return response or self._pass_or_refuse(entry)
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send_async, send_async  # noqa: PLC0415
 
         try:
             return self._note_real_reply(entry, await replay_or_send_async(self.recording, request, send_async))

@@ -54,11 +54,7 @@ def uncaptured() -> Iterator[None]:
 
 
 class LiveCaptureRouter:
-    """Notes which thread of a live run sends which request, and lets it go to the network.
-
-    Args:
-        redactor: learns the credentials in the requests, and the variables that agents are started with.
-    """
+    """Notes which thread of a live run sends which request, and lets it go to the network."""
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
@@ -107,14 +103,14 @@ class LiveCaptureRouter:
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of a sync client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.replaying import send  # noqa: PLC0415 - see `import_patches`
+        from pytest_chatprompt.capture.recording.open_recording import send  # noqa: PLC0415 - see `import_patches`
 
         capture = self._find_capture(request)
         return None if capture is None else self._take(capture, send, request)
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
         """Log a request of an async client; `None` lets it pass."""
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send_async, send_async  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send_async, send_async  # noqa: PLC0415
 
         capture = self._find_capture(request)
         if capture is None:
@@ -129,9 +125,6 @@ class LiveCaptureRouter:
 
     def handler(self, send: Send) -> Callable[[httpx.Request], httpx.Response | None]:
         """A function for the requests of child processes: they count as sent by the calling thread, as with `handle`.
-
-        Args:
-            send: sends a request on where its reply is recorded.
 
         Raises:
             LookupError: the calling thread has no capture open.
@@ -153,7 +146,7 @@ class LiveCaptureRouter:
         return capture
 
     def _take(self, capture: _Capture, send: Send, request: httpx.Request) -> httpx.Response | None:
-        from pytest_chatprompt.capture.recording.replaying import replay_or_send  # noqa: PLC0415
+        from pytest_chatprompt.capture.recording.open_recording import replay_or_send  # noqa: PLC0415
 
         response = self._log(capture, request)
         if response is not None or capture.recording is None:

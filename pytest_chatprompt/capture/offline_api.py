@@ -34,8 +34,7 @@ class OfflineAPI(Protocol):
 def find_offline_api(request: httpx.Request) -> OfflineAPI | None:
     """What answers a request offline; `None` if it is to no known API.
 
-    Args:
-        request: its extensions name the class of the `ChatProvider` that sent it, if one did.
+    The extensions of a request name the class of the `ChatProvider` that sent it, if one did.
     """
     sender: type[ChatProvider] | None = request.extensions.get(PROVIDER_EXTENSION)
     if sender is not None and request.method == "POST":

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
-
-import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
 from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
-from pytest_chatprompt.capture.sent_request import Exchange, SentRequest, describe_request
-from pytest_chatprompt.errors import CaptureError, MissingSettingError
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
-from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION, parsed_url
+from pytest_chatprompt.providers.http.client import parsed_url
 from pytest_chatprompt.providers.http.request_body import decode_body
 from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
@@ -49,7 +46,7 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
 
     Raises:
         ProviderError: the API cannot express the request, or a setting of the provider is invalid.
-        CaptureError: nothing answers the provider's URL.
+        CaptureError: the provider reached for the network while it prepared the request.
     """
     __tracebackhide__ = True
     if api.is_read or not (isinstance(provider, ChatProvider) and is_built_in_class(type(provider))):
@@ -62,9 +59,6 @@ def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -
             exchange = preview_prepared(provider, request)
         finally:
             raise_if_blocked(attempts)
-    refusal = _refusal(type(provider), exchange.sent[0].url)
-    if refusal:
-        raise CaptureError(refusal)
     return exchange
 
 
@@ -75,12 +69,6 @@ def preview(
     known: Exchange | None = None,
 ) -> Exchange:
     """Show what a provider is going to send in a live run; one that cannot prepare it sends it offline.
-
-    Args:
-        provider: an object with `send`, or a plain function.
-        request: what to send.
-        api: answers offline; its redactor learns the provider's key.
-        known: what the same provider was shown to send before; `None` if it was shown nothing.
 
     Raises:
         ProviderError, CaptureError: see `provider_capture.capture_offline`.
@@ -111,13 +99,3 @@ def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Ex
     sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url, headers)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)
-
-
-@lru_cache(maxsize=256)
-def _refusal(sender: type[ChatProvider], url: str) -> str:
-    """Why nothing answers the requests of a provider to a URL; `""` if something does."""
-    from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
-    from pytest_chatprompt.capture.refusals import unanswered_message  # noqa: PLC0415
-
-    request = httpx.Request("POST", url, extensions={PROVIDER_EXTENSION: sender})
-    return "" if find_offline_api(request) is not None else unanswered_message(describe_request(request))

@@ -1,8 +1,6 @@
-"""The prefix of a prompt: whether a request begins as another one, in the order in which the model reads it.
+"""What a prompt costs: how long it is, and whether it begins as another one, in the order in which a model reads it.
 
-Two sent requests come in; the place where the second one parts from the first comes out. Vendors keep what they have
-computed for the beginning of a prompt, and bill less for it, up to that place. Pure; `items.change_costs` and the
-fixture `eval_cache_prefix` call it.
+Vendors keep what they have computed for the beginning of a prompt, and bill less for it.
 """
 
 from __future__ import annotations
@@ -32,10 +30,6 @@ _Place = tuple[str | int, ...]
 def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
     """Find the first place where the prompt differs from the stored one.
 
-    Args:
-        stored: the request as it was.
-        sent: the request as it is now.
-
     Returns:
         The place, such as `tools[3].description`; `endpoint` for another API or another model in its path. `None` if
         one of the two begins with all of the other: then the vendor can reuse what it has computed for the shorter one.
@@ -46,10 +40,6 @@ def find_break(stored: SentRequest, sent: SentRequest) -> str | None:
 def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str | None:
     """Find the first place where a request differs from the earlier one of its conversation, which it should extend.
 
-    Args:
-        earlier: the request before.
-        later: the request.
-
     Returns:
         The place, as `find_break` gives it; `None` if the later request begins with all of the earlier one.
     """
@@ -58,9 +48,6 @@ def find_break_of_conversation(earlier: SentRequest, later: SentRequest) -> str 
 
 def assert_conversation(sent: Sequence[SentRequest]) -> None:
     """Assert that each request begins with all of the one before.
-
-    Args:
-        sent: the requests of one conversation, in order.
 
     Raises:
         AssertionError: one does not, or there are fewer than two.
@@ -188,22 +175,14 @@ _MEDIA: Final = re.compile(r"data:[^,]*;base64,.*|[A-Za-z0-9+/_-]{64,}={0,2}", r
 
 
 def count_characters(sent: SentRequest) -> int:
-    """Count the characters of all texts of a prompt: messages, descriptions, names of tools and of their arguments.
-
-    Args:
-        sent: the request; media, roles and the keys of the API do not count.
-    """
+    """Count the characters of all texts of a prompt: messages, descriptions, names of tools and of their arguments."""
     if not isinstance(sent.body, Mapping):
         return _count(sent.body)
     return sum(_count(sent.body.get(key)) for key in prompt_keys(sent) if key not in _NOT_READ)
 
 
 def estimate_tokens(characters: int) -> int:
-    """Estimate the tokens of a text by its characters: four to one.
-
-    Args:
-        characters: how many there are; a negative number gives a negative one.
-    """
+    """Estimate the tokens of a text by its characters: four to one."""
     return round(characters / _CHARACTERS_PER_TOKEN)
 
 

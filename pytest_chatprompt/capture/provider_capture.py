@@ -21,8 +21,12 @@ from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
 from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_latency, with_recorded_latency
+from pytest_chatprompt.capture.recording.open_recording import (
+    OpenRecording,
+    replay_or_post,
+    with_latency,
+    with_recorded_latency,
+)
 from pytest_chatprompt.capture.refusals import unanswered_message
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest

@@ -1,10 +1,4 @@
-"""The body of a request, as a snapshot shows it: decoded from the bytes sent.
-
-The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Two bodies, decompressed, give the same data only if both are JSON and differ in
-white space or escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as
-its text: JSON with a repeated key, or a number that Python writes in another way. Pure functions.
-"""
+"""What was sent: a request as a snapshot shows it, and the exchange that it belongs to."""
 
 from __future__ import annotations
 
@@ -94,27 +88,14 @@ class SentRequest:
 
     @classmethod
     def from_httpx(cls, request: httpx.Request, base_url: Any = None, answered_by: AnsweredBy = "nothing") -> Self:
-        """Read an httpx request, whose body has been read.
-
-        Args:
-            request: the request.
-            base_url: the provider's, a `str` or `httpx.URL`; a value of another type counts as none.
-            answered_by: what answered it.
-        """
+        """Read an httpx request, whose body has been read."""
         body = decode_body(request.content, request.headers)
         headers = model_headers(request.headers.raw)
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
 
     @classmethod
     def from_post(cls, url: str, body: Any, base_url: str, headers: Mapping[str, str] | None = None) -> Self:
-        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request.
-
-        Args:
-            url: the whole URL.
-            body: decoded from JSON.
-            base_url: the provider's.
-            headers: those that change what the model does; `None` for none.
-        """
+        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request."""
         endpoint, shown_url = _target_of_post(url, base_url)
         return cls(endpoint, body, shown_url, "default", headers=headers or {})
 

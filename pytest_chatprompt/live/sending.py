@@ -81,7 +81,7 @@ def _send_prepared(
     if recording is None:
         return provider.send_prepared(prepared)
     # Most runs neither replay nor record.
-    from pytest_chatprompt.capture.recording.replaying import replay_or_post, with_recorded_latency  # noqa: PLC0415
+    from pytest_chatprompt.capture.recording.open_recording import replay_or_post, with_recorded_latency  # noqa: PLC0415
 
     with use_context(current_context()._replace(replay=partial(replay_or_post, recording))):
         return with_recorded_latency(provider.send_prepared(prepared), recording)

@@ -1,8 +1,6 @@
 """Checks the keyword arguments of a provider when it is made, so that a typo is found before a request is sent.
 
-Names and values come in, together with the annotations that they have to fit. Nothing goes out: an unknown name is a
-`TypeError`, an invalid value a `ValueError`, each with a text for the user. Values are never converted.
-The `__init__` methods of providers call it, and those of your own may.
+Values are never converted.
 """
 
 from __future__ import annotations
@@ -55,12 +53,6 @@ def check_settings(
 
 def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
     """Refuse settings with an unknown name.
-
-    Args:
-        provider: the object that the settings were given to.
-        names: the names of the settings.
-        settings_type: the `TypedDict` that declares them.
-        lacking: the names of it that this provider has not.
 
     Raises:
         TypeError: there is no setting of that name.

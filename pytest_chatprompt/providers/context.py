@@ -1,8 +1,7 @@
-"""`Cancellation`: ends one request from another thread.
+"""The context in which providers send: offline or not, what answers their requests, and what ends them.
 
-Code that sends a request in a thread of its own, as `live` does, puts a `Cancellation` into that thread's
-`SendContext`.
-`http` says which connection the request uses, and asks it before each wait and each try.
+The default is the real network. Providers, their HTTP client and their retries ask `current_context()` and look nowhere
+else.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-import httpx
-
 if TYPE_CHECKING:
+    import httpx
+
+    Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
     from pytest_chatprompt.providers.prices import Billing
 
 
@@ -58,11 +58,7 @@ class Cancellation:
                 self._parts.discard(part)
 
     def use(self, connection: socket.socket | None) -> None:
-        """Note which connection the request uses from now on.
-
-        Args:
-            connection: the socket; `None` as soon as another request may use the connection.
-        """
+        """Note which connection the request uses from now on."""
         with self._lock:
             self._connection = connection
             if self.cancelled.is_set():
@@ -105,18 +101,11 @@ class Budget(Protocol):
     def reserve(self, billing: Billing | None, cancellation: Cancellation | None = None) -> Reservation:
         """Reserve the estimated cost of a request; wait while requests in flight may still use up the budget.
 
-        Args:
-            billing: who bills the request; `None` if that is not known.
-            cancellation: ends the wait; a request without one does not wait.
-
         Raises:
             BudgetError: the budget does not suffice, or the price is not known.
             RequestCancelledError: the request was cancelled.
         """
         ...
-
-
-Replay = Callable[[httpx.Request, Callable[[], httpx.Response]], httpx.Response]
 
 
 class SendContext(NamedTuple):

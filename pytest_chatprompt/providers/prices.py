@@ -1,6 +1,8 @@
-"""`TokenPrice`: what the tokens of a model cost, where you know it and the price list does not.
+"""Prices: what the tokens of a request cost, by a provider's own price or by the list of the package `genai-prices`.
 
-The setting `price` of chat providers takes one. A `TokenUsage` comes in, US dollars come out. Pure.
+The list is the one that is installed: nothing is fetched. Loading it takes half a second, so it is imported when the
+first answer is priced.
+Source: `genai_prices.calc_price`, and `genai_prices.types.Usage` for the names of the counts, of genai-prices 0.2.
 """
 
 from __future__ import annotations
@@ -49,9 +51,6 @@ class TokenPrice:
     def cost_usd(self, usage: TokenUsage) -> float | None:
         """What a request costs.
 
-        Args:
-            usage: its tokens.
-
         Returns:
             US dollars; `None` if the input or the output is not known.
         """
@@ -89,13 +88,6 @@ def list_cost_usd(
     usage: TokenUsage, model: str, vendor: str, base_url: str, service_tier: str | None = None
 ) -> float | None:
     """What a request costs by the list.
-
-    Args:
-        usage: its tokens.
-        model: the model's name.
-        vendor: the vendor's id in the list, which counts where the list does not know the URL; `""` for none.
-        base_url: the URL that the request is sent to; `""` if it is not known.
-        service_tier: the tier that the reply names; `None` for the usual one.
 
     Returns:
         US dollars; `None` if the list does not know the model, the input or output is not known, or the counts

@@ -1,9 +1,7 @@
 """`Provider` and `ProviderResponse`: what a provider must be able to do, and what it returns; and the texts of replies.
 
 JSON can hold half a character (an escape of U+D800, a surrogate, without its other half), which no file, terminal or
-process boundary takes. Each becomes U+FFFD here. JSON that is nested too deeply for Python is an ordinary `ValueError`.
-Pure functions; `response`, `http` and `chat` call them, `capture` for the replies of tests, and `snapshots` for
-recordings.
+process boundary takes. Each becomes U+FFFD here.
 """
 
 from __future__ import annotations
@@ -70,9 +68,6 @@ def decode_text(content: bytes) -> str:
 
 def load_json(content: bytes | str) -> Any:
     """Read JSON in which no text holds half a character.
-
-    Args:
-        content: the body of a reply.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.

@@ -13,7 +13,7 @@ import requests
 
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.recording import replaying as onward_client
+from pytest_chatprompt.capture.recording import open_recording as onward_client
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from tests.server import Server
 

@@ -469,7 +469,6 @@ NEEDED_ONLY_SOMETIMES = [
         "apis.sending",
         "prompt.tool_definitions",
         "providers.http.error_replies",
-        "providers.prices",
     )
 ]
 

@@ -22,11 +22,7 @@ from pytest_chatprompt.capture.clients.wire import RawReply, build_request
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
-    """The methods to replace.
-
-    Args:
-        module: `aiohttp`.
-    """
+    """The methods to replace."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         async def connect(self: Any, req: Any, traces: Any, timeout: Any) -> Any:
@@ -105,14 +101,7 @@ def _protocol_class(module: ModuleType) -> type[Any]:
 
 
 class _ReplyTransport(asyncio.Transport):
-    """A transport that forgets what is written to it, and gives a reply in its place.
-
-    Args:
-        module: the library.
-        protocol: reads the reply.
-        reply: the reply.
-        expects: the value of the request's header `Expect`.
-    """
+    """A transport that forgets what is written to it, and gives a reply in its place."""
 
     def __init__(self, module: ModuleType, protocol: Any, reply: RawReply, expects: str | None) -> None:
         super().__init__()

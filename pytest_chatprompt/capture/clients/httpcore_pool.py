@@ -21,11 +21,7 @@ _SCHEMES: Final = (b"http", b"https", b"ws", b"wss")
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
-    """The methods to replace.
-
-    Args:
-        module: `httpcore` or `httpcore2`.
-    """
+    """The methods to replace."""
 
     def wrap_sync(original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_request(self: Any, request: Any) -> Any:
@@ -96,11 +92,7 @@ def _response(module: ModuleType, reply: RawReply) -> Any:
 
 
 class _Body:
-    """A body that can be read as often as needed, by sync and async clients.
-
-    Args:
-        content: the whole body.
-    """
+    """A body that can be read as often as needed, by sync and async clients."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -113,12 +105,7 @@ class _Body:
 
 
 class _Stream:
-    """The body of a reply that is a stream.
-
-    Args:
-        module: the library.
-        reply: the reply.
-    """
+    """The body of a reply that is a stream."""
 
     def __init__(self, module: ModuleType, reply: RawReply) -> None:
         self._module = module

@@ -1,6 +1,7 @@
-"""The table of the HTTP libraries that are captured: one line each, and the patches of this process.
+"""Give the requests of every HTTP client of this process to an interceptor, for a while.
 
-To add a library: a module with a function `patches`, and one line in the table. `interception` starts and stops them.
+Not seen: requests that an in-memory transport or a mock answers above the seams, and what sends through no HTTP library
+of the table.
 """
 
 from __future__ import annotations
@@ -10,14 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from pytest_chatprompt.capture.clients import aiohttp_connector, httpcore_pool, stdlib_http, urllib3_pool
-from pytest_chatprompt.capture.clients.interceptor import (
-    Interceptor,
-    Patching,
-    Seam,
-    let_pass,
-    push_interceptor,
-    remove_interceptor,
-)
+from pytest_chatprompt.capture.clients.interceptor import Interceptor, Patching, Seam, interceptor_entered
 
 # By the module that has to be imported before there is anything to patch.
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -31,23 +25,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
 PATCHING: Final = Patching(SEAMS)
 
 
-__all__ = ["Interceptor", "intercept_clients", "let_pass"]
-
-
 @contextmanager
 def intercept_clients(interceptor: Interceptor) -> Iterator[None]:
     """Give the requests of all clients of this process to an interceptor, also of clients that were made before.
 
     Nothing is imported, and nothing stays patched. If several are entered, the last one gets the requests; what it lets
     pass goes to the network.
-
-    Args:
-        interceptor: called in the thread or the event loop of the client, of several at once.
     """
     PATCHING.start()
-    push_interceptor(interceptor)
     try:
-        yield
+        with interceptor_entered(interceptor):
+            yield
     finally:
-        remove_interceptor(interceptor)
         PATCHING.stop()

@@ -1,9 +1,4 @@
-"""Patching: replace methods of a library for a while, and put them back.
-
-A seam says which methods (`Patch`); `Patching` installs them in every library that is imported, or gets imported
-meanwhile, and removes them. A method that other code has replaced since is not touched until that is undone: so
-contexts may end in any order.
-"""
+"""What all seams need: who gets the requests at the moment, and methods of a library that are replaced for a while."""
 
 from __future__ import annotations
 
@@ -18,9 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 # Packages of mocks that replace the same methods as we do. The user's mocks win.
 _MOCKS: Final = ("respx", "vcr", "unittest")
@@ -28,13 +24,7 @@ _MOCKS: Final = ("respx", "vcr", "unittest")
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One method to replace.
-
-    Args:
-        owner: the class.
-        name: the method, defined in that very class.
-        wrap: makes the replacement of the original.
-    """
+    """A method, defined in that very class, and what makes the replacement of the original."""
 
     owner: type
     name: str
@@ -66,11 +56,7 @@ class _Installed:
 
 
 class Patching:
-    """The patches of this process: installed at the first `start`, removed at the last `stop`.
-
-    Args:
-        seams: by the name of the module that each of them waits for.
-    """
+    """The patches of this process: installed at the first `start`, removed at the last `stop`."""
 
     def __init__(self, seams: Mapping[str, Seam]) -> None:
         self._seams = seams
@@ -163,11 +149,7 @@ class Interceptor(Protocol):
     """Decides what becomes of a request: it returns a response, or `None` to let the request go on to the network."""
 
     def handle(self, request: httpx.Request) -> httpx.Response | None:
-        """Handle a request of a sync client.
-
-        Args:
-            request: what the client sends, body read. `extensions["client"]` names the library.
-        """
+        """Handle a request of a sync client, its body read; `extensions["client"]` names the library."""
         ...
 
     async def handle_async(self, request: httpx.Request) -> httpx.Response | None:
@@ -182,24 +164,20 @@ _lets_pass: Final[ContextVar[bool]] = ContextVar("_lets_pass", default=False)
 
 def current_interceptor() -> Interceptor | None:
     """The interceptor of the calling thread or task; `None` if its requests go to the network."""
-    if _lets_pass.get():
-        return None
-    try:
-        return _interceptors[-1]
-    except IndexError:
-        return None
+    # Another thread may end the last one meanwhile.
+    return None if _lets_pass.get() else next(iter(_interceptors[-1:]), None)
 
 
-def push_interceptor(interceptor: Interceptor) -> None:
-    """Give all requests from now on to an interceptor."""
+@contextmanager
+def interceptor_entered(interceptor: Interceptor) -> Iterator[None]:
+    """Let all requests go to an interceptor, until a later one is entered; they may end in any order."""
     _interceptors.append(interceptor)
-
-
-def remove_interceptor(interceptor: Interceptor) -> None:
-    """Take an interceptor out, wherever it is in the stack."""
-    # By identity: interceptors may define equality.
-    index = next(index for index in reversed(range(len(_interceptors))) if _interceptors[index] is interceptor)
-    del _interceptors[index]
+    try:
+        yield
+    finally:
+        # By identity: interceptors may define equality.
+        index = next(index for index in reversed(range(len(_interceptors))) if _interceptors[index] is interceptor)
+        del _interceptors[index]
 
 
 @contextmanager

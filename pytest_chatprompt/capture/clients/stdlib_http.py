@@ -26,11 +26,7 @@ from pytest_chatprompt.capture.clients.wire import (
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
-    """The methods to replace.
-
-    Args:
-        module: `http.client`. Its classes may be a mock's at the moment: vcrpy replaces them, and uses the real ones.
-    """
+    """The methods to replace."""
     del module
     return (
         Patch(HTTPConnection, "connect", _wrap_connect),
@@ -66,11 +62,7 @@ def _connects_as_usual(connection: Any) -> bool:
 
 
 class _FailingFile(io.BytesIO):
-    """A reply that cannot be read.
-
-    Args:
-        error: why.
-    """
+    """A reply that cannot be read."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()
@@ -82,12 +74,7 @@ class _FailingFile(io.BytesIO):
 
 
 class _CollectingSocket:
-    """Collects what a connection sends; asks the interceptor as soon as the connection wants to read.
-
-    Args:
-        connection: the connection whose socket this is.
-        kept: its socket from before.
-    """
+    """Collects what a connection sends; asks the interceptor as soon as the connection wants to read."""
 
     def __init__(self, connection: HTTPConnection, kept: Any = None) -> None:
         self._connection = connection
@@ -123,7 +110,7 @@ class _CollectingSocket:
             return file
         # The connection closes after this reply: another interceptor may have to get the next request.
         reply = RawReply(response, request.method)
-        reply.close_connection()
+        reply.closes_connection = True
         return reply_file(reply)
 
     def close(self) -> None:

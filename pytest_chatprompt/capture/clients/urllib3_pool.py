@@ -36,11 +36,7 @@ _BODY_HEADERS: Final = frozenset(
 
 
 def patches(module: ModuleType) -> tuple[Patch, ...]:
-    """The methods to replace.
-
-    Args:
-        module: `urllib3.connectionpool`.
-    """
+    """The methods to replace."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def urlopen(
@@ -108,11 +104,7 @@ class _Call:
         return self.module.Retry.from_int(retries, redirect=redirect, default=self.pool.retries)
 
     def request(self, content: bytes) -> httpx.Request:
-        """The request that is sent.
-
-        Args:
-            content: the body.
-        """
+        """The request that is sent."""
         url = join_url(self.pool.scheme, self.pool.host, self.pool.port, self.url)
         # The mapping of botocore looks each value up, so it is read once.
         all_headers = [(_bytes(name), value) for name, value in self.sent_headers.items()]
@@ -160,11 +152,7 @@ class _Call:
         return self.repeat(retries)
 
     def repeat(self, retries: Any) -> Any:
-        """Call `urlopen` again.
-
-        Args:
-            retries: how often it may be repeated from now on.
-        """
+        """Call `urlopen` again."""
         options = {**self.options, "retries": retries}
         return self.pool.urlopen(self.method, self.url, self.body, self.headers, **options)
 

@@ -1,8 +1,4 @@
-"""The request of a client, as an `httpx.Request`.
-
-What a seam knows of a request comes in; an `httpx.Request` comes out, body read, with the name of the library in its
-extensions. Only seams call it.
-"""
+"""Requests and replies between a client and its interceptor: as httpx has them, and as bytes of HTTP/1.1."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import httpx
@@ -24,16 +21,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 def build_request(  # noqa: PLR0913, PLR0917 - what a request has
     client: str, method: str, url: str, headers: Headers, content: bytes, extensions: Mapping[str, Any] | None = None
 ) -> httpx.Request:
-    """Build the request that the interceptor gets.
-
-    Args:
-        client: the name of the library.
-        method: the method.
-        url: scheme, host, port, path and query.
-        headers: as sent; none is added.
-        content: the whole body.
-        extensions: those that the client has for the request; `None` for none.
-    """
+    """Build the request that the interceptor gets, its body whole; no header is added."""
     stream = httpx.ByteStream(content)
     # With `content`, httpx would add headers of its own.
     all_extensions = {**(extensions or {}), CLIENT_EXTENSION: client}
@@ -50,31 +38,19 @@ def parse_url(url: str) -> httpx.URL:
 
 
 def join_url(scheme: str, host: str, port: int | None, target: str) -> str:
-    """The URL of a request.
-
-    Args:
-        scheme: such as `https`.
-        host: a name or an address, IPv6 without brackets.
-        port: `None` for the scheme's own.
-        target: path and query; or the whole URL, as clients send it to a proxy.
-    """
+    """The URL of a request; a target that is a whole URL, as clients send it to a proxy, is that URL."""
     if not target.startswith("/") and "://" in target:
         return target
     authority = f"[{host}]" if ":" in host else host
     return f"{scheme}://{authority}{'' if port is None else f':{port}'}{target}"
 
 
-_Headers = list[tuple[bytes, bytes]]
 _NO_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class RawReply:
     """An HTTP response as the bytes that a server would send.
-
-    Args:
-        response: what the interceptor returned.
-        method: of the request.
 
     Attributes:
         status: the status code.
@@ -87,7 +63,7 @@ class RawReply:
     def __init__(self, response: httpx.Response, method: str) -> None:
         self.status = response.status_code
         self.reason = response.extensions.get("reason_phrase") or response.reason_phrase.encode("ascii")
-        self.headers: _Headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
+        self.headers = [each for each in response.headers.raw if each[0].lower() != b"transfer-encoding"]
         self.body: bytes | None = None
         self.closes_connection = False
         self._response = response
@@ -111,11 +87,7 @@ class RawReply:
         self.headers = [each for each in self.headers if each[0].lower() != name]
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts of a stream, as they come.
-
-        Raises:
-            TypeError: the response streams asynchronously.
-        """
+        """The parts of a stream, as they come; a `TypeError` if it is async."""
         stream = self._response.stream
         if not isinstance(stream, httpx.SyncByteStream):
             raise TypeError("a sync client cannot be answered with an async stream; return a sync one from `handle`")
@@ -142,10 +114,6 @@ class RawReply:
             await self._response.aclose()
         else:
             self.close()
-
-    def close_connection(self) -> None:
-        """Ask the client to send its next request on a connection of its own."""
-        self.closes_connection = True
 
     def head(self) -> bytes:
         """The status line and the headers, as HTTP/1.1."""
@@ -189,9 +157,7 @@ class RawReply:
 def error_reply(status: int, text: str) -> httpx.Response:
     """A reply with an error, in a shape that the SDKs of all vendors show.
 
-    Args:
-        status: SDKs send a request again where it is 408, 409, 429 or 500 and more.
-        text: where, what, and what to do.
+    They send a request again where the status is 408, 409, 429, or 500 and more.
     """
     # Most APIs have `error.message`, AWS and Cohere have `message`.
     data = {"error": {"type": "pytest_chatprompt", "message": text}, "message": text}
@@ -200,14 +166,7 @@ def error_reply(status: int, text: str) -> httpx.Response:
 
 
 class ParsedRequest(NamedTuple):
-    """The parts of a request.
-
-    Args:
-        method: the method.
-        target: path and query, or the whole URL.
-        headers: names and values.
-        content: the body, without the framing of chunks.
-    """
+    """The parts of a request."""
 
     method: str
     target: str
@@ -216,11 +175,7 @@ class ParsedRequest(NamedTuple):
 
 
 def parse_request(data: bytes) -> ParsedRequest:
-    """Parse a request.
-
-    Args:
-        data: the whole request, as `http.client` writes it.
-    """
+    """Parse a request."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode("latin-1").split(" ", 2)
@@ -243,13 +198,10 @@ def _unchunked(body: bytes) -> Iterator[bytes]:
 
 
 def read_reply(reply: RawReply, method: str) -> http.client.HTTPResponse:
-    """Make a response of `http.client` for a reply; its status and headers have been read.
-
-    Args:
-        reply: the reply.
-        method: of the request.
-    """
-    response = http.client.HTTPResponse(_ReplySocket(reply), method=method)  # type: ignore[arg-type]
+    """Make a response of `http.client` for a reply; its status and headers have been read."""
+    # As much of a socket as the response uses.
+    connection: Any = SimpleNamespace(makefile=lambda *_: reply_file(reply))
+    response = http.client.HTTPResponse(connection, method=method)
     response.begin()
     return response
 
@@ -263,26 +215,8 @@ def reply_file(reply: RawReply) -> io.BufferedReader:
     return io.BufferedReader(_ReplyFile(reply))
 
 
-class _ReplySocket:
-    """As much of a socket as `http.client.HTTPResponse` uses.
-
-    Args:
-        reply: the reply.
-    """
-
-    def __init__(self, reply: RawReply) -> None:
-        self._reply = reply
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return reply_file(self._reply)
-
-
 class _ReplyFile(io.RawIOBase):
-    """A file that takes the next part of a reply when it is read, and not earlier.
-
-    Args:
-        reply: the reply.
-    """
+    """A file that takes the next part of a reply when it is read, and not earlier."""
 
     def __init__(self, reply: RawReply) -> None:
         self._reply = reply

@@ -1,28 +1,27 @@
-"""The usage of a reply of whatever API: how many tokens it says that the request used.
+"""Metering: what the requests of other clients cost, for the budget of a run.
 
-The body or the events of a reply come in, as a recording keeps them; a `TokenUsage` comes out. Pure; `metering` prices
-requests with it, `items.usage` says what replayed replies save.
+Built-in providers meter theirs in `providers.chat`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import httpx
 
-from pytest_chatprompt.apis.answer import ModelRequest
 from pytest_chatprompt.apis.vendor_api import VendorAPI
-from pytest_chatprompt.capture.offline_api import find_offline_api
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.providers.context import Budget, Reservation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
 _KEYS: Final[Mapping[str, str]] = {
@@ -54,11 +53,7 @@ _PARTS: Final = frozenset({"cacheDetails"})
 
 
 def read_usage(content: Mapping[str, Any]) -> TokenUsage:
-    """The tokens that a recorded reply says it used; `None` where it does not say.
-
-    Args:
-        content: `body` or `events` of a recorded reply.
-    """
+    """The tokens that a recorded reply says it used; `None` where it does not say."""
     found: dict[str, int] = {}
     _find(content.get("events", content.get("body")), found)
 
@@ -97,11 +92,11 @@ _CHARACTERS_PER_TOKEN: Final = 4
 
 
 def billing_of(request: httpx.Request) -> Billing | None:
-    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere.
+    """Who bills a request, and for what model; `None` if it is to no known API of a model, or metered elsewhere."""
+    # Most live runs send nothing but what is metered elsewhere.
+    from pytest_chatprompt.apis.answer import ModelRequest
+    from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
 
-    Args:
-        request: its body has been read.
-    """
     sender: type[VendorAPI] | None = request.extensions.get(PROVIDER_EXTENSION)
     api = find_offline_api(request)
     if api is None or (sender is not None and current_context().budget is not None):
@@ -124,10 +119,6 @@ def billing_of_sent(sent: SentRequest) -> Billing | None:
 
 class MeteredRequest:
     """A request of another client that is in flight, and the part of the budget that is reserved for it.
-
-    Args:
-        budget: of the run; `None` for none.
-        request: its body has been read.
 
     Raises:
         BudgetError: the budget does not allow it.

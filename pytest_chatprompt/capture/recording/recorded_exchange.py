@@ -1,8 +1,4 @@
-"""Event formats: the body of a stream as a list of events that people can read, and back.
-
-The bytes of a whole stream come in; a list of JSON data comes out, an item for each event. Writing goes the other way,
-a chunk for each event. Pure; `content` calls it. To add a format: two functions, and a line in the table.
-"""
+"""`RecordedExchange`: a request that was answered, by its hash, and its reply in a form that people can read."""
 
 from __future__ import annotations
 
@@ -155,10 +151,6 @@ CONTENT_KEYS: Final = ("body", "events", "text", "base64")
 def read_content(body: bytes, content_type: str) -> dict[str, Any]:
     """The content that a recording keeps.
 
-    Args:
-        body: the whole body, decoded as its `Content-Encoding` says.
-        content_type: as the API sent it; `""` for none.
-
     Returns:
         One of the keys `body`, `events`, `text` and `base64`.
     """
@@ -177,10 +169,6 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
     """The chunks of the body: one for each event of a stream, else one.
-
-    Args:
-        content: from `read_content`, perhaps with secrets redacted.
-        content_type: as it was recorded.
 
     Raises:
         ValueError: it is not base64 or JSON data, or an event is not valid in this media type.
@@ -296,14 +284,7 @@ class RecordedReply(_Data):
 
     @classmethod
     def of(cls, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> RecordedReply:
-        """Record a reply.
-
-        Args:
-            status: the status code.
-            content_type: as the API sent it.
-            body: the part that was read.
-            is_complete: whether that is all of it.
-        """
+        """Record a reply."""
         content = read_content(body, content_type)
         if not is_complete:
             content["is_complete"] = False
@@ -347,11 +328,7 @@ class RecordedResponse(_Data):
     tool_calls: tuple[ToolCall, ...] = ()
 
     def to_response(self, latency_seconds: float | None) -> ProviderResponse:
-        """Make the response again.
-
-        Args:
-            latency_seconds: how long it took; `None` if that is not known.
-        """
+        """Make the response again."""
         return ProviderResponse(
             text=self.text,
             finish_reason=self.finish_reason,
@@ -386,13 +363,7 @@ class RecordedExchange(_Data):
 
 
 def request_sha256(endpoint: str, body: Any, headers: Mapping[str, str] | None = None) -> str:
-    """The hash of a request, the same for any order of keys.
-
-    Args:
-        endpoint: as in a snapshot.
-        body: the masked body, as in a snapshot.
-        headers: the masked headers, as in a snapshot; `None` for none.
-    """
+    """The hash of a request, the same for any order of keys."""
     return data_sha256([endpoint, body, dict(headers)] if headers else [endpoint, body])
 
 

@@ -1,7 +1,7 @@
-"""One connection of a client: HTTP/1.1 in both directions, in the thread that calls `serve`.
+"""`CaptureServer`: a real HTTP server on loopback, for clients in other processes and languages.
 
-A socket comes in. Each request goes, with its body read whole, to the function `answer`, and the response that it gives
-is written as it comes, chunk by chunk. `capture_server` calls it. The protocol is h11's; this is its input and output.
+Each request goes to a function, as an `httpx.Request` with the URL of the real API, or is forwarded to that API with
+the real key in place of the placeholder. The protocol is h11's.
 """
 
 from __future__ import annotations
@@ -74,14 +74,7 @@ class _HungUpError(Exception):
 
 
 class ServerConnection:
-    """A connection that a client has opened.
-
-    Args:
-        client: its socket.
-        answer: gives the response to a request; raises nothing.
-        on_error: gets the errors of responses whose stream broke off.
-        max_body_bytes: a request with a longer body is refused with status 413.
-    """
+    """A connection that a client has opened."""
 
     def __init__(
         self,
@@ -201,7 +194,7 @@ class ServerConnection:
         with suppress(h11.LocalProtocolError):
             # Nothing can be answered where the reply has begun already.
             reply = RawReply(error_reply(status, text), "")
-            reply.close_connection()
+            reply.closes_connection = True
             self._write(reply)
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _DRAIN_SECONDS
@@ -217,12 +210,7 @@ _SIGV4: Final = "AWS4-HMAC-SHA256"
 
 
 class Forwarder:
-    """Sends requests on to the real APIs. Safe between threads.
-
-    Args:
-        placeholder: stands for the keys in what clients send.
-        server_url: the URL of the server, which is never a real API's.
-    """
+    """Sends requests on to the real APIs. Safe between threads."""
 
     def __init__(self, placeholder: str, server_url: str) -> None:
         self._placeholder = placeholder
@@ -231,11 +219,6 @@ class Forwarder:
 
     def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
         """Send a request on, and give the response as it begins to come.
-
-        Args:
-            request: with its body, as it was captured.
-            target: where it was meant to go.
-            environment: the variables of this process, for the real key and URL.
 
         Raises:
             CaptureError: it cannot be sent, or the API cannot be reached.
@@ -365,9 +348,6 @@ class CaptureServer:
 
     def forward(self, request: httpx.Request) -> httpx.Response:
         """Send a request on to the real API; the stream of the response is not read yet.
-
-        Args:
-            request: one that `handle` got.
 
         Raises:
             CaptureError: it cannot be sent on, or the API cannot be reached.

@@ -1,10 +1,8 @@
-"""The table of the APIs whose clients can be redirected to the server by environment variables: one line each.
+"""The APIs whose clients can be led to the server by environment variables, and where their requests are meant to go.
 
-Nothing comes in; `environ` makes the variables of it, `real_urls` the URLs that requests have at the real API,
-`offline` puts placeholders into the variables of keys. A client sends to `http://127.0.0.1:PORT/openai/v1/...`, where
-`openai` is the name here, and what follows is the path at the real API. Where each variable is read, in the versions of
-the SDKs of November 2026, stands beside it; "litellm" is 1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7,
-"langchain-anthropic" 1.7.
+A client sends to `http://127.0.0.1:PORT/openai/v1/...`, where `openai` is the name here, and what follows is the path
+at the real API. Where each variable is read, in the versions of the SDKs of November 2026, stands beside it; "litellm"
+is 1.109, "pydantic-ai" 2.68, "langchain-openai" 1.7, "langchain-anthropic" 1.7.
 
 The official packages of Mistral (mistralai 3.7, @mistralai/mistralai 2.7), of xAI (xai-sdk 1.21), and Node's of Ollama
 (0.6) and Cohere (8.1) read no URL from a variable: give these clients the URL `http://127.0.0.1:PORT/mistral` yourself.
@@ -158,11 +156,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 def url_variables(server_url: str) -> dict[str, str]:
-    """The variables with the URLs at which SDKs find the server.
-
-    Args:
-        server_url: `http://127.0.0.1:PORT`.
-    """
+    """The variables with the URLs at which SDKs find the server."""
     return {
         variable: f"{server_url}/{api.name}{path}" for api in REDIRECTED_APIS for variable, path in api.urls.items()
     }
@@ -172,10 +166,6 @@ def seal_environ(environ: Mapping[str, str], server_url: str) -> dict[str, str]:
     """Make the server the proxy for all other hosts, which refuses these requests: so a program stays offline.
 
     That holds for clients that respect such variables, as most do; Node's own `fetch` does not.
-
-    Args:
-        environ: made by `build_environ`.
-        server_url: `http://127.0.0.1:PORT`.
     """
     return {**environ, **dict.fromkeys(PROXIES, server_url), **dict.fromkeys(NO_PROXY, ",".join(_LOOPBACK))}
 
@@ -224,12 +214,7 @@ class Target(NamedTuple):
 
 
 def find_target(target: str, server_url: str) -> Target:
-    """Find out where a request was meant to go.
-
-    Args:
-        target: of its request line: path and query, or a whole URL.
-        server_url: `http://127.0.0.1:PORT`.
-    """
+    """Find out where a request was meant to go."""
     path = target.removeprefix(server_url)
     if not path.startswith("/"):
         # A whole URL, as clients send to a proxy; or the `*` of OPTIONS.
@@ -245,13 +230,7 @@ def find_target(target: str, server_url: str) -> Target:
 
 
 def find_real_url(target: Target, environment: Mapping[str, str], server_url: str) -> httpx.URL | None:
-    """The URL to forward a request to; `None` if no variable says where this API is.
-
-    Args:
-        target: where the request was meant to go; its API is known.
-        environment: the variables of this process: a team's own gateway counts in place of the public address.
-        server_url: variables that lead to this server do not count.
-    """
+    """The URL to forward a request to; `None` if no variable says where this API is."""
     api = target.api
     assert api is not None  # noqa: S101 - for mypy: the callers know
     for variable, path in api.urls.items():

@@ -1,9 +1,6 @@
 """`AgentProvider`: base class of the providers that hand a task to an agent as one document (rule E4).
 
-A `ProviderRequest` comes in; its `chat_prompt` is ignored, because agents read documents, not messages.
-`build_invocation` gives the command and the document without starting anything: offline runs capture this.
-`send` runs the command in a temporary folder, deletes the folder, and gives the `ProviderResponse`.
-The agent modules of this room subclass it, and users may; `capture` and `snapshots` call it.
+Agents read documents, not messages, so the `chat_prompt` of a request is ignored.
 """
 
 from __future__ import annotations
@@ -130,28 +127,17 @@ class AgentProvider(ABC):
     def check_health(self, folder: Path) -> None:  # noqa: B027 - most agents need no check
         """Raise an error if the agent is not ready; called before each run. By default, check nothing.
 
-        Args:
-            folder: the temporary folder of the run.
-
         Raises:
             AgentError: the agent is not ready.
         """
 
     def write_files(self, invocation: AgentInvocation, folder: Path) -> None:  # noqa: B027 - most agents need no files
-        """Write the files that the command mentions; called before each run. By default, write nothing.
-
-        Args:
-            invocation: made by `build_invocation` for the same folder.
-            folder: the temporary folder of the run.
-        """
+        """Write the files that the command mentions; called before each run. By default, write nothing."""
 
     def stable_body(self, body: Any) -> Any:
         """Rearrange what the agent sent to its model, so that it is the same in each run. By default, change nothing.
 
         Temporary folders, UUIDs and times are placeholders already.
-
-        Args:
-            body: of one request that was captured, decoded: usually JSON data.
         """
         return body
 
@@ -200,9 +186,6 @@ class AgentProvider(ABC):
 def left_out(request: ProviderRequest) -> tuple[str, ...]:
     """Describe the options and media of a request that an agent cannot take.
 
-    Args:
-        request: as the case says it.
-
     Returns:
         A text for each of them, for the snapshot's `adjustments`; empty if the request has none.
     """
@@ -219,10 +202,6 @@ def left_out(request: ProviderRequest) -> tuple[str, ...]:
 
 def build_document(request: ProviderRequest, *, instructions: str = "") -> str:
     """Build the document that an agent reads: links to the files it must read first, then the question.
-
-    Args:
-        request: the `question` and the files; guidelines are linked before the other files.
-        instructions: a section to put between the links and the question; `""` for none.
 
     Returns:
         Markdown. Without files and instructions, it is the question under its heading.
@@ -251,10 +230,6 @@ def _link_list(heading: str, paths: Sequence[Path]) -> str:
 def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, Any]:
     """Convert an invocation to JSON data that is the same on every machine.
 
-    Args:
-        invocation: built for `PLACEHOLDER_FOLDER`.
-        root: pytest's root folder.
-
     Returns:
         The keys `argv`, `prompt` and `files`. Paths are relative to the root folder, URIs start with
         `file://{rootdir}`, the temporary folder is `{folder}`, and an executable outside the root folder is only
@@ -275,12 +250,7 @@ def portable_invocation(invocation: AgentInvocation, root: Path) -> dict[str, An
 
 
 def portable_text(text: str, root: Path) -> str:
-    """Put placeholders in place of the temporary folder, and of the root folder in URIs.
-
-    Args:
-        text: any text that an agent was given, or sent.
-        root: pytest's root folder.
-    """
+    """Put placeholders in place of the temporary folder, and of the root folder in URIs."""
     text = text.replace(PLACEHOLDER_FOLDER.as_uri(), "file://{folder}").replace(root.as_uri(), "file://{rootdir}")
     return text.replace(str(PLACEHOLDER_FOLDER), "{folder}")
 

@@ -1,8 +1,4 @@
-"""Output: what an agent printed, or wrote as its answer, read within bounds.
-
-Open files and paths come in; texts come out, never longer than `MAX_OUTPUT_BYTES`. `process` reads standard output and
-error here, and the agents their answers.
-"""
+"""Run a program within bounds of time and output, end the processes that it leaves, and read what it put out."""
 
 from __future__ import annotations
 
@@ -34,9 +30,6 @@ _TAIL_CHARACTERS: Final = 2000
 def read_end(file: IO[bytes]) -> tuple[str, bool]:
     """Read a file from its end, up to `MAX_OUTPUT_BYTES`, as UTF-8; invalid bytes become U+FFFD.
 
-    Args:
-        file: a regular file. A process that inherited it may still write to it.
-
     Returns:
         The text, and whether the file is longer, so that its beginning is missing.
     """
@@ -54,10 +47,6 @@ def file_size(file: IO[bytes]) -> int:
 def read_answer(path: Path, agent: str) -> str:
     """Read the file to which an agent wrote its answer.
 
-    Args:
-        path: the file.
-        agent: what to call the agent, such as its executable.
-
     Raises:
         AgentError: the file is longer than `MAX_OUTPUT_BYTES`.
     """
@@ -68,21 +57,12 @@ def read_answer(path: Path, agent: str) -> str:
 
 
 def stderr_tail(stderr: str) -> str:
-    """Format the last lines of a standard error to append to an error message; `""` if it is blank.
-
-    Args:
-        stderr: all of the standard error.
-    """
+    """Format the last lines of a standard error to append to an error message; `""` if it is blank."""
     return output_tail(stderr, "standard error")
 
 
 def output_tail(text: str, name: str) -> str:
-    """Format the last lines of an output to append to an error message; `""` if it is blank.
-
-    Args:
-        text: all of the output.
-        name: what to call it.
-    """
+    """Format the last lines of an output to append to an error message; `""` if it is blank."""
     tail = "\n".join(text.strip()[-_TAIL_CHARACTERS:].splitlines()[-_TAIL_LINES:])
     return f"; the end of its {name}:\n{tail}" if tail else ""
 
@@ -120,12 +100,7 @@ class ProcessResult:
     is_stdout_cut: bool = False
 
     def exit_message(self, name: str, detail: str = "") -> str:
-        """Describe for an error message how the process ended, with the end of its standard error.
-
-        Args:
-            name: what to call the process, such as its executable.
-            detail: the program's own report of the failure, with its separator, such as `: no login`.
-        """
+        """Describe for an error message how the process ended, with the end of its standard error."""
         code = self.returncode
         outcome = f"exited with status {code}" if code >= 0 else f"was killed by {_signal_name(-code)}"
         return f"{name} {outcome}{detail}{stderr_tail(self.stderr)}"
@@ -229,13 +204,7 @@ def _reason_to_kill(
 
 
 def _end(agent: subprocess.Popen[bytes] | None, mark: str, *, keep_detached: bool) -> None:
-    """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs.
-
-    Args:
-        agent: the first process of its group; `None` if an interrupt came while it started.
-        mark: a variable that what it starts has, unless it clears its environment.
-        keep_detached: whether processes outside of the agent's process group stay alive.
-    """
+    """End an agent and what it started: SIGTERM, and SIGKILL a second later to what still runs."""
     import psutil  # noqa: PLC0415 - it takes time, and only runs that start an agent need it
 
     asked: set[psutil.Process] = set()

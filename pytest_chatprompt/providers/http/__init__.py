@@ -1,7 +1,4 @@
-"""HTTP: one request to an API, and what becomes of it.
+"""HTTP: one request to an API, and what becomes of it; no vendor's payloads.
 
-In: a URL and the bytes of a body.
-Out: the reply, or an error of `pytest_chatprompt.errors` that says what happened and what to do.
-`client` posts, `retry` sends again, `error_replies` and `error_body` read the replies that are errors.
-`chat` and every later room may import this one. It knows no vendor's payloads.
+`client` posts, `retry` says when and how often, `error_replies` reads the replies that are errors.
 """

@@ -1,8 +1,6 @@
 """`AWSSigner`: signs requests to AWS with the credentials that every tool of AWS finds, by botocore's signer.
 
-An httpx request comes in, as it is about to be sent; the headers with its signature come out. botocore is an extra of
-this package and imported only here, when the first live request is signed. Safe between threads. `chat.bedrock` calls
-it.
+botocore is an extra of this package, and imported when the first live request is signed.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html, and botocore (`auth.py`, `session.py`).
 """
 
@@ -21,7 +19,7 @@ from pytest_chatprompt.errors import MissingSettingError
 
 
 class AWSSigner:
-    """Signs the requests of one provider.
+    """Signs the requests of one provider. Safe between threads.
 
     Args:
         vendor: the API's name, for errors.
@@ -72,10 +70,6 @@ class AWSSigner:
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
         """The headers that authorize a request: the signature, its date and, for temporary credentials, their token.
 
-        Args:
-            request: with its URL, its content type and its whole body.
-            region: the region of the service, such as `us-east-1`.
-
         Raises:
             MissingSettingError: botocore is not installed, or there are no credentials.
         """
@@ -103,11 +97,7 @@ class AWSSigner:
         return {name.lower(): value for name, value in signed.headers.items() if name.lower() not in unsigned}
 
     def _open_session(self) -> Any:
-        """The session of botocore, made once.
-
-        Raises:
-            ImportError: botocore is not installed.
-        """
+        """The session of botocore, made once; an `ImportError` if it is not installed."""
         with self._lock:
             if self._session is None:
                 import botocore.session  # noqa: PLC0415

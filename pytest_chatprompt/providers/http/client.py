@@ -55,8 +55,8 @@ _MODEL_HEADERS: Final[Mapping[bytes, tuple[str, ...]]] = {
 def model_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """The headers that change what the model does, sorted by their names in lower case.
 
-    Args:
-        headers: as sent; one that is sent several times counts as one, its values joined by commas.
+    Snapshots and recordings are for these too. All others say who asks, by what client, or how the bytes are packed:
+    they differ between machines, or are secret. A header that is sent several times counts as one, its values joined.
     """
     found: dict[str, list[str]] = {}
     for name, value in headers:

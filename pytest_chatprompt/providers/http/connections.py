@@ -30,14 +30,7 @@ _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 def open_client(
     certificates: ssl.SSLContext, cookies: CookieJar, timeout_seconds: float, cancellation: Cancellation
 ) -> Iterator[httpx.Client]:
-    """A client for one request.
-
-    Args:
-        certificates: reading them takes longer than most requests.
-        cookies: of all requests of a provider.
-        timeout_seconds: how long all steps may take together.
-        cancellation: ends them.
-    """
+    """A client for one request, all of whose steps together take at most `timeout_seconds`."""
     backend = _Backend(time.monotonic() + timeout_seconds, cancellation)
     with httpx.Client(verify=certificates, limits=_LIMITS, cookies=cookies) as client:
         # httpx has no argument for the backend of httpcore, and a transport of our own would not know the proxies.

@@ -1,7 +1,6 @@
-"""Reads the body of an error reply, in the shapes of all vendors.
+"""Turns an HTTP error reply into one of this package's errors, with the vendor's message and what to do.
 
-An `ErrorReply` comes in; an `ErrorBody` comes out: the vendor's message, its error codes, and what else is in the body.
-A body in an unknown shape is a message as it stands. Pure; `error_replies` calls it.
+To add a kind of error, add an entry to `_KINDS`. A body in an unknown shape is a message as it stands.
 
 Sources: https://platform.openai.com/docs/guides/error-codes,
 https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter (and the REST reference, which spells
@@ -42,14 +41,7 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class ErrorReply(NamedTuple):
-    """An HTTP reply with a status other than 2xx.
-
-    Args:
-        status: the HTTP status code.
-        reason: the reason phrase, such as `Not Found`; `""` for none.
-        headers: by lower-case name.
-        text: the body, decoded.
-    """
+    """An HTTP reply with a status other than 2xx; its headers are by lower-case name."""
 
     status: int
     reason: str
@@ -76,14 +68,7 @@ class ErrorBody(NamedTuple):
 
 
 def parse_error_body(reply: ErrorReply) -> ErrorBody:
-    """Read the body of an error reply.
-
-    Args:
-        reply: its text may be anything, such as the HTML page of a proxy.
-
-    Returns:
-        The contents; of an unknown shape the whole text as `message`.
-    """
+    """Read the body of an error reply; of an unknown shape, such as a proxy's HTML, the whole text is `message`."""
     try:
         data = load_json(reply.text)
     except ValueError:
@@ -188,13 +173,7 @@ _BAD_KEY_CODES: Final = (
 
 
 class ErrorContext(NamedTuple):
-    """What an error says about the request that failed.
-
-    Args:
-        vendor: the API's name.
-        key_variable: the environment variable of its key.
-        target: the model or the deployment, and the URL: `the model 'm' and the base URL https://...`.
-    """
+    """What an error says about the request that failed: its target is `the model 'm' and the base URL https://...`."""
 
     vendor: str
     key_variable: str
@@ -265,13 +244,7 @@ _KINDS: Final = (
 
 
 def error_from_reply(reply: ErrorReply, context: ErrorContext, redact: Callable[[str], str]) -> APIStatusError:
-    """Make the error for a reply; it is not raised.
-
-    Args:
-        reply: a reply with a status other than 2xx.
-        context: what the error says about the request.
-        redact: removes the key from a text of the API, and shortens it.
-    """
+    """Make the error for a reply; `redact` removes the key from a text of the API, and shortens it."""
     body = parse_error_body(reply)
     kind = next(kind for kind in _KINDS if kind.matches(reply.status, body))
     message = redact(body.message)

@@ -1,9 +1,8 @@
 """The body of a request, as a snapshot shows it: decoded from the bytes sent.
 
-The bytes and the headers come in. JSON data comes out; where the body is something else: its text, the parts of a form
-with files, or its bytes in base64. Two bodies, decompressed, give the same data only if both are JSON and differ in
-white space or escapes alone, or are the same form with another boundary. What data cannot tell is therefore shown as
-its text: JSON with a repeated key, or a number that Python writes in another way. Pure functions.
+Two bodies, decompressed, give the same data only if both are JSON and differ in white space or escapes alone, or are
+the same form with another boundary. What data cannot tell is therefore shown as its text: JSON with a repeated key, or
+a number that Python writes in another way.
 """
 
 from __future__ import annotations
@@ -62,11 +61,7 @@ def decode_body(content: bytes, headers: Mapping[str, str]) -> Any:
 
 
 def read_body(body: Any) -> Any:
-    """What an API reads in a body: the data of JSON that is shown as its text; anything else as it is.
-
-    Args:
-        body: as `decode_body` gives it.
-    """
+    """What an API reads in a body: the data of JSON that is shown as its text; anything else as it is."""
     try:
         return parse_json(body, max_depth=_MAX_DEPTH) if isinstance(body, str) else body
     except ValueError:
@@ -74,11 +69,7 @@ def read_body(body: Any) -> Any:
 
 
 def part_name(part: Mapping[str, Any]) -> str:
-    """The name of a field in a form with files; `""` if the part has none.
-
-    Args:
-        part: as `decode_body` gives it.
-    """
+    """The name of a field in a form with files; `""` if the part has none."""
     headers = part.get(HEADERS_KEY)
     if not isinstance(headers, Mapping):
         return ""
@@ -113,12 +104,7 @@ def _part_headers(head: bytes) -> dict[str, str] | None:
 
 
 def _json_or_text(content: bytes, *, json_starts: str) -> Any:
-    """JSON data, else text, else base64.
-
-    Args:
-        content: the bytes.
-        json_starts: the characters that JSON data may begin with; `""` for any.
-    """
+    """JSON data, else text, else base64."""
     try:
         text = content.decode()
     except UnicodeDecodeError:

@@ -1,9 +1,6 @@
-"""Retries and the rate limiter: whether and when a request is sent again.
+"""When a request is sent, and when it is sent again: retries, the pauses that an API asks for, and limits of a minute.
 
-A function that sends once comes in; its result comes out, or the error of the last try. tenacity does the backoff and
-the stopping. This module knows which errors may pass and how long APIs ask to wait, and shares that wait between all
-requests of a provider. Safe between threads. `ChatProvider` and `HTTPClient` call it, and `capture` asks which statuses
-are retried.
+tenacity does the backoff and the stopping. All of it is safe between threads.
 """
 
 from __future__ import annotations
@@ -44,10 +41,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class SharedPause:
-    """Holds back all requests of a provider while the API asks one of them to wait; sets no rate of its own.
-
-    Safe between threads.
-    """
+    """Holds back all requests of a provider while the API asks one of them to wait; sets no rate of its own."""
 
     # In seconds of the monotonic clock.
     _paused_until: float = 0.0
@@ -59,11 +53,7 @@ class SharedPause:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     def wait(self, cancellation: Cancellation, deadline: float = math.inf) -> None:
-        """Wait until the next request may start.
-
-        Args:
-            cancellation: ends the wait.
-            deadline: when waiting is no longer worth it, in seconds of the monotonic clock; never by default.
+        """Wait until the next request may start, unless that is later than the deadline on the monotonic clock.
 
         Raises:
             RequestCancelledError: the request was cancelled.
@@ -108,6 +98,9 @@ def send_with_retries(
     """
     if current_context().is_offline:
         return send_once(), 0
+    # Offline runs need none of it.
+    import tenacity  # noqa: PLC0415
+
     deadline = math.inf if total_timeout_seconds is None else time.monotonic() + total_timeout_seconds
 
     def attempt() -> T:
@@ -119,39 +112,6 @@ def send_with_retries(
                 # This run broke off the reply, not the API.
                 raise RequestCancelledError from error
             raise
-
-    try:
-        return attempt(), 0
-    except RequestCancelledError:
-        raise
-    except ProviderError as error:
-        if not is_retryable(error):
-            error.retries = 0
-            raise
-        first_error = [error]
-
-    def attempt_again() -> T:
-        if first_error:
-            raise first_error.pop()
-        return attempt()
-
-    return _retry(attempt_again, shared_pause, cancellation, max_retries, deadline)
-
-
-def _retry(
-    attempt: Callable[[], T], shared_pause: SharedPause, cancellation: Cancellation, max_retries: int, deadline: float
-) -> tuple[T, int]:
-    """Try until an attempt succeeds; gives its result, and how many others came before it.
-
-    Args:
-        attempt: the first call raises what the first try has raised.
-        shared_pause: see `send_with_retries`.
-        cancellation: see there.
-        max_retries: see there.
-        deadline: when no other try may begin, in seconds of the monotonic clock.
-    """
-    # Most runs need none of it.
-    import tenacity  # noqa: PLC0415
 
     def wait_seconds(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
@@ -207,26 +167,19 @@ _SHORTEST_WAIT: Final = 0.01
 
 @dataclass(eq=False, slots=True)
 class StartedRequest:
-    """A request that counts for a minute.
+    """A request that counts for a minute."""
 
-    Attributes:
-        started_at: in seconds of the monotonic clock.
-        tokens: an estimate, until the reply says how many it had.
-    """
-
+    # In seconds of the monotonic clock.
     started_at: float
+    # An estimate, until the reply says how many it had.
     tokens: int
 
 
 @dataclass(eq=False)
 class MinuteLimits:
-    """Limits the requests of a provider, and their tokens, in any minute.
+    """Limits the requests of a provider, and their tokens, in any minute; `None` is no limit.
 
-    Args:
-        requests_per_minute: how many requests may start; `None` for no limit.
-        tokens_per_minute: how many tokens they may have. A request that has more of them by itself goes when no other
-            one counts. `None` for no limit.
-        clock: gives the seconds of a monotonic clock.
+    Requests wait in the order of arrival. One that alone has more tokens than the limit goes when no other counts.
     """
 
     requests_per_minute: int | None = None
@@ -242,11 +195,7 @@ class MinuteLimits:
         return self.requests_per_minute is None and self.tokens_per_minute is None
 
     def try_start(self, tokens: int) -> StartedRequest | None:
-        """Start a request now, if it fits and no other one waits; `None` if it has to wait.
-
-        Args:
-            tokens: an estimate of its tokens.
-        """
+        """Start a request now, if it fits and no other one waits; `None` if it has to wait."""
         with self._lock:
             if self._waiting or self._delay(tokens) > 0:
                 return None
@@ -254,11 +203,6 @@ class MinuteLimits:
 
     def wait_to_start(self, tokens: int, cancellation: Cancellation, deadline: float = math.inf) -> StartedRequest:
         """Start a request as soon as it fits, after those that wait already.
-
-        Args:
-            tokens: an estimate of its tokens.
-            cancellation: ends the wait.
-            deadline: when waiting is no longer worth it, in seconds of the clock; never by default.
 
         Raises:
             RequestCancelledError: the request was cancelled.

@@ -11,8 +11,7 @@ import pytest
 from pytest_chatprompt.apis.ollama import OllamaProvider
 from pytest_chatprompt.apis.openai import OpenAIProvider
 from pytest_chatprompt.capture.recording.metering import MeteredRequest, billing_of, billing_of_sent
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply
-from pytest_chatprompt.capture.recording.replaying import replay_or_send
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply, replay_or_send
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError
 from pytest_chatprompt.live.budget import RunBudget

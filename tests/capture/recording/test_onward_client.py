@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_chatprompt.capture.clients.interceptor import push_interceptor, remove_interceptor
-from pytest_chatprompt.capture.recording.replaying import send, send_async
+from pytest_chatprompt.capture.clients.interceptor import interceptor_entered
+from pytest_chatprompt.capture.recording.open_recording import send, send_async
 from tests.raw_server import RawServer, read_request
 from tests.server import Reply, Server
 
@@ -37,9 +37,8 @@ class _Refusing:
 @pytest.fixture(autouse=True)
 def _intercepted() -> Iterator[None]:
     interceptor = _Refusing()
-    push_interceptor(interceptor)
-    yield
-    remove_interceptor(interceptor)
+    with interceptor_entered(interceptor):
+        yield
 
 
 def sent_by_sync(request: httpx.Request) -> tuple[httpx.Response, bytes]:

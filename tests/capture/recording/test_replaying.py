@@ -12,15 +12,15 @@ import httpx
 import pytest
 
 from pytest_chatprompt.apis.model_api import ReplyStream
-from pytest_chatprompt.capture.recording import replaying
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
-from pytest_chatprompt.capture.recording.replaying import (
+from pytest_chatprompt.capture.recording import open_recording as replaying
+from pytest_chatprompt.capture.recording.open_recording import (
+    OpenRecording,
     replay_or_post,
     replay_or_send,
     replay_or_send_async,
     with_recorded_latency,
 )
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import ProviderResponse
 

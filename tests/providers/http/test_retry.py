@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -198,14 +197,6 @@ def test_the_total_timeout_begins_with_the_first_try(server: Server, make: Make)
     with pytest.raises(APIStatusError) as caught:
         make(total_timeout_seconds=0.9, timeout_seconds=0.85, max_retries=100).send(HI)
     assert (caught.value.retries, len(server.requests)) == (0, 1)
-
-
-def test_a_first_try_that_succeeds_loads_no_backoff(
-    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.reply = Reply(CHAT_REPLY)
-    monkeypatch.setitem(sys.modules, "tenacity", None)
-    assert make().send(HI).retries == 0
 
 
 def test_an_error_that_does_not_pass_counts_no_retry() -> None:
