@@ -7,7 +7,6 @@ Each assertion is one YAML file, whose folder and name the item gives as its att
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from syrupy.types import (
         PropertyFilter,
         PropertyMatcher,
-        PropertyName,
         PropertyPath,
         SerializableData,
         SerializedData,
@@ -44,34 +42,32 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.revision import Revision
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Syrupy's `matcher`, `exclude` and `include` of one assertion."""
+def filtered(
+    data: Any,
+    matcher: PropertyMatcher | None = None,
+    exclude: PropertyFilter | None = None,
+    include: PropertyFilter | None = None,
+    path: PropertyPath = (),
+) -> Any:
+    """Data with values replaced by syrupy's `matcher`, and without keys by `exclude` and `include`.
 
-    matcher: PropertyMatcher | None = None
-    exclude: PropertyFilter | None = None
-    include: PropertyFilter | None = None
-
-    def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Replace values of data, and leave out keys, as the filters say; what is no JSON then becomes its `repr`."""
-        if self.matcher is not None:
-            shown = self.matcher(data=data, path=path)
-            data = shown if shown is data or _is_json(shown) else repr(shown)
-        match data:
-            case Mapping():
-                return {
-                    key: self.apply(value, (*path, (key, type(value))))
-                    for key, value in data.items()
-                    if self._shows(key, path)
-                }
-            case list() | tuple():
-                return [self.apply(value, (*path, (index, type(value)))) for index, value in enumerate(data)]
-        return data
-
-    def _shows(self, key: PropertyName, path: PropertyPath) -> bool:
-        if self.exclude is not None and self.exclude(prop=key, path=path):
-            return False
-        return self.include is None or self.include(prop=key, path=path)
+    What the matcher gives becomes its `repr` if it is no JSON.
+    """
+    if matcher is not None:
+        shown = matcher(data=data, path=path)
+        data = shown if shown is data or _is_json(shown) else repr(shown)
+    match data:
+        case Mapping():
+            return {
+                key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
+                for key, value in data.items()
+                if not (exclude is not None and exclude(prop=key, path=path))
+                and (include is None or include(prop=key, path=path))
+            }
+        case list() | tuple():
+            paths = ((*path, (index, type(value))) for index, value in enumerate(data))
+            return [filtered(value, matcher, exclude, include, at) for value, at in zip(data, paths, strict=True)]
+    return data
 
 
 def _is_json(value: Any) -> bool:
@@ -99,7 +95,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        data = Filters(matcher, exclude, include).apply(data)
+        data = filtered(data, matcher, exclude, include)
         return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod

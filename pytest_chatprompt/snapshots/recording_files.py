@@ -28,7 +28,7 @@ from pytest_chatprompt.evalfile.yaml_parser import MAX_BYTES
 from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import read_data, stored_data
+from pytest_chatprompt.snapshots.stored import read_data, requests_in, stored_data
 from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1
@@ -155,21 +155,14 @@ def _similarity(one: list[str], other: list[str]) -> float:
 _AGENT_KEYS: Final = ("argv", "prompt", "files", "requests")
 
 
-def stored_requests(path: Path) -> list[tuple[str, Any, Any]]:
-    """The HTTP requests that a snapshot shows: endpoint, body and headers of each; `None` for no headers."""
-    data = stored_data(path)
-    entries = data["requests"] if isinstance(data.get("requests"), list) else [data]
-    return [
-        (entry["endpoint"], entry["request"], headers if isinstance(headers := entry.get("headers"), Mapping) else None)
-        for entry in entries
-        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
-    ]
-
-
 def stored_hashes(path: Path) -> frozenset[str]:
     """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
-    hashes = {request_sha256(*request) for request in stored_requests(path)}
     data = stored_data(path)
+    hashes = set()
+    for entry in requests_in(data):
+        headers = entry.get("headers")
+        known = headers if isinstance(headers, Mapping) else None
+        hashes.add(request_sha256(entry["endpoint"], entry["request"], known))
     if "argv" in data:
         hashes.add(data_sha256({key: data[key] for key in _AGENT_KEYS if key in data}))
     elif "messages" in data:
