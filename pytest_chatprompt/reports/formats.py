@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pytest_chatprompt.evalfile.json_data import MAX_FILE_DEPTH, parse_json
 from pytest_chatprompt.results.records import VERSION, RunResults
+from pytest_chatprompt.snapshots.files import atomic_write
 
 
 def _page(run: RunResults) -> str:
@@ -31,6 +32,16 @@ def _json(run: RunResults) -> str:
 
 # One line for each of `option_values.REPORT_SUFFIXES`.
 FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
+
+
+def write_report(path: Path, run: RunResults) -> str:
+    """Write a run in the format of the suffix of a file; gives why it cannot be written, `""` if it can."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path.absolute(), FORMATS[path.suffix](run))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"

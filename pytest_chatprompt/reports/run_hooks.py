@@ -14,10 +14,9 @@ import pytest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.answer_text import case_line
-from pytest_chatprompt.reports.formats import FORMATS
+from pytest_chatprompt.reports.formats import write_report
 from pytest_chatprompt.reports.terminal import write_below, write_line, write_title
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
-from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import requests_in
 from pytest_chatprompt.wording import shown_path
@@ -97,11 +96,8 @@ class RunReports(CollectedResults):
         """Write the reports."""
         run = run_results(self._config, self.results.values())
         for path in self._paths:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, FORMATS[path.suffix](run))
-            except OSError as error:
-                self._errors.append(f"cannot write the report {self._shown(path)}: {error.strerror or error}")
+            if problem := write_report(path, run):
+                self._errors.append(f"cannot write the report {self._shown(path)}: {problem}")
         if self._errors and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
