@@ -78,10 +78,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
 
     Attributes:
+        is_filtered: whether the next assertion has a matcher or leaves keys out; looking takes as long as writing.
         read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
     """
 
     file_extension = "yaml"
+    is_filtered = True
     read_committed: Callable[[Path], str | None] | None = None
     # The file that was read last.
     _read: Path | None = None
@@ -95,7 +97,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        data = filtered(data, matcher, exclude, include)
+        if self.is_filtered:
+            data = filtered(data, matcher, exclude, include)
         return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
@@ -181,6 +184,7 @@ def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool]
     return [*settled, *stored[len(requests) :]]
 
 
+_FILTERS: Final = ("exclude", "include", "matcher")
 # Options that make syrupy compare a diff in place of the data.
 _DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
@@ -231,6 +235,7 @@ class EvalSnapshot(SnapshotAssertion):
     """
 
     context: AssertionContext
+    _is_filtered: bool = False
     _is_diff: bool = False
     _has_compared_data: bool = True
     _failed: tuple[int, Comparison] | None = None
@@ -270,6 +275,7 @@ class EvalSnapshot(SnapshotAssertion):
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
         # Options of several calls add up.
+        self._is_filtered |= any(options.get(name) for name in _FILTERS)
         self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
@@ -306,8 +312,9 @@ class EvalSnapshot(SnapshotAssertion):
         if is_own:
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
+            extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._has_compared_data = is_own and not self._is_diff
-        self._is_diff = False
+        self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)
