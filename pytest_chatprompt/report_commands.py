@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
 from pytest_chatprompt.reports.compare import compare_runs, comparison_lines
-from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report
+from pytest_chatprompt.reports.formats import FORMATS, ReportError, read_report, write_report
 from pytest_chatprompt.reports.merge import (
     MergeError,
     merge_recordings,
@@ -21,7 +21,7 @@ from pytest_chatprompt.reports.merge import (
     unused_lines,
 )
 from pytest_chatprompt.results.records import RunResults, gone_snapshots, unsettled_files, unused_snapshots
-from pytest_chatprompt.snapshots.files import atomic_write, is_recording
+from pytest_chatprompt.snapshots.files import is_recording
 from pytest_chatprompt.snapshots.revision import RevisionError
 from pytest_chatprompt.snapshots.unused_removal import RemovalError, checked_paths, remove_unused
 from pytest_chatprompt.wording import count, shown_path, visible, visible_line
@@ -147,11 +147,8 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
             raise MergeError(f"{path} has an unknown suffix; end it with {', '.join(FORMATS)}")
     run = merge_runs([(str(path), read_report(path)) for path in options.shards])
     for path in options.outputs:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path.absolute(), FORMATS[path.suffix](run))
-        except OSError as error:
-            raise MergeError(f"cannot write {path}: {error.strerror or error}") from error
+        if problem := write_report(path, run):
+            raise MergeError(f"cannot write {path}: {problem}")
     counts = f"{count(len(run.results), 'test')} of {count(len(options.shards), 'report')}"
     unused, status = _settle_unused(run, options)
     return [*(f"wrote {path}: {counts}" for path in options.outputs), *unused], status

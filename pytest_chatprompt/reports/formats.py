@@ -1,17 +1,18 @@
 """The files of reports: written in the format of their suffix, and read again."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
-
 from pydantic import ValidationError
-
-from pytest_chatprompt.results.records import VERSION, RunResults
-from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, parse_json
-
+from pytest_chatprompt.results.records import RunResults
+from pytest_chatprompt.results.records import VERSION
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH
+from pytest_chatprompt.text.json_data import parse_json
+from typing import Any
+from typing import Final
+import json
 
 def _page(run: RunResults) -> str:
     from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415
@@ -31,6 +32,16 @@ def _json(run: RunResults) -> str:
 
 # One line for each of `option_values.REPORT_SUFFIXES`.
 FORMATS: Final[Mapping[str, Callable[[RunResults], str]]] = {".html": _page, ".md": _markdown, ".json": _json}
+
+
+def write_report(path: Path, run: RunResults) -> str:
+    """Write a run in the format of the suffix of a file; gives why it cannot be written, `""` if it can."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path.absolute(), FORMATS[path.suffix](run))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 _HINT: Final = "name a file that --chatprompt-report wrote with the suffix .json"

@@ -24,15 +24,13 @@ from pytest_chatprompt.reports.review import DistinctChange, Review, cost_line
 from pytest_chatprompt.reports.run_commands import accept, accept_all
 from pytest_chatprompt.reports.totals import provider_totals, table_rows
 from pytest_chatprompt.results.records import RunResults
-from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part
+from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.wording import count
 
 _MOST_LINES: Final = 40
 _LONGEST_LINE: Final = 600
 _AROUND_CHANGES: Final = 120
-# Lines that share less are two lines rather than one that changed.
-_LEAST_SHARED: Final = 0.5
 # A longer command is longer than what a shell's user pastes.
 _MOST_NAMED: Final = 20
 
@@ -65,8 +63,8 @@ def _rows(removed: Sequence[str], added: Sequence[str]) -> Iterator[tuple[ShownL
     for number in range(max(len(removed), len(added))):
         old = visible_line(removed[number]) if number < len(removed) else None
         new = visible_line(added[number]) if number < len(added) else None
-        pieces = changed_words(old, new) if is_paired and old is not None and new is not None else ()
-        if pieces and shared_part(pieces) >= _LEAST_SHARED:
+        pieces = pieces_of_one_line(old, new) if is_paired and old is not None and new is not None else ()
+        if pieces:
             yield _side(pieces, "removed"), _side(pieces, "added")
         else:
             yield _whole(old), _whole(new)

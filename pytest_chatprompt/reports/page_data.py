@@ -5,22 +5,33 @@ them is opened. Requests are shown as conversations, read back by their APIs. Th
 """
 
 from __future__ import annotations
-
-import base64
-import gzip
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
-from pytest_chatprompt.apis.table import find_api, get_api
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationToolCall
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.table import find_api
+from pytest_chatprompt.apis.table import get_api
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.reports.review import Review
 from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.records import CaseResult
+from pytest_chatprompt.results.records import CheckResult
+from pytest_chatprompt.results.records import RepeatsResult
+from pytest_chatprompt.results.records import RunResults
 from pytest_chatprompt.results.texts import describe_passes
 from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import requests_in
+from typing import Any
+from typing import Final
+import base64
+import gzip
+import json
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")
@@ -45,19 +56,12 @@ def _requests_to_judge(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _requests(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    endpoint = data.get("endpoint")
-    if isinstance(endpoint, str) and "request" in data:
-        yield _request(endpoint, data)
-        return
     if isinstance(data.get("prompt"), str) and "argv" in data:
         yield {"endpoint": "prompt of the agent", "turns": [{"role": "user", "parts": [data["prompt"]]}]}
     elif isinstance(data.get("messages"), list):
         conversation = get_api("openai-chat").read_conversation("", {"messages": data["messages"]})
         yield {"turns": _turns(conversation)}
-    requests = data.get("requests")
-    for request in requests if isinstance(requests, list) else ():
-        if isinstance(request, Mapping) and isinstance(request.get("endpoint"), str):
-            yield _request(request["endpoint"], request)
+    yield from (_request(request["endpoint"], request) for request in requests_in(data))
 
 
 def _request(endpoint: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +171,11 @@ class PageTexts:
         ranges: list[int] = []
         following = -1
         for line in lines:
-            number = self._number(line)
+            number = self._numbers.get(line)
+            if number is None:
+                number = self._numbers[line] = len(self._numbers)
+                self.parts[-1]["lines"].append(line)
+                self._characters += len(line)
             if number == following:
                 ranges[-1] += 1
             else:
@@ -176,14 +184,6 @@ class PageTexts:
         # A few characters more for each range, which is all that a case has if its lines are known.
         self._characters += 5 * len(ranges)
         return ranges
-
-    def _number(self, line: str) -> int:
-        number = self._numbers.get(line)
-        if number is None:
-            number = self._numbers[line] = len(self._numbers)
-            self.parts[-1]["lines"].append(line)
-            self._characters += len(line)
-        return number
 
 
 # Characters of JSON: so many are unpacked in a few hundredths of a second.

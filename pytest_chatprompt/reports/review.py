@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final, Literal, TypeVar
 
 from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.texts import Piece, changed_words, excerpt, shared_part, summary_line
+from pytest_chatprompt.results.texts import Piece, excerpt, pieces_of_one_line, summary_line
 from pytest_chatprompt.snapshots.layout import visible_line
 from pytest_chatprompt.snapshots.stored import Change
 from pytest_chatprompt.wording import count
@@ -131,8 +131,6 @@ StyledLine = tuple[tuple[str, Style], ...]
 
 _LONG_LINE: Final = 100
 _AROUND_CHANGES: Final = 60
-# Lines that share less are two lines rather than one that changed.
-_LEAST_SHARED: Final = 0.5
 _STYLES: Final[dict[str, Style]] = {"-": "removed", "+": "added", ">": "moved"}
 
 
@@ -175,10 +173,7 @@ def _pairs(removed: Sequence[str], added: Sequence[str], whole: bool) -> Iterato
 
 def _common_pieces(old: str, new: str) -> tuple[Piece, ...]:
     """What changed in a long line; empty if it is short, or too little of it is the same."""
-    if max(len(old), len(new)) <= _LONG_LINE:
-        return ()
-    pieces = changed_words(old, new)
-    return pieces if shared_part(pieces) >= _LEAST_SHARED else ()
+    return pieces_of_one_line(old, new) if max(len(old), len(new)) > _LONG_LINE else ()
 
 
 def _words(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, Style]]:

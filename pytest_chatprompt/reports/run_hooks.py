@@ -14,11 +14,11 @@ import pytest
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.answer_text import case_line
-from pytest_chatprompt.reports.formats import FORMATS
+from pytest_chatprompt.reports.formats import write_report
 from pytest_chatprompt.reports.terminal import write_below, write_line, write_title
 from pytest_chatprompt.results.records import CaseResult, ErrorResult, RunResults, SnapshotUses
-from pytest_chatprompt.snapshots.files import atomic_write
 from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import requests_in
 from pytest_chatprompt.wording import shown_path
 
 
@@ -96,11 +96,8 @@ class RunReports(CollectedResults):
         """Write the reports."""
         run = run_results(self._config, self.results.values())
         for path in self._paths:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, FORMATS[path.suffix](run))
-            except OSError as error:
-                self._errors.append(f"cannot write the report {self._shown(path)}: {error.strerror or error}")
+            if problem := write_report(path, run):
+                self._errors.append(f"cannot write the report {self._shown(path)}: {problem}")
         if self._errors and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -142,7 +139,8 @@ class ShownRequests(CollectedResults):
 def shown_lines(result: CaseResult) -> Iterator[str]:
     """What a test sends, a line each: of each request its endpoint, the conversation and the body."""
     data = {} if result.snapshot is None else result.snapshot.sent
-    requests = list(result.requests) or list(_requests(data))
+    is_agent = isinstance(data, Mapping) and "argv" in data
+    requests = list(result.requests) or ([] if is_agent else requests_in(data))
     if not requests and isinstance(data, Mapping) and data:
         # An agent, or a plain function.
         yield from str(data.get("question", "")).splitlines()
@@ -164,14 +162,6 @@ def shown_lines(result: CaseResult) -> Iterator[str]:
         yield ""
         yield "to the judge:"
         yield from dump(asked).splitlines()
-
-
-def _requests(data: Any) -> Iterator[Mapping[str, Any]]:
-    """The HTTP requests that a snapshot shows."""
-    if isinstance(data, Mapping) and "endpoint" in data:
-        yield {"request": None, **data}
-    elif isinstance(data, Mapping) and isinstance(data.get("requests"), list) and "argv" not in data:
-        yield from data["requests"]
 
 
 class ProviderComparison:

@@ -22,6 +22,8 @@ _LONG_PIECE: Final = 40
 # Comparing takes up to a multiple of the pairs of equal words; beyond this the words between the first and the last
 # change count as one change.
 _MOST_PAIRS: Final = 20_000
+# Lines that share less are two lines rather than one that changed.
+_LEAST_SHARED: Final = 0.5
 _ELLIPSIS: Final = "…"
 
 
@@ -84,6 +86,12 @@ def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
         return
     for _, i1, i2, j1, j2 in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
         yield Piece("".join(old[i1:i2]), "".join(new[j1:j2]))
+
+
+def pieces_of_one_line(removed: str, added: str) -> tuple[Piece, ...]:
+    """Do as `changed_words` does; empty if so little is shared that they are two lines rather than one that changed."""
+    pieces = changed_words(removed, added)
+    return pieces if shared_part(pieces) >= _LEAST_SHARED else ()
 
 
 def shared_part(pieces: tuple[Piece, ...]) -> float:

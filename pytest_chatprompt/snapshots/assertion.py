@@ -7,7 +7,6 @@ Each assertion is one YAML file, whose folder and name the item gives as its att
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from syrupy.types import (
         PropertyFilter,
         PropertyMatcher,
-        PropertyName,
         PropertyPath,
         SerializableData,
         SerializedData,
@@ -44,34 +42,32 @@ if TYPE_CHECKING:
     from pytest_chatprompt.snapshots.revision import Revision
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Syrupy's `matcher`, `exclude` and `include` of one assertion."""
+def filtered(
+    data: Any,
+    matcher: PropertyMatcher | None = None,
+    exclude: PropertyFilter | None = None,
+    include: PropertyFilter | None = None,
+    path: PropertyPath = (),
+) -> Any:
+    """Data with values replaced by syrupy's `matcher`, and without keys by `exclude` and `include`.
 
-    matcher: PropertyMatcher | None = None
-    exclude: PropertyFilter | None = None
-    include: PropertyFilter | None = None
-
-    def apply(self, data: Any, path: PropertyPath = ()) -> Any:
-        """Replace values of data, and leave out keys, as the filters say; what is no JSON then becomes its `repr`."""
-        if self.matcher is not None:
-            shown = self.matcher(data=data, path=path)
-            data = shown if shown is data or _is_json(shown) else repr(shown)
-        match data:
-            case Mapping():
-                return {
-                    key: self.apply(value, (*path, (key, type(value))))
-                    for key, value in data.items()
-                    if self._shows(key, path)
-                }
-            case list() | tuple():
-                return [self.apply(value, (*path, (index, type(value)))) for index, value in enumerate(data)]
-        return data
-
-    def _shows(self, key: PropertyName, path: PropertyPath) -> bool:
-        if self.exclude is not None and self.exclude(prop=key, path=path):
-            return False
-        return self.include is None or self.include(prop=key, path=path)
+    What the matcher gives becomes its `repr` if it is no JSON.
+    """
+    if matcher is not None:
+        shown = matcher(data=data, path=path)
+        data = shown if shown is data or _is_json(shown) else repr(shown)
+    match data:
+        case Mapping():
+            return {
+                key: filtered(value, matcher, exclude, include, (*path, (key, type(value))))
+                for key, value in data.items()
+                if not (exclude is not None and exclude(prop=key, path=path))
+                and (include is None or include(prop=key, path=path))
+            }
+        case list() | tuple():
+            paths = ((*path, (index, type(value))) for index, value in enumerate(data))
+            return [filtered(value, matcher, exclude, include, at) for value, at in zip(data, paths, strict=True)]
+    return data
 
 
 def _is_json(value: Any) -> bool:
@@ -82,10 +78,12 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     """Store each assertion as exact and readable YAML in a file of its own.
 
     Attributes:
+        is_filtered: whether the next assertion has a matcher or leaves keys out; looking takes as long as writing.
         read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
     """
 
     file_extension = "yaml"
+    is_filtered = True
     read_committed: Callable[[Path], str | None] | None = None
     # The file that was read last.
     _read: Path | None = None
@@ -99,7 +97,8 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         matcher: PropertyMatcher | None = None,
     ) -> str:
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
-        data = Filters(matcher, exclude, include).apply(data)
+        if self.is_filtered:
+            data = filtered(data, matcher, exclude, include)
         return dump(data if isinstance(data, dict) else {"value": data})
 
     @classmethod
@@ -185,6 +184,7 @@ def settle_requests_after_reply(requests: Sequence[Any], is_late: Sequence[bool]
     return [*settled, *stored[len(requests) :]]
 
 
+_FILTERS: Final = ("exclude", "include", "matcher")
 # Options that make syrupy compare a diff in place of the data.
 _DIFFS: Final = ("diff", "diff_data")
 # Pytest cuts off longer explanations.
@@ -235,6 +235,7 @@ class EvalSnapshot(SnapshotAssertion):
     """
 
     context: AssertionContext
+    _is_filtered: bool = False
     _is_diff: bool = False
     _has_compared_data: bool = True
     _failed: tuple[int, Comparison] | None = None
@@ -274,6 +275,7 @@ class EvalSnapshot(SnapshotAssertion):
     def __call__(self, **options: Any) -> Self:
         """Set options for the next comparison, as syrupy's `snapshot(...)` does."""
         # Options of several calls add up.
+        self._is_filtered |= any(options.get(name) for name in _FILTERS)
         self._is_diff |= any(options.get(name) is not None for name in _DIFFS)
         super().__call__(**options)
         return self
@@ -310,8 +312,9 @@ class EvalSnapshot(SnapshotAssertion):
         if is_own:
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
+            extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._has_compared_data = is_own and not self._is_diff
-        self._is_diff = False
+        self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)
         result = self.last_result
         self.context.note_asserted(result.snapshot_location)

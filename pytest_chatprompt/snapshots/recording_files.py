@@ -5,30 +5,39 @@ an entry, or an entry without that line, or a last line without its line break.
 """
 
 from __future__ import annotations
-
-import difflib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
-
-from pytest_chatprompt.capture.recording.recorded_exchange import (
-    RecordedExchange,
-    RecordedRequest,
-    data_sha256,
-    request_sha256,
-)
-from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor, secret_forms
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
+from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
+from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
+from pytest_chatprompt.capture.secrets.redaction import REDACTED
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.secrets.redaction import secret_forms
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.response import replace_surrogates
-from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.snapshots.files import read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import read_data, stored_data
+from pytest_chatprompt.snapshots.stored import read_data
+from pytest_chatprompt.snapshots.stored import requests_in
+from pytest_chatprompt.snapshots.stored import stored_data
 from pytest_chatprompt.text.yaml import MAX_BYTES
 from pytest_chatprompt.wording import shown_path
+from typing import Annotated
+from typing import Any
+from typing import Final
+from typing import Literal
+import difflib
+import json
 
 _VERSION: Final = 1
 _RECORD: Final = "pytest --chatprompt-live --chatprompt-record"
@@ -154,21 +163,14 @@ def _similarity(one: list[str], other: list[str]) -> float:
 _AGENT_KEYS: Final = ("argv", "prompt", "files", "requests")
 
 
-def stored_requests(path: Path) -> list[tuple[str, Any, Any]]:
-    """The HTTP requests that a snapshot shows: endpoint, body and headers of each; `None` for no headers."""
-    data = stored_data(path)
-    entries = data["requests"] if isinstance(data.get("requests"), list) else [data]
-    return [
-        (entry["endpoint"], entry["request"], headers if isinstance(headers := entry.get("headers"), Mapping) else None)
-        for entry in entries
-        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
-    ]
-
-
 def stored_hashes(path: Path) -> frozenset[str]:
     """The hashes by which recordings know what a snapshot shows: of each request, or of what an agent was given."""
-    hashes = {request_sha256(*request) for request in stored_requests(path)}
     data = stored_data(path)
+    hashes = set()
+    for entry in requests_in(data):
+        headers = entry.get("headers")
+        known = headers if isinstance(headers, Mapping) else None
+        hashes.add(request_sha256(entry["endpoint"], entry["request"], known))
     if "argv" in data:
         hashes.add(data_sha256({key: data[key] for key in _AGENT_KEYS if key in data}))
     elif "messages" in data:

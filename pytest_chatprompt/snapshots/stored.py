@@ -6,20 +6,22 @@ on which of its values holds, and the file shows both.
 """
 
 from __future__ import annotations
-
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
+from pytest_chatprompt.snapshots.files import SnapshotFileError
+from pytest_chatprompt.snapshots.files import is_damaged
+from pytest_chatprompt.snapshots.files import read_snapshot
 from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.text.yaml import YamlError, load_yaml
+from pytest_chatprompt.text.yaml import YamlError
+from pytest_chatprompt.text.yaml import load_yaml
+from typing import Any
+import hashlib
 
-
+# A comparison that fails asks several times for what it stored and what it sent.
+@lru_cache(maxsize=2)
 def read_data(text: str) -> Any:
     """Read the data that the text of a snapshot or a recording shows; `None` for an empty text.
 
@@ -28,21 +30,11 @@ def read_data(text: str) -> Any:
     Raises:
         SnapshotFileError: it is not valid YAML, repeats a key, is nested too deeply, or holds too much.
     """
-    data, problem = _read(text)
-    if problem:
-        raise SnapshotFileError(problem)
-    return data
-
-
-# A comparison that fails asks several times for what it stored and what it sent.
-@lru_cache(maxsize=2)
-def _read(text: str) -> tuple[Any, str]:
-    """The data of a text, or why it cannot be read."""
     try:
-        return load_yaml(text), ""
+        return load_yaml(text)
     except YamlError as error:
         line, column = error.problem.position
-        return None, f"cannot be read: line {line}, column {column}: {error}"
+        raise SnapshotFileError(f"cannot be read: line {line}, column {column}: {error}") from None
 
 
 def stored_data(path: Path) -> Mapping[str, Any]:
@@ -52,6 +44,17 @@ def stored_data(path: Path) -> Mapping[str, Any]:
     except SnapshotFileError:
         return {}
     return data if isinstance(data, Mapping) else {}
+
+
+def requests_in(data: Any) -> list[Mapping[str, Any]]:
+    """The HTTP requests that the data of a snapshot shows, each with its `endpoint` and `request`."""
+    shown = data if isinstance(data, Mapping) else {}
+    entries = shown["requests"] if isinstance(shown.get("requests"), list) else [shown]
+    return [
+        entry
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("endpoint"), str) and "request" in entry
+    ]
 
 
 @lru_cache(maxsize=1)

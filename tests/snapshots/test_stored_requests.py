@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
-from pytest_chatprompt.snapshots.recording_files import stored_hashes, stored_requests
-from pytest_chatprompt.snapshots.stored import stored_data
+from pytest_chatprompt.snapshots.recording_files import stored_hashes
+from pytest_chatprompt.snapshots.stored import requests_in, stored_data
 
 
 @pytest.mark.parametrize(
@@ -32,16 +32,14 @@ from pytest_chatprompt.snapshots.stored import stored_data
             [("POST /a", 1, {"openai-beta": "b"})],
             id="with headers",
         ),
-        pytest.param(
-            "endpoint: POST /a\nheaders: 5\nrequest: 1\n", [("POST /a", 1, None)], id="headers are no mapping"
-        ),
         pytest.param("messages: []\n", [], id="of messages"),
     ],
 )
 def test_requests_are_read_from_every_kind_of_snapshot(tmp_path: Path, text: str, expected: Any) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text)
-    assert stored_requests(path) == expected
+    shown = requests_in(stored_data(path))
+    assert [(entry["endpoint"], entry["request"], entry.get("headers")) for entry in shown] == expected
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "[" * 2000 + "]" * 2000, "a: 2026-99-99"])
@@ -49,7 +47,7 @@ def test_a_file_that_is_no_snapshot_has_no_data(tmp_path: Path, text: str) -> No
     path = tmp_path / "a.yaml"
     path.write_text(text)
     assert stored_data(path) == {}
-    assert stored_requests(path) == []
+    assert requests_in(stored_data(path)) == []
 
 
 def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> None:
@@ -74,6 +72,7 @@ def test_without_a_file_or_with_a_folder_there_is_no_data(tmp_path: Path) -> Non
             [{"argv": ["x"], "prompt": "p", "files": []}],
             id="what an agent was given",
         ),
+        pytest.param("endpoint: POST /a\nheaders: 5\nrequest: 1\n", [["POST /a", 1]], id="headers that are no mapping"),
         pytest.param("messages:\n- {role: user}\n", [[{"role": "user"}]], id="a chat prompt"),
         pytest.param("value: 1\n", [], id="nothing"),
     ],
