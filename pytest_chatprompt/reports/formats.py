@@ -1,18 +1,18 @@
 """The files of reports: written in the format of their suffix, and read again."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Mapping
-from pathlib import Path
-from pydantic import ValidationError
-from pytest_chatprompt.results.records import RunResults
-from pytest_chatprompt.results.records import VERSION
-from pytest_chatprompt.snapshots.files import atomic_write
-from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH
-from pytest_chatprompt.text.json_data import parse_json
-from typing import Any
-from typing import Final
+
 import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from pytest_chatprompt.results.records import VERSION, RunResults
+from pytest_chatprompt.snapshots.files import atomic_write
+from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, parse_json
+
 
 def _page(run: RunResults) -> str:
     from pytest_chatprompt.reports.page import render_page  # noqa: PLC0415

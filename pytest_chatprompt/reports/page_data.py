@@ -5,33 +5,23 @@ them is opened. Requests are shown as conversations, read back by their APIs. Th
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import ConversationToolCall
-from pytest_chatprompt.apis.conversation import Part
-from pytest_chatprompt.apis.conversation import Thought
-from pytest_chatprompt.apis.conversation import ToolResult
-from pytest_chatprompt.apis.table import find_api
-from pytest_chatprompt.apis.table import get_api
-from pytest_chatprompt.providers.http.request_body import read_body
-from pytest_chatprompt.reports.review import Review
-from pytest_chatprompt.reports.run_commands import accept
-from pytest_chatprompt.results.records import CaseResult
-from pytest_chatprompt.results.records import CheckResult
-from pytest_chatprompt.results.records import RepeatsResult
-from pytest_chatprompt.results.records import RunResults
-from pytest_chatprompt.results.texts import describe_passes
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import requests_in
-from typing import Any
-from typing import Final
+
 import base64
 import gzip
 import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_chatprompt.apis.conversation import Conversation, ConversationToolCall, Part, Thought, ToolResult
+from pytest_chatprompt.apis.table import find_api, get_api
+from pytest_chatprompt.providers.http.request_body import read_body
+from pytest_chatprompt.reports.review import Review
+from pytest_chatprompt.reports.run_commands import accept
+from pytest_chatprompt.results.records import CaseResult, CheckResult, RepeatsResult, RunResults
+from pytest_chatprompt.results.texts import describe_passes
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import requests_in
 
 # Where APIs have settings of a request beside those at the top.
 _SETTING_GROUPS: Final = ("generationConfig", "inferenceConfig", "options")

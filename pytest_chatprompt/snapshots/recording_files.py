@@ -5,39 +5,30 @@ an entry, or an entry without that line, or a last line without its line break.
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pathlib import Path
-from pydantic import AfterValidator
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
-from pydantic_core import PydanticCustomError
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
-from pytest_chatprompt.capture.recording.recorded_exchange import RecordedRequest
-from pytest_chatprompt.capture.recording.recorded_exchange import data_sha256
-from pytest_chatprompt.capture.recording.recorded_exchange import request_sha256
-from pytest_chatprompt.capture.secrets.redaction import REDACTED
-from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.secrets.redaction import secret_forms
-from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.providers.response import replace_surrogates
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.files import atomic_write
-from pytest_chatprompt.snapshots.files import read_snapshot
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.snapshots.stored import read_data
-from pytest_chatprompt.snapshots.stored import requests_in
-from pytest_chatprompt.snapshots.stored import stored_data
-from pytest_chatprompt.text.yaml import MAX_BYTES
-from pytest_chatprompt.wording import shown_path
-from typing import Annotated
-from typing import Any
-from typing import Final
-from typing import Literal
+
 import difflib
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from pytest_chatprompt.capture.recording.recorded_exchange import (
+    RecordedExchange,
+    RecordedRequest,
+    data_sha256,
+    request_sha256,
+)
+from pytest_chatprompt.capture.secrets.redaction import REDACTED, Redactor, secret_forms
+from pytest_chatprompt.errors import ReplayError
+from pytest_chatprompt.providers.response import replace_surrogates
+from pytest_chatprompt.snapshots.files import SnapshotFileError, atomic_write, read_snapshot
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.snapshots.stored import read_data, requests_in, stored_data
+from pytest_chatprompt.text.yaml import MAX_BYTES
+from pytest_chatprompt.wording import shown_path
 
 _VERSION: Final = 1
 _RECORD: Final = "pytest --chatprompt-live --chatprompt-record"

@@ -6,19 +6,19 @@ on which of its values holds, and the file shows both.
 """
 
 from __future__ import annotations
+
+import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from pytest_chatprompt.snapshots.files import SnapshotFileError
-from pytest_chatprompt.snapshots.files import is_damaged
-from pytest_chatprompt.snapshots.files import read_snapshot
-from pytest_chatprompt.snapshots.layout import dump
-from pytest_chatprompt.text.yaml import YamlError
-from pytest_chatprompt.text.yaml import load_yaml
 from typing import Any
-import hashlib
+
+from pytest_chatprompt.snapshots.files import SnapshotFileError, is_damaged, read_snapshot
+from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.text.yaml import YamlError, load_yaml
+
 
 # A comparison that fails asks several times for what it stored and what it sent.
 @lru_cache(maxsize=2)
