@@ -35,6 +35,11 @@ def found(project: Project, text: str) -> str | None:
             "3:64: case 'a': {{ name }}",
             id="the file of a text",
         ),
+        pytest.param(
+            "[{role: user, content: [{type: text, value: x}]}, {role: user, content: 'Hi {{ name }}'}]",
+            "3:93: case 'a': {{ name }}",
+            id="a later message",
+        ),
         pytest.param("[{role: user, content: '{{- city.name -}}'}]", "3:44: case 'a': {{- city.name -}}", id="an attribute"),
     ],
 )  # fmt: skip

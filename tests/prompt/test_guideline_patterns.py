@@ -90,3 +90,8 @@ def test_b1_a_pattern_that_could_take_minutes_is_refused(pattern: str) -> None:
         f"invalid guideline pattern {pattern!r}: matching it could take minutes; write at most 3 groups +(...) or *(...), "
         "in each one alternative without *, or several without any wildcard, none of which begins with another"
     )
+
+
+def test_b1_braces_that_expand_to_too_many_patterns_are_refused() -> None:
+    with pytest.raises(InvalidPatternError, match=r"^invalid guideline pattern '\{1\.\.2000\}': "):
+        matching_pattern(["x"], ["{1..2000}"])

@@ -11,6 +11,7 @@ from pytest_chatprompt.text.media_types import (
     describe_base64,
     describe_bytes,
     described_size,
+    escape_description,
     kind_of_media_type,
     media_type_of_url,
     sniff_media_type,
@@ -138,3 +139,10 @@ def test_the_size_that_a_description_says_is_read(text: str, size: int | None) -
 def test_bytes_are_described_by_type_size_and_hash() -> None:
     assert describe_bytes("image/png", media.PNG) == media.PNG_SHOWN
     assert describe_bytes("", b"") == "no media type, 0 bytes, sha256:e3b0c44298fc1c14"
+
+
+def test_a_text_that_looks_like_a_description_is_escaped() -> None:
+    shown = f"<{media.PNG_SHOWN}>"
+    assert escape_description(shown) == f"\\{shown}"
+    assert escape_description(f"\\{shown}") == f"\\\\{shown}"
+    assert escape_description("\\x") == "\\x"
