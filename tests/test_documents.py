@@ -977,6 +977,16 @@ def test_every_relative_link_leads_to_a_file_and_a_heading() -> None:
             assert heading in _headings(file.read_text(encoding="utf-8")), f"{page}: {link}"
 
 
+def test_every_page_that_the_code_names_is_there() -> None:
+    sources = [ROOT / "Makefile", ROOT / "pyproject.toml", *sorted((ROOT / "pytest_chatprompt").rglob("*.*"))]
+    texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix not in (".pyc", ".png")]
+    named = {name for text in texts for name in re.findall(r"(?<![\w/])docs/[\w-]+\.md(?:#[\w-]+)?", text)}
+    assert len(named) > 2
+    for page, _, heading in (name.partition("#") for name in named):
+        assert page in PAGES
+        assert not heading or heading in _headings(PAGES[page])
+
+
 def test_every_page_is_linked_from_the_readme() -> None:
     assert {page for page in PAGES if page != "README.md"} <= {link.partition("#")[0] for link in _links("README.md")}
 
