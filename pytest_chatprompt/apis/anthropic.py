@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -347,22 +347,26 @@ class AnthropicMessages(ChatAPI):
         529: "overloaded_error",
     }
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `output_config.format`, its older form `output_format`, and `tool_choice`."""
-        wanted = as_mapping(
-            as_mapping(model_request.body.get("output_config")).get("format") or model_request.body.get("output_format")
-        )
-        schema = with_limits(wanted.get("schema")) if wanted.get("type") == "json_schema" else None
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice`, `output_config.format` and its older form `output_format`."""
         tools = [
-            Tool(tool["name"], tool["input_schema"])
-            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
+            {
+                "type": "function",
+                "name": tool.get("name"),
+                "parameters": tool["input_schema"],
+                "strict": tool.get("strict"),
+            }
+            for tool in map(as_mapping, as_items(body.get("tools")))
             # Tools of Anthropic's own have no schema.
-            if isinstance(tool.get("name"), str) and isinstance(tool.get("input_schema"), Mapping)
+            if isinstance(tool.get("input_schema"), Mapping)
         ]
-        choice = as_mapping(model_request.body.get("tool_choice"))
-        if choice.get("type") == "any":
-            return Demand(tools, force(tools), schema)
-        return Demand(tools, force(tools, [choice.get("name")]) if choice.get("type") == "tool" else (), schema)
+        choice = as_mapping(body.get("tool_choice"))
+        kind = choice.get("type")
+        chosen = {"type": "function", "name": choice.get("name")} if kind == "tool" else kind
+        wanted = as_mapping(as_mapping(body.get("output_config")).get("format") or body.get("output_format"))
+        is_schema = wanted.get("type") == "json_schema"
+        response_format = {"type": "json_schema", "schema": with_limits(wanted.get("schema"))} if is_schema else None
+        return Definitions.read(tools, chosen, response_format)
 
     def headers(self, model_request: ModelRequest) -> Mapping[str, str]:
         """The id of the request, under Anthropic's own name."""

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
 from pytest_chatprompt.apis.aws_event_stream import event_message
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
@@ -490,20 +490,19 @@ class BedrockConverse(ChatAPI):
         """The name of the exception, by which botocore knows it."""
         return {**super().error_headers(status), "x-amzn-errortype": self.error_words.get(status, "UnknownException")}
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `outputConfig` and `toolConfig`."""
-        config = as_mapping(model_request.body.get("toolConfig"))
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `toolConfig` and `outputConfig`."""
+        config = as_mapping(body.get("toolConfig"))
         specs = [as_mapping(as_mapping(tool).get("toolSpec")) for tool in as_items(config.get("tools"))]
         tools = [
-            Tool(spec["name"], as_mapping(spec.get("inputSchema")).get("json") or {})
+            {**spec, "type": "function", "parameters": as_mapping(spec.get("inputSchema")).get("json")}
             for spec in specs
-            if isinstance(spec.get("name"), str)
         ]
-        choice = as_mapping(config.get("toolChoice"))
-        if "any" in choice:
-            return Demand(tools, force(tools), _schema(model_request.body))
-        forced = force(tools, [as_mapping(choice["tool"]).get("name")]) if "tool" in choice else ()
-        return Demand(tools, forced, _schema(model_request.body))
+        # A choice is a union: its only key says what it is.
+        kind, chosen = next(iter(as_mapping(config.get("toolChoice")).items()), (None, None))
+        choice = {**as_mapping(chosen), "type": "function"} if kind == "tool" else kind
+        schema = _schema(body)
+        return Definitions.read(tools, choice, None if schema is None else {"type": "json_schema", "schema": schema})
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """The body of the reply, a `ConverseResponse`."""

@@ -42,6 +42,7 @@ from pytest_chatprompt.providers.reply_text import replace_surrogates
 from pytest_chatprompt.providers.response import Finding, ProviderResponse
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.apis.answer import Definitions
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices.billing import Billing
 
@@ -263,9 +264,24 @@ class ChatProvider(VendorAPI):
         check_media(prompt, self.vendor, self.media)
         payload = add_options(self, request, self.build_payload(prompt))
         body = deep_merge(payload.body, self.extra_body)
-        return body, payload.adjustments, self._findings(request, prompt, body)
+        return body, payload.adjustments, self._findings(prompt, request, body)
 
-    def _findings(self, request: ProviderRequest, prompt: ChatPrompt, body: Mapping[str, Any]) -> tuple[Finding, ...]:
+    def preflight_body(self, body: Mapping[str, Any]) -> tuple[Finding, ...]:
+        """Find what the API will refuse or misread in a body that any client sends to `offline_api`.
+
+        Args:
+            body: as it is sent; a message's number is its place in the conversation that is read from it.
+        """
+        from pytest_chatprompt.apis.table import get_api  # noqa: PLC0415 - what eval files send is not read back
+
+        api = get_api(self.offline_api)
+        prompt = api.read_conversation(self.endpoint_path(), body).as_prompt()
+        return self._findings(prompt, api.definitions(body), body)
+
+    def _findings(
+        self, prompt: ChatPrompt, definitions: ProviderRequest | Definitions, body: Mapping[str, Any]
+    ) -> tuple[Finding, ...]:
+        """The findings in a body, whose messages and definitions are at hand."""
         parameters = self.model_parameters(body)
         preflight_input = PreflightInput(
             vendor=self.vendor,
@@ -275,9 +291,9 @@ class ChatProvider(VendorAPI):
             api_version=self.api_version,
             temperature=number_or_none(parameters.temperature),
             max_output_tokens=number_or_none(parameters.max_output_tokens),
-            tools=request.tools,
-            tool_choice=request.tool_choice,
-            response_format=request.response_format,
+            tools=definitions.tools,
+            tool_choice=definitions.tool_choice,
+            response_format=definitions.response_format,
             body=body,
         )
         return apply_rules(preflight_input, self.rules)

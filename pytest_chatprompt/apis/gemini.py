@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -395,25 +395,28 @@ class GeminiGenerateContent(ChatAPI):
         is_array = self.is_streamed(model_request) and model_request.query.get("alt") != "sse"
         return {"content-type": "application/json; charset=UTF-8"} if is_array else {}
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `generationConfig` and `toolConfig`."""
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `toolConfig` and `generationConfig`."""
         tools = [
-            Tool(
-                function["name"],
-                _with_camel_case(
-                    first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters") or {}
+            {
+                "type": "function",
+                "name": function.get("name"),
+                "parameters": _with_camel_case(
+                    first_of(function, "parametersJsonSchema", "parameters_json_schema", "parameters")
                 ),
-            )
-            for tool in map(as_mapping, as_items(model_request.body.get("tools")))
+            }
+            for tool in map(as_mapping, as_items(body.get("tools")))
             for function in map(as_mapping, as_items(first_of(tool, "functionDeclarations", "function_declarations")))
-            if isinstance(function.get("name"), str)
         ]
-        config = as_mapping(first_of(model_request.body, "toolConfig", "tool_config"))
+        config = as_mapping(first_of(body, "toolConfig", "tool_config"))
         calling = as_mapping(first_of(config, "functionCallingConfig", "function_calling_config"))
-        allowed = first_of(calling, "allowedFunctionNames", "allowed_function_names")
-        is_forced = as_text(calling.get("mode")).upper() == "ANY"
-        forced = force(tools, as_items(allowed) if allowed else None) if is_forced else ()
-        return Demand(tools, forced, _schema(model_request.body))
+        allowed = as_items(first_of(calling, "allowedFunctionNames", "allowed_function_names"))
+        mode = {"AUTO": "auto", "NONE": "none", "ANY": "required"}.get(as_text(calling.get("mode")).upper())
+        choice: Any = mode
+        if allowed and mode == "required":
+            choice = {"type": "allowed_tools", "mode": mode, "tools": [{"name": name} for name in allowed]}
+        schema = _schema(body)
+        return Definitions.read(tools, choice, None if schema is None else {"type": "json_schema", "schema": schema})
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `GenerateContentResponse`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -387,21 +387,11 @@ class OpenAIChat(ChatAPI):
     prompt_keys = ("model", "response_format", "tools", "functions", "messages")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `response_format`, `tool_choice` and its older form `function_call`."""
-        tools = [
-            *map(_tool, as_items(model_request.body.get("tools"))),
-            *map(_function, as_items(model_request.body.get("functions"))),
-        ]
-        tools = [tool for tool in tools if tool.name]
-        return Demand(tools, _forced(model_request.body, tools), self.schema(model_request.body.get("response_format")))
-
-    def schema(self, response_format: Any) -> Any:
-        """The schema that a `response_format` demands."""
-        wanted = as_mapping(response_format)
-        if wanted.get("type") == "json_schema":
-            return as_mapping(wanted.get("json_schema")).get("schema", {"type": "object"})
-        return {"type": "object"} if wanted.get("type") == "json_object" else None
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice` and `response_format`; and the older `functions` and `function_call`."""
+        functions = [{**as_mapping(function), "type": "function"} for function in as_items(body.get("functions"))]
+        choice = body.get("tool_choice", body.get("function_call"))
+        return Definitions.read([*as_items(body.get("tools")), *functions], choice, body.get("response_format"))
 
     def call_id(self, call: AnswerToolCall) -> str:
         """Make the id of a tool call."""
@@ -471,31 +461,6 @@ class OpenAIChat(ChatAPI):
         return Conversation(tuple(read_chat_message(message) for message in messages))
 
 
-def _forced(body: Mapping[str, Any], tools: list[Tool]) -> tuple[Tool, ...]:
-    choice = body.get("tool_choice", body.get("function_call"))
-    if choice in ("required", "any"):
-        return force(tools)
-    if not isinstance(choice, Mapping):
-        return ()
-    allowed = as_mapping(choice.get("allowed_tools"))
-    if allowed:
-        names = [_tool(tool).name for tool in as_items(allowed.get("tools"))]
-        return force(tools, names) if allowed.get("mode") == "required" else ()
-    return force(tools, [choice.get("name") or _tool(choice).name])
-
-
-def _tool(tool: Any) -> Tool:
-    declared = as_mapping(tool)
-    if "custom" in declared:
-        return Tool(as_text(as_mapping(declared["custom"]).get("name")), None)
-    return _function(declared.get("function"))
-
-
-def _function(function: Any) -> Tool:
-    declared = as_mapping(function)
-    return Tool(as_text(declared.get("name")), declared.get("parameters") or {})
-
-
 def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
     """The deltas of a choice, each with the finish reason, which only the last one has."""
     message = choice["message"]
@@ -536,7 +501,7 @@ def read_chat_message(message: Any) -> ConversationTurn:
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))
-    return ConversationTurn(role, tuple(parts))
+    return ConversationTurn(role, tuple(parts), as_text(message.get("name")))
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Unpack
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -282,22 +282,10 @@ class OpenAIResponses(ChatAPI):
     }
     error_words = OPENAI_ERRORS
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `text.format` and `tool_choice`."""
-        wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
-        schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
-            wanted.get("type", "")
-        )
-        tools = [_tool(tool) for tool in as_items(model_request.body.get("tools")) if _tool(tool).name]
-        choice = model_request.body.get("tool_choice")
-        if choice == "required":
-            return Demand(tools, force(tools), schema)
-        choice = as_mapping(choice)
-        if choice.get("type") == "allowed_tools":
-            names = [as_mapping(tool).get("name") for tool in as_items(choice.get("tools"))]
-            return Demand(tools, force(tools, names) if choice.get("mode") == "required" else (), schema)
-        forced = force(tools, [choice.get("name")]) if choice.get("type") in ("function", "custom") else ()
-        return Demand(tools, forced, schema)
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice` and `text.format`."""
+        text_format = as_mapping(body.get("text")).get("format")
+        return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), text_format)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `Response`."""
@@ -343,15 +331,6 @@ class OpenAIResponses(ChatAPI):
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
         """Read `instructions` and `input`."""
         return Conversation(read_input(as_mapping(body)))
-
-
-def _tool(tool: Any) -> Tool:
-    declared = as_mapping(tool)
-    kind, name = declared.get("type"), as_text(declared.get("name"))
-    if kind not in ("function", "custom"):
-        # What OpenAI runs itself, such as its web search.
-        return Tool("")
-    return Tool(name, None if kind == "custom" else declared.get("parameters") or {})
 
 
 def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +39,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=5,
 )
+SCHEMAS = st.sampled_from([{"type": "object"}, {"type": "object", "properties": {"a": {"type": "string"}}}])
 ARGUMENTS = st.dictionaries(TEXTS, JSON, max_size=3)
 BYTES = {"image": samples.PNG, "document": samples.PDF, "audio": samples.MP3}
 TYPES = {"image": "image/png", "document": "application/pdf", "audio": "audio/mpeg"}
@@ -130,6 +132,31 @@ def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
         preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
     conversation = get_api(provider.offline_api).read_conversation(urlsplit(preview.url).path, preview.body)
     assert read(conversation) == said(prompt)
+
+
+TOOLS = st.lists(
+    st.fixed_dictionaries({"type": st.just("function"), "name": NAMES | st.just("not a name"), "parameters": SCHEMAS}),
+    max_size=2,
+)
+CHOICES = st.sampled_from([None, "auto", "required", {"type": "function", "name": "other"}])
+
+
+@every_provider
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, data: st.DataObject) -> None:
+    prompt = list(data.draw(prompts(provider)))
+    # What APIs refuse: the user speaks in place of a result.
+    for position in data.draw(st.sets(st.integers(1, len(prompt) - 1), max_size=2)):
+        if prompt[position].role == "tool":
+            prompt[position] = ChatMessage("user", "again")
+    prompt = [replace(message, number=number) for number, message in enumerate(prompt, start=1)]
+    tools, choice = tuple(data.draw(TOOLS)), data.draw(CHOICES)
+    request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
+    with use_context(OFFLINE):
+        findings = provider().preflight(request)
+        found_in_body = provider().preflight_body(provider().preview_body(request).body)
+    assert found_in_body == findings
 
 
 CALLS = st.lists(st.fixed_dictionaries({"name": NAMES, "arguments": ARGUMENTS, "id": NAMES}), min_size=1, max_size=2)
