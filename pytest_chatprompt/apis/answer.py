@@ -6,13 +6,14 @@ Without a queued reply, the answer is the smallest valid one. Equal input gives 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
 
 import httpx
 
-from pytest_chatprompt.apis.conversation import Conversation, as_mapping
+from pytest_chatprompt.apis.conversation import Conversation, as_items, as_mapping
 from pytest_chatprompt.apis.json_body import json_text
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.providers.http.request_body import decode_body, read_body
@@ -50,9 +51,56 @@ class ModelRequest:
         return model if isinstance(model, str) and model else "offline"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that a request offers.
+class Definitions(NamedTuple):
+    """The tools, the tool choice and the response format of a request, in the shape of OpenAI's Responses.
+
+    Args:
+        tools: that the model may call; functions and custom tools have a name.
+        tool_choice: `auto`, `none` or `required`, one of the tools, or those that are allowed; `None` for none.
+        response_format: `json_object` or `json_schema`; `None` for text.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    response_format: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, tools: Iterable[Any], choice: Any = None, response_format: Any = None) -> Self:
+        """Read definitions in either of OpenAI's shapes, also invalid ones: what is not understood is left out."""
+        found = [_flat(tool) for tool in tools]
+        named = tuple(tool for tool in found if tool["type"] not in _CALLED or _is_named(tool))
+        return cls(named, _read_choice(choice), _read_format(response_format))
+
+    @property
+    def called(self) -> list[Tool]:
+        """The tools that the model calls by their name."""
+        return [
+            Tool(tool["name"], None if tool["type"] == "custom" else tool.get("parameters") or {})
+            for tool in self.tools
+            if tool["type"] in _CALLED
+        ]
+
+    @property
+    def forced(self) -> list[Tool]:
+        """Those of which the model must call one, offered or not, in order; empty if it need not."""
+        if self.tool_choice == "required":
+            return self.called
+        if not isinstance(self.tool_choice, Mapping):
+            return []
+        chosen = [self.tool_choice]
+        if self.tool_choice["type"] == "allowed_tools":
+            chosen = self.tool_choice["tools"] if self.tool_choice["mode"] == "required" else []
+        by_name = {tool.name: tool for tool in self.called}
+        return [by_name.get(tool["name"]) or Tool(tool["name"]) for tool in chosen]
+
+    @property
+    def schema(self) -> Any:
+        """The JSON Schema of the text; `None` for a text of any kind."""
+        return None if self.response_format is None else self.response_format.get("schema", {"type": "object"})
+
+
+class Tool(NamedTuple):
+    """A tool that the model calls.
 
     Args:
         name: its name.
@@ -60,35 +108,41 @@ class Tool:
     """
 
     name: str
-    parameters: Any = field(default_factory=dict)
+    parameters: Any = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What a reply must be, to be valid for its request.
-
-    Args:
-        tools: all tools that the request offers.
-        forced: those of which one must be called, in order; empty if none must.
-        schema: the JSON Schema of the text; `None` for a text of any kind.
-    """
-
-    tools: Sequence[Tool] = ()
-    forced: Sequence[Tool] = ()
-    schema: Any = None
+_CALLED: Final = ("function", "custom")
 
 
-def force(tools: Sequence[Tool], names: Sequence[Any] | None = None) -> tuple[Tool, ...]:
-    """Select the tools of which the model must call one.
+def _flat(data: Any) -> dict[str, Any]:
+    """A tool or a format with its definition beside its type; chat completions have it below the type's name."""
+    declared = as_mapping(data)
+    kind = declared.get("type") or next((kind for kind in _CALLED if kind in declared), "function")
+    kind = kind if isinstance(kind, str) else "unknown"
+    nested = declared.get(kind)
+    return {**(nested if isinstance(nested, Mapping) else declared), "type": kind}
 
-    Args:
-        tools: that the request offers.
-        names: that the request forces, offered or not; `None` if the model may choose any tool.
-    """
-    if names is None:
-        return tuple(tools)
-    by_name = {tool.name: tool for tool in tools}
-    return tuple(by_name.get(name) or Tool(name) for name in names if isinstance(name, str) and name)
+
+def _is_named(tool: Mapping[str, Any]) -> bool:
+    return isinstance(tool.get("name"), str) and bool(tool["name"])
+
+
+def _read_choice(choice: Any) -> str | Mapping[str, Any] | None:
+    if isinstance(choice, str):
+        # Mistral's word, and that of older servers.
+        return "required" if choice == "any" else choice
+    chosen = _flat(choice)
+    if chosen["type"] == "allowed_tools":
+        tools = [tool for tool in map(_flat, as_items(chosen.get("tools"))) if _is_named(tool)]
+        return {"type": "allowed_tools", "mode": chosen.get("mode"), "tools": tools}
+    return chosen if chosen["type"] in _CALLED and _is_named(chosen) else None
+
+
+def _read_format(response_format: Any) -> Mapping[str, Any] | None:
+    wanted = _flat(response_format)
+    if wanted["type"] == "json_schema":
+        return {"name": "", "schema": {"type": "object"}, **wanted}
+    return {"type": "json_object"} if wanted["type"] == "json_object" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +196,12 @@ class Answer:
         return self.input_tokens + self.output_tokens
 
 
-def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply: Reply | None) -> Answer:
+def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
     """Decide what the model replies.
 
     Args:
         request: the request.
-        demand: what it demands.
+        demand: what it defines.
         sent: the conversation that it holds; tools that were called in it come last.
         reply: what the test wants; `None` for the smallest valid answer.
     """
@@ -161,7 +215,7 @@ def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply
             calls = [{"name": tool.name, "arguments": wanted.json}]
     elif text is None and not calls:
         text, calls = _least(demand, {call.name for call in sent.tool_calls})
-    text_tools = {tool.name for tool in demand.tools if tool.parameters is None}
+    text_tools = {tool.name for tool in demand.called if tool.parameters is None}
     first = len(sent.tool_calls)
     usage = wanted.usage or {}
     return Answer(
@@ -183,15 +237,16 @@ def make_answer(request: ModelRequest, demand: Demand, sent: Conversation, reply
     )
 
 
-def _least(demand: Demand, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
+def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict[str, Any]]]:
     """Make the smallest valid answer: a call of the forced tool, an instance of the schema, or a short text."""
-    if not demand.forced and demand.schema is None:
+    forced = demand.forced
+    if not forced and demand.schema is None:
         return OFFLINE_TEXT, []
     # Not at the top: most requests demand nothing.
     from pytest_chatprompt.apis.schema_instance import least_instance  # noqa: PLC0415
 
-    if demand.forced:
-        tool = next((tool for tool in demand.forced if tool.name not in called), demand.forced[-1])
+    if forced:
+        tool = next((tool for tool in forced if tool.name not in called), forced[-1])
         arguments = {"input": OFFLINE_TEXT} if tool.parameters is None else least_instance(tool.parameters)
         return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
     return json_text(least_instance(demand.schema)), []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.conversation import (
     Conversation,
     ConversationTurn,
@@ -35,18 +35,16 @@ class CohereChat(ChatAPI):
         "content_filter": "ERROR",
     }
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `response_format` and `tool_choice`."""
-        functions = [as_mapping(as_mapping(tool).get("function")) for tool in as_items(model_request.body.get("tools"))]
-        tools = [
-            Tool(function["name"], function.get("parameters") or {})
-            for function in functions
-            if isinstance(function.get("name"), str)
-        ]
-        wanted = as_mapping(model_request.body.get("response_format"))
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice` and `response_format`."""
+        wanted = as_mapping(body.get("response_format"))
         schema = first_of(wanted, "json_schema", "schema") or {"type": "object"}
-        is_forced = model_request.body.get("tool_choice") == "REQUIRED"
-        return Demand(tools, force(tools) if is_forced else (), schema if wanted.get("type") == "json_object" else None)
+        is_json = wanted.get("type") == "json_object"
+        return Definitions.read(
+            as_items(body.get("tools")),
+            as_text(body.get("tool_choice")).lower() or None,
+            {"type": "json_schema", "schema": schema} if is_json else None,
+        )
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:  # noqa: ARG002 - the answer says it all
         """A `V2ChatResponse`; the text beside calls is the plan for them."""

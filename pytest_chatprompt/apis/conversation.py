@@ -4,17 +4,26 @@ A body may be anything: what is not understood stays as JSON text.
 """
 
 from __future__ import annotations
-
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import unquote_to_bytes
-
 from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
+from pytest_chatprompt.evalfile.message import FunctionCall
+from pytest_chatprompt.evalfile.message import ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.content import ContentPart
+from pytest_chatprompt.prompt.conversion import TranscriptTurn
+from pytest_chatprompt.prompt.conversion import write_transcript
+from pytest_chatprompt.prompt.media import Media
 from pytest_chatprompt.text.media_types import described_size
-
+from typing import Any
+from typing import Final
+from urllib.parse import unquote_to_bytes
+import re
 
 @dataclass(frozen=True, slots=True)
 class SentMedia:
@@ -92,10 +101,12 @@ class ConversationTurn:
     Args:
         role: `system`, `user`, `assistant` or `tool`; another word of the API as it is.
         parts: in the order in which they were sent.
+        name: of the speaker; `""` for none.
     """
 
     role: str
     parts: tuple[Part, ...] = ()
+    name: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -150,6 +161,13 @@ class Conversation:
         """All calls, in order."""
         return tuple(call for turn in self.turns for call in turn.tool_calls)
 
+    def as_prompt(self) -> ChatPrompt:
+        """The conversation as messages, for preflight; each has its place as its number.
+
+        Of media that are in the request, only the size is kept: their content is that many zeros.
+        """
+        return tuple(_as_message(turn, number) for number, turn in enumerate(self.turns, start=1))
+
     def as_transcript(self) -> str:
         """The conversation as one text, in the format of `question` (rules D)."""
         return write_transcript(
@@ -158,6 +176,29 @@ class Conversation:
                 for turn in self.turns
             ]
         )
+
+
+def _as_message(turn: ConversationTurn, number: int) -> ChatMessage:
+    results = turn.tool_results
+    parts = [part for part in (results[0].parts if results else turn.parts) if isinstance(part, str | SentMedia)]
+    content: str | tuple[ContentPart, ...] | None = "\n".join(map(str, parts)) if parts else None
+    if turn.media:
+        content = tuple(_as_media(part) if isinstance(part, SentMedia) else part for part in parts)
+    calls = tuple(
+        ToolCall.model_construct(
+            id=call.id, function=FunctionCall.model_construct(name=call.name, arguments=call.arguments)
+        )
+        for call in turn.tool_calls
+    )
+    role: Any = turn.role
+    call_id = results[0].call_id or None if results else None
+    return ChatMessage(role, content, turn.name or None, calls, call_id, number)
+
+
+def _as_media(media: SentMedia) -> Media:
+    content = None if media.size is None else bytes(media.size)
+    kind: Any = media.kind
+    return Media(kind, media.source, media.media_type, content)
 
 
 # The words of the APIs for the four roles of a transcript.

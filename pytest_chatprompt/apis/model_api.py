@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, make_answer
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest, make_answer
 from pytest_chatprompt.apis.conversation import Conversation
 from pytest_chatprompt.apis.reply import Reply
 
@@ -147,6 +147,10 @@ class ModelAPI(ABC):
             body: decoded JSON, of any shape: what is not understood stays as JSON text.
         """
 
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:  # noqa: ARG002 - for subclasses
+        """Read the tools, the tool choice and the response format of a request; by default, it has none."""
+        return Definitions()
+
     def _error(self, request: httpx.Request, model_request: ModelRequest, status: int) -> httpx.Response:
         word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
         message = f"{word} (queued by the test)"
@@ -183,15 +187,11 @@ class ChatAPI(ModelAPI):
     def reply_body(self, model_request: ModelRequest, reply: Reply | None) -> dict[str, Any]:
         """The answer to the request, in the API's shape."""
         sent = self.read_conversation(model_request.path, model_request.body)
-        return self.body(model_request, make_answer(model_request, self.demand(model_request), sent, reply))
+        return self.body(model_request, make_answer(model_request, self.definitions(model_request.body), sent, reply))
 
     def finish_reason(self, answer: Answer) -> str:
         """The API's own word for why the answer ends."""
         return self.finish_reasons.get(answer.finish_reason, answer.finish_reason)
-
-    @abstractmethod
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """What a request demands of the reply."""
 
     @abstractmethod
     def stream(self, model_request: ModelRequest, body: dict[str, Any]) -> Iterator[bytes]:

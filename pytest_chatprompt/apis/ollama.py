@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
 from pytest_chatprompt.apis.chat_provider import ChatSettings
 from pytest_chatprompt.apis.conversation import (
     Conversation,
@@ -149,12 +149,12 @@ class OllamaAPI(ChatAPI):
         """Whether the request asks for a stream, which is Ollama's default."""
         return model_request.body.get("stream") is not False
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `format`; no field of Ollama forces a tool."""
-        wanted = model_request.body.get("format")
-        return Demand(
-            schema={"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
-        )
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools` and `format`; no field of Ollama forces a tool."""
+        wanted = body.get("format")
+        schema = {"type": "object"} if wanted == "json" else wanted if isinstance(wanted, Mapping) else None
+        response_format = None if schema is None else {"type": "json_schema", "schema": schema}
+        return Definitions.read(as_items(body.get("tools")), None, response_format)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The whole reply: the fields of the last line, with all of the answer."""

@@ -7,48 +7,68 @@ https://platform.openai.com/docs/guides/error-codes.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, Unpack
-
-from pytest_chatprompt.apis.answer import Answer, AnswerToolCall, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    first_of,
-    read_base64,
-    read_call,
-    read_parts,
-    read_role,
-    read_url,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, pieces, server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import (
-    ModelLimits,
-    ModelParameters,
-    Rule,
-    about_calls,
-    about_definitions,
-    about_media,
-)
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import AnswerToolCall
+from pytest_chatprompt.apis.answer import Definitions
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import first_of
+from pytest_chatprompt.apis.conversation import read_base64
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import read_role
+from pytest_chatprompt.apis.conversation import read_url
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import CREATED
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.model_api import server_sent_event
+from pytest_chatprompt.apis.preflight import definition_rules
+from pytest_chatprompt.apis.preflight import media_rules
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.preflight.rule import about_definitions
+from pytest_chatprompt.apis.preflight.rule import about_media
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.cases.message import FunctionCall
+from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
-from pytest_chatprompt.providers.arguments import check_names, check_setting
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.arguments import check_setting
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Literal
+from typing import Unpack
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""
@@ -386,21 +406,11 @@ class OpenAIChat(ChatAPI):
     prompt_keys = ("model", "response_format", "tools", "functions", "messages")
     error_words: ClassVar[Mapping[int, str]] = OPENAI_ERRORS
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `response_format`, `tool_choice` and its older form `function_call`."""
-        tools = [
-            *map(_tool, as_items(model_request.body.get("tools"))),
-            *map(_function, as_items(model_request.body.get("functions"))),
-        ]
-        tools = [tool for tool in tools if tool.name]
-        return Demand(tools, _forced(model_request.body, tools), self.schema(model_request.body.get("response_format")))
-
-    def schema(self, response_format: Any) -> Any:
-        """The schema that a `response_format` demands."""
-        wanted = as_mapping(response_format)
-        if wanted.get("type") == "json_schema":
-            return as_mapping(wanted.get("json_schema")).get("schema", {"type": "object"})
-        return {"type": "object"} if wanted.get("type") == "json_object" else None
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice` and `response_format`; and the older `functions` and `function_call`."""
+        functions = [{**as_mapping(function), "type": "function"} for function in as_items(body.get("functions"))]
+        choice = body.get("tool_choice", body.get("function_call"))
+        return Definitions.read([*as_items(body.get("tools")), *functions], choice, body.get("response_format"))
 
     def call_id(self, call: AnswerToolCall) -> str:
         """Make the id of a tool call."""
@@ -470,31 +480,6 @@ class OpenAIChat(ChatAPI):
         return Conversation(tuple(read_chat_message(message) for message in messages))
 
 
-def _forced(body: Mapping[str, Any], tools: list[Tool]) -> tuple[Tool, ...]:
-    choice = body.get("tool_choice", body.get("function_call"))
-    if choice in ("required", "any"):
-        return force(tools)
-    if not isinstance(choice, Mapping):
-        return ()
-    allowed = as_mapping(choice.get("allowed_tools"))
-    if allowed:
-        names = [_tool(tool).name for tool in as_items(allowed.get("tools"))]
-        return force(tools, names) if allowed.get("mode") == "required" else ()
-    return force(tools, [choice.get("name") or _tool(choice).name])
-
-
-def _tool(tool: Any) -> Tool:
-    declared = as_mapping(tool)
-    if "custom" in declared:
-        return Tool(as_text(as_mapping(declared["custom"]).get("name")), None)
-    return _function(declared.get("function"))
-
-
-def _function(function: Any) -> Tool:
-    declared = as_mapping(function)
-    return Tool(as_text(declared.get("name")), declared.get("parameters") or {})
-
-
 def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
     """The deltas of a choice, each with the finish reason, which only the last one has."""
     message = choice["message"]
@@ -535,7 +520,7 @@ def read_chat_message(message: Any) -> ConversationTurn:
     parts += map(_read_call, as_items(message.get("tool_calls")))
     if message.get("function_call") is not None:
         parts.append(_read_call({"function": message["function_call"]}))
-    return ConversationTurn(role, tuple(parts))
+    return ConversationTurn(role, tuple(parts), as_text(message.get("name")))
 
 
 def read_chat_part(part: Any) -> Iterable[Part]:

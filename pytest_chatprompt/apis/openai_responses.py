@@ -6,53 +6,72 @@ The system text goes into `instructions`, as in https://platform.openai.com/docs
 """
 
 from __future__ import annotations
-
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Unpack
-
-from pytest_chatprompt.apis.answer import Answer, Demand, ModelRequest, Tool, force
-from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
-from pytest_chatprompt.apis.conversation import (
-    Conversation,
-    ConversationTurn,
-    Part,
-    SentMedia,
-    Thought,
-    ToolResult,
-    as_items,
-    as_mapping,
-    as_text,
-    read_call,
-    read_parts,
-    read_role,
-    read_url,
-    result_parts,
-)
-from pytest_chatprompt.apis.json_body import count_at, json_text
-from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
-from pytest_chatprompt.apis.openai import (
-    OPENAI_DEFINITIONS_RULES,
-    OPENAI_ERRORS,
-    OPENAI_MEDIA_RULES,
-    OPENAI_MODELS,
-    OPENAI_NAME,
-    OPENAI_PREFILL_RULE,
-    OPENAI_SETTINGS_RULES,
-    OPENAI_TOOLS,
-    openai_error,
-    read_chat_part,
-    read_file,
-)
-from pytest_chatprompt.apis.preflight import message_rules, setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
-from pytest_chatprompt.apis.turns import Turn, split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pytest_chatprompt.apis.answer import Answer
+from pytest_chatprompt.apis.answer import Definitions
+from pytest_chatprompt.apis.answer import ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatSettings
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import ConversationTurn
+from pytest_chatprompt.apis.conversation import Part
+from pytest_chatprompt.apis.conversation import SentMedia
+from pytest_chatprompt.apis.conversation import Thought
+from pytest_chatprompt.apis.conversation import ToolResult
+from pytest_chatprompt.apis.conversation import as_items
+from pytest_chatprompt.apis.conversation import as_mapping
+from pytest_chatprompt.apis.conversation import as_text
+from pytest_chatprompt.apis.conversation import read_call
+from pytest_chatprompt.apis.conversation import read_parts
+from pytest_chatprompt.apis.conversation import read_role
+from pytest_chatprompt.apis.conversation import read_url
+from pytest_chatprompt.apis.conversation import result_parts
+from pytest_chatprompt.apis.json_body import count_at
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.apis.model_api import CREATED
+from pytest_chatprompt.apis.model_api import ChatAPI
+from pytest_chatprompt.apis.model_api import named_events
+from pytest_chatprompt.apis.model_api import pieces
+from pytest_chatprompt.apis.openai import OPENAI_DEFINITIONS_RULES
+from pytest_chatprompt.apis.openai import OPENAI_ERRORS
+from pytest_chatprompt.apis.openai import OPENAI_MEDIA_RULES
+from pytest_chatprompt.apis.openai import OPENAI_MODELS
+from pytest_chatprompt.apis.openai import OPENAI_NAME
+from pytest_chatprompt.apis.openai import OPENAI_PREFILL_RULE
+from pytest_chatprompt.apis.openai import OPENAI_SETTINGS_RULES
+from pytest_chatprompt.apis.openai import OPENAI_TOOLS
+from pytest_chatprompt.apis.openai import openai_error
+from pytest_chatprompt.apis.openai import read_chat_part
+from pytest_chatprompt.apis.openai import read_file
+from pytest_chatprompt.apis.preflight import message_rules
+from pytest_chatprompt.apis.preflight import setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits
+from pytest_chatprompt.apis.preflight.rule import ModelParameters
+from pytest_chatprompt.apis.preflight.rule import Rule
+from pytest_chatprompt.apis.preflight.rule import about_calls
+from pytest_chatprompt.apis.turns import Turn
+from pytest_chatprompt.apis.turns import split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport
+from pytest_chatprompt.apis.vendor_api import MediaTable
+from pytest_chatprompt.apis.vendor_api import Payload
+from pytest_chatprompt.apis.vendor_api import SettingField
+from pytest_chatprompt.apis.vendor_api import content_blocks
+from pytest_chatprompt.cases.message import FunctionCall
+from pytest_chatprompt.cases.message import ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Content
+from pytest_chatprompt.prompt.chat_prompt import Media
 from pytest_chatprompt.providers.arguments import check_names
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
-
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import ClassVar
+from typing import Final
+from typing import Unpack
+import hashlib
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""
@@ -280,22 +299,10 @@ class OpenAIResponses(ChatAPI):
     }
     error_words = OPENAI_ERRORS
 
-    def demand(self, model_request: ModelRequest) -> Demand:
-        """Read `text.format` and `tool_choice`."""
-        wanted = as_mapping(as_mapping(model_request.body.get("text")).get("format"))
-        schema = {"json_schema": wanted.get("schema", {"type": "object"}), "json_object": {"type": "object"}}.get(
-            wanted.get("type", "")
-        )
-        tools = [_tool(tool) for tool in as_items(model_request.body.get("tools")) if _tool(tool).name]
-        choice = model_request.body.get("tool_choice")
-        if choice == "required":
-            return Demand(tools, force(tools), schema)
-        choice = as_mapping(choice)
-        if choice.get("type") == "allowed_tools":
-            names = [as_mapping(tool).get("name") for tool in as_items(choice.get("tools"))]
-            return Demand(tools, force(tools, names) if choice.get("mode") == "required" else (), schema)
-        forced = force(tools, [choice.get("name")]) if choice.get("type") in ("function", "custom") else ()
-        return Demand(tools, forced, schema)
+    def definitions(self, body: Mapping[str, Any]) -> Definitions:
+        """Read `tools`, `tool_choice` and `text.format`."""
+        text_format = as_mapping(body.get("text")).get("format")
+        return Definitions.read(as_items(body.get("tools")), body.get("tool_choice"), text_format)
 
     def body(self, model_request: ModelRequest, answer: Answer) -> dict[str, Any]:
         """The body of the reply, a `Response`."""
@@ -341,15 +348,6 @@ class OpenAIResponses(ChatAPI):
     def read_conversation(self, path: str, body: Any) -> Conversation:  # noqa: ARG002 - the path says nothing
         """Read `instructions` and `input`."""
         return Conversation(read_input(as_mapping(body)))
-
-
-def _tool(tool: Any) -> Tool:
-    declared = as_mapping(tool)
-    kind, name = declared.get("type"), as_text(declared.get("name"))
-    if kind not in ("function", "custom"):
-        # What OpenAI runs itself, such as its web search.
-        return Tool("")
-    return Tool(name, None if kind == "custom" else declared.get("parameters") or {})
 
 
 def _repeated_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,27 +1,40 @@
 """What each API writes, it reads: requests are the same conversations, and replies the same responses."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
-from urllib.parse import urlsplit
-
-import httpx
-import pytest
-from hypothesis import given, settings, strategies as st
-
-from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from pytest_chatprompt import APIStatusError
+from pytest_chatprompt import ProviderRequest
+from pytest_chatprompt import ProviderResponse
 from pytest_chatprompt.apis.aws_event_stream import read_messages
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.conversation import Conversation
+from pytest_chatprompt.apis.conversation import SentMedia
 from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
-from pytest_chatprompt.cases.message import FunctionCall, ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media, content_parts
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.apis.table import API_NAMES
+from pytest_chatprompt.apis.table import chat_providers
+from pytest_chatprompt.apis.table import get_api
+from pytest_chatprompt.cases.message import FunctionCall
+from pytest_chatprompt.cases.message import ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
+from pytest_chatprompt.prompt.chat_prompt import Media
+from pytest_chatprompt.prompt.chat_prompt import content_parts
+from pytest_chatprompt.providers.context import SendContext
+from pytest_chatprompt.providers.context import use_context
 from tests import media as samples
+from typing import Any
+from urllib.parse import urlsplit
+import httpx
+import json
+import pytest
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
@@ -36,6 +49,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=5,
 )
+SCHEMAS = st.sampled_from([{"type": "object"}, {"type": "object", "properties": {"a": {"type": "string"}}}])
 ARGUMENTS = st.dictionaries(TEXTS, JSON, max_size=3)
 BYTES = {"image": samples.PNG, "document": samples.PDF, "audio": samples.MP3}
 TYPES = {"image": "image/png", "document": "application/pdf", "audio": "audio/mpeg"}
@@ -128,6 +142,31 @@ def test_a_request_is_read_back_as_the_conversation_that_it_was_written_from(
         preview = provider().preview_body(ProviderRequest(chat_prompt=prompt))
     conversation = get_api(provider.offline_api).read_conversation(urlsplit(preview.url).path, preview.body)
     assert read(conversation) == said(prompt)
+
+
+TOOLS = st.lists(
+    st.fixed_dictionaries({"type": st.just("function"), "name": NAMES | st.just("not a name"), "parameters": SCHEMAS}),
+    max_size=2,
+)
+CHOICES = st.sampled_from([None, "auto", "required", {"type": "function", "name": "other"}])
+
+
+@every_provider
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, data: st.DataObject) -> None:
+    prompt = list(data.draw(prompts(provider)))
+    # What APIs refuse: the user speaks in place of a result.
+    for position in data.draw(st.sets(st.integers(1, len(prompt) - 1), max_size=2)):
+        if prompt[position].role == "tool":
+            prompt[position] = ChatMessage("user", "again")
+    prompt = [replace(message, number=number) for number, message in enumerate(prompt, start=1)]
+    tools, choice = tuple(data.draw(TOOLS)), data.draw(CHOICES)
+    request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
+    with use_context(OFFLINE):
+        findings = provider().preflight(request)
+        found_in_body = provider().preflight_body(provider().preview_body(request).body)
+    assert found_in_body == findings
 
 
 CALLS = st.lists(st.fixed_dictionaries({"name": NAMES, "arguments": ARGUMENTS, "id": NAMES}), min_size=1, max_size=2)
