@@ -5,87 +5,67 @@ package `botocore` (`data/bedrock-runtime`), and https://docs.aws.amazon.com/bed
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pytest_chatprompt.apis.answer import Answer
-from pytest_chatprompt.apis.answer import Definitions
-from pytest_chatprompt.apis.answer import ModelRequest
-from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS
-from pytest_chatprompt.apis.anthropic import ANTHROPIC_PREFILL
-from pytest_chatprompt.apis.anthropic import ANTHROPIC_SAMPLING
-from pytest_chatprompt.apis.aws_event_stream import event_message
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import ConversationTurn
-from pytest_chatprompt.apis.conversation import Part
-from pytest_chatprompt.apis.conversation import SentMedia
-from pytest_chatprompt.apis.conversation import Thought
-from pytest_chatprompt.apis.conversation import ToolResult
-from pytest_chatprompt.apis.conversation import as_items
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.conversation import as_text
-from pytest_chatprompt.apis.conversation import read_base64
-from pytest_chatprompt.apis.conversation import read_call
-from pytest_chatprompt.apis.conversation import read_message
-from pytest_chatprompt.apis.conversation import read_parts
-from pytest_chatprompt.apis.conversation import result_parts
-from pytest_chatprompt.apis.json_body import count_at
-from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.apis.json_body import make_tool_call
-from pytest_chatprompt.apis.json_body import parse_arguments
-from pytest_chatprompt.apis.json_body import total
-from pytest_chatprompt.apis.model_api import ChatAPI
-from pytest_chatprompt.apis.model_api import pieces
-from pytest_chatprompt.apis.preflight import definition_rules
-from pytest_chatprompt.apis.preflight import media_rules
-from pytest_chatprompt.apis.preflight import message_rules
-from pytest_chatprompt.apis.preflight import setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import ModelParameters
-from pytest_chatprompt.apis.preflight.rule import Rule
-from pytest_chatprompt.apis.preflight.rule import about_calls
-from pytest_chatprompt.apis.preflight.rule import about_definitions
-from pytest_chatprompt.apis.preflight.rule import about_media
-from pytest_chatprompt.apis.turns import Turn
-from pytest_chatprompt.apis.turns import split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport
-from pytest_chatprompt.apis.vendor_api import MediaTable
-from pytest_chatprompt.apis.vendor_api import Payload
-from pytest_chatprompt.apis.vendor_api import SettingField
-from pytest_chatprompt.apis.vendor_api import content_blocks
-from pytest_chatprompt.apis.vendor_api import effort_among
-from pytest_chatprompt.apis.vendor_api import require_schema
-from pytest_chatprompt.apis.vendor_api import to_list
-from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import ContentPart
-from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.prompt.chat_prompt import describe_messages
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool
-from pytest_chatprompt.prompt.tool_definitions import read_tool_choice
-from pytest_chatprompt.prompt.tool_definitions import require_functions
-from pytest_chatprompt.providers.arguments import check_names
-from pytest_chatprompt.providers.arguments import check_setting
-from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.http.aws_signature import AWSSigner
-from pytest_chatprompt.providers.http.error_replies import ErrorContext
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Unpack
-from urllib.parse import quote
-import httpx
+
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+import httpx
+
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.anthropic import ANTHROPIC_MODELS, ANTHROPIC_PREFILL, ANTHROPIC_SAMPLING
+from pytest_chatprompt.apis.aws_event_stream import event_message
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_base64,
+    read_call,
+    read_message,
+    read_parts,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.model_api import ChatAPI, pieces
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    effort_among,
+    require_schema,
+    to_list,
+)
+from pytest_chatprompt.cases.fields import NonEmptyString
+from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media, describe_messages
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, read_tool_choice, require_functions
+from pytest_chatprompt.providers.arguments import check_names, check_setting
+from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.http.aws_signature import AWSSigner
+from pytest_chatprompt.providers.http.error_replies import ErrorContext
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 
 # Letters, digits, single blanks, hyphens and brackets (`DocumentBlock`), and up to 200 of them.
 _REFUSED_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")

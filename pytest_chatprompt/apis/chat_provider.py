@@ -1,62 +1,42 @@
 """`ChatProvider`: base class of the providers that send a chat prompt to an LLM API over HTTP (rules E)."""
 
 from __future__ import annotations
-from collections.abc import Mapping
-from functools import partial
-from pydantic import InstanceOf
-from pydantic import NonNegativeInt
-from pydantic import PositiveInt
-from pytest_chatprompt.apis.json_body import encode_json
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import PreflightInput
-from pytest_chatprompt.apis.preflight.rule import apply_rules
-from pytest_chatprompt.apis.preflight.rule import find_limits
-from pytest_chatprompt.apis.preflight.rule import number_or_none
-from pytest_chatprompt.apis.vendor_api import PreparedRequest
-from pytest_chatprompt.apis.vendor_api import PreviewedBody
-from pytest_chatprompt.apis.vendor_api import VendorAPI
-from pytest_chatprompt.apis.vendor_api import add_options
-from pytest_chatprompt.apis.vendor_api import check_media
-from pytest_chatprompt.apis.vendor_api import with_settings
-from pytest_chatprompt.cases.fields import NonEmptyString
-from pytest_chatprompt.cases.fields import ReasoningEffort
-from pytest_chatprompt.cases.fields import Seed
-from pytest_chatprompt.cases.fields import Stop
-from pytest_chatprompt.cases.fields import TopP
-from pytest_chatprompt.errors import MissingSettingError
-from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT
-from pytest_chatprompt.prompt.conversion import block_of_texts
-from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.arguments import NonNegativeNumber
-from pytest_chatprompt.providers.arguments import check_settings
-from pytest_chatprompt.providers.context import Cancellation
-from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.http.client import HTTPClient
-from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES
-from pytest_chatprompt.providers.http.retry import MinuteLimits
-from pytest_chatprompt.providers.http.retry import send_with_retries
-from pytest_chatprompt.providers.prices import TokenPrice
-from pytest_chatprompt.providers.response import Finding
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import replace_surrogates
-from pytest_chatprompt.text.json_data import deep_merge
-from typing import Any
-from typing import Final
-from typing import Self
-from typing import TYPE_CHECKING
-from typing import TypedDict
-from typing import Unpack
+
 import copy
-import httpx
 import json
 import math
 import os
 import re
 import time
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack
+
+import httpx
+from pydantic import InstanceOf, NonNegativeInt, PositiveInt
+
+from pytest_chatprompt.apis.json_body import encode_json
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, PreflightInput, apply_rules, find_limits, number_or_none
+from pytest_chatprompt.apis.vendor_api import (
+    PreparedRequest,
+    PreviewedBody,
+    VendorAPI,
+    add_options,
+    check_media,
+    with_settings,
+)
+from pytest_chatprompt.cases.fields import NonEmptyString, ReasoningEffort, Seed, Stop, TopP
+from pytest_chatprompt.errors import MissingSettingError, PayloadError
+from pytest_chatprompt.prompt.chat_prompt import DEFAULT_SYSTEM_PROMPT, ChatMessage, ChatPrompt
+from pytest_chatprompt.prompt.conversion import block_of_texts
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.arguments import NonNegativeNumber, check_settings
+from pytest_chatprompt.providers.context import Cancellation, current_context
+from pytest_chatprompt.providers.http.client import HTTPClient, parsed_url
+from pytest_chatprompt.providers.http.retry import DEFAULT_MAX_RETRIES, MinuteLimits, send_with_retries
+from pytest_chatprompt.providers.prices import TokenPrice
+from pytest_chatprompt.providers.response import Finding, ProviderResponse, replace_surrogates
+from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.answer import Definitions

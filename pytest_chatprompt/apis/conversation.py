@@ -4,26 +4,19 @@ A body may be anything: what is not understood stays as JSON text.
 """
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.evalfile.message import FunctionCall
-from pytest_chatprompt.evalfile.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.content import ContentPart
-from pytest_chatprompt.prompt.conversion import TranscriptTurn
-from pytest_chatprompt.prompt.conversion import write_transcript
-from pytest_chatprompt.prompt.media import Media
-from pytest_chatprompt.text.media_types import described_size
-from typing import Any
-from typing import Final
-from urllib.parse import unquote_to_bytes
+
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from pytest_chatprompt.apis.json_body import json_text
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, ContentPart, Media
+from pytest_chatprompt.prompt.conversion import TranscriptTurn, write_transcript
+from pytest_chatprompt.text.media_types import described_size
+
 
 @dataclass(frozen=True, slots=True)
 class SentMedia:

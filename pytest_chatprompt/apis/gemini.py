@@ -6,75 +6,58 @@ Sources: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/c
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pytest_chatprompt.apis.answer import Answer
-from pytest_chatprompt.apis.answer import Definitions
-from pytest_chatprompt.apis.answer import ModelRequest
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import ConversationTurn
-from pytest_chatprompt.apis.conversation import Part
-from pytest_chatprompt.apis.conversation import SentMedia
-from pytest_chatprompt.apis.conversation import Thought
-from pytest_chatprompt.apis.conversation import ToolResult
-from pytest_chatprompt.apis.conversation import as_items
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.conversation import as_text
-from pytest_chatprompt.apis.conversation import first_of
-from pytest_chatprompt.apis.conversation import kind_of
-from pytest_chatprompt.apis.conversation import read_base64
-from pytest_chatprompt.apis.conversation import read_call
-from pytest_chatprompt.apis.conversation import read_parts
-from pytest_chatprompt.apis.conversation import read_role
-from pytest_chatprompt.apis.conversation import turns_of_parts
-from pytest_chatprompt.apis.json_body import count_at
-from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.apis.json_body import make_tool_call
-from pytest_chatprompt.apis.json_body import parse_arguments
-from pytest_chatprompt.apis.json_body import total
-from pytest_chatprompt.apis.model_api import ChatAPI
-from pytest_chatprompt.apis.model_api import json_bytes
-from pytest_chatprompt.apis.model_api import pieces
-from pytest_chatprompt.apis.model_api import server_sent_event
-from pytest_chatprompt.apis.preflight import definition_rules
-from pytest_chatprompt.apis.preflight import media_rules
-from pytest_chatprompt.apis.preflight import message_rules
-from pytest_chatprompt.apis.preflight import setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import ModelParameters
-from pytest_chatprompt.apis.preflight.rule import Rule
-from pytest_chatprompt.apis.preflight.rule import about_calls
-from pytest_chatprompt.apis.preflight.rule import about_definitions
-from pytest_chatprompt.apis.preflight.rule import about_media
-from pytest_chatprompt.apis.turns import Turn
-from pytest_chatprompt.apis.turns import split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport
-from pytest_chatprompt.apis.vendor_api import MediaTable
-from pytest_chatprompt.apis.vendor_api import Payload
-from pytest_chatprompt.apis.vendor_api import SettingField
-from pytest_chatprompt.apis.vendor_api import content_blocks
-from pytest_chatprompt.apis.vendor_api import effort_among
-from pytest_chatprompt.apis.vendor_api import to_list
-from pytest_chatprompt.errors import PayloadError
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.prompt.tool_definitions import FunctionTool
-from pytest_chatprompt.prompt.tool_definitions import output_schema
-from pytest_chatprompt.prompt.tool_definitions import read_tool_choice
-from pytest_chatprompt.prompt.tool_definitions import require_functions
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Unpack
-from urllib.parse import quote
+
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+from urllib.parse import quote
+
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    first_of,
+    kind_of,
+    read_base64,
+    read_call,
+    read_parts,
+    read_role,
+    turns_of_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text, make_tool_call, parse_arguments, total
+from pytest_chatprompt.apis.model_api import ChatAPI, json_bytes, pieces, server_sent_event
+from pytest_chatprompt.apis.preflight import definition_rules, media_rules, message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import (
+    ModelLimits,
+    ModelParameters,
+    Rule,
+    about_calls,
+    about_definitions,
+    about_media,
+)
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import (
+    MediaSupport,
+    MediaTable,
+    Payload,
+    SettingField,
+    content_blocks,
+    effort_among,
+    to_list,
+)
+from pytest_chatprompt.errors import PayloadError
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media
+from pytest_chatprompt.prompt.tool_definitions import FunctionTool, output_schema, read_tool_choice, require_functions
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""

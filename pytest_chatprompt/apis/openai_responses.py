@@ -6,72 +6,53 @@ The system text goes into `instructions`, as in https://platform.openai.com/docs
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from pytest_chatprompt.apis.answer import Answer
-from pytest_chatprompt.apis.answer import Definitions
-from pytest_chatprompt.apis.answer import ModelRequest
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.chat_provider import ChatSettings
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import ConversationTurn
-from pytest_chatprompt.apis.conversation import Part
-from pytest_chatprompt.apis.conversation import SentMedia
-from pytest_chatprompt.apis.conversation import Thought
-from pytest_chatprompt.apis.conversation import ToolResult
-from pytest_chatprompt.apis.conversation import as_items
-from pytest_chatprompt.apis.conversation import as_mapping
-from pytest_chatprompt.apis.conversation import as_text
-from pytest_chatprompt.apis.conversation import read_call
-from pytest_chatprompt.apis.conversation import read_parts
-from pytest_chatprompt.apis.conversation import read_role
-from pytest_chatprompt.apis.conversation import read_url
-from pytest_chatprompt.apis.conversation import result_parts
-from pytest_chatprompt.apis.json_body import count_at
-from pytest_chatprompt.apis.json_body import json_text
-from pytest_chatprompt.apis.model_api import CREATED
-from pytest_chatprompt.apis.model_api import ChatAPI
-from pytest_chatprompt.apis.model_api import named_events
-from pytest_chatprompt.apis.model_api import pieces
-from pytest_chatprompt.apis.openai import OPENAI_DEFINITIONS_RULES
-from pytest_chatprompt.apis.openai import OPENAI_ERRORS
-from pytest_chatprompt.apis.openai import OPENAI_MEDIA_RULES
-from pytest_chatprompt.apis.openai import OPENAI_MODELS
-from pytest_chatprompt.apis.openai import OPENAI_NAME
-from pytest_chatprompt.apis.openai import OPENAI_PREFILL_RULE
-from pytest_chatprompt.apis.openai import OPENAI_SETTINGS_RULES
-from pytest_chatprompt.apis.openai import OPENAI_TOOLS
-from pytest_chatprompt.apis.openai import openai_error
-from pytest_chatprompt.apis.openai import read_chat_part
-from pytest_chatprompt.apis.openai import read_file
-from pytest_chatprompt.apis.preflight import message_rules
-from pytest_chatprompt.apis.preflight import setting_rules
-from pytest_chatprompt.apis.preflight.rule import ModelLimits
-from pytest_chatprompt.apis.preflight.rule import ModelParameters
-from pytest_chatprompt.apis.preflight.rule import Rule
-from pytest_chatprompt.apis.preflight.rule import about_calls
-from pytest_chatprompt.apis.turns import Turn
-from pytest_chatprompt.apis.turns import split_prompt
-from pytest_chatprompt.apis.vendor_api import MediaSupport
-from pytest_chatprompt.apis.vendor_api import MediaTable
-from pytest_chatprompt.apis.vendor_api import Payload
-from pytest_chatprompt.apis.vendor_api import SettingField
-from pytest_chatprompt.apis.vendor_api import content_blocks
-from pytest_chatprompt.cases.message import FunctionCall
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import Content
-from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.providers.arguments import check_names
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import ClassVar
-from typing import Final
-from typing import Unpack
+
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Unpack
+
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest
+from pytest_chatprompt.apis.chat_provider import ChatProvider, ChatSettings
+from pytest_chatprompt.apis.conversation import (
+    Conversation,
+    ConversationTurn,
+    Part,
+    SentMedia,
+    Thought,
+    ToolResult,
+    as_items,
+    as_mapping,
+    as_text,
+    read_call,
+    read_parts,
+    read_role,
+    read_url,
+    result_parts,
+)
+from pytest_chatprompt.apis.json_body import count_at, json_text
+from pytest_chatprompt.apis.model_api import CREATED, ChatAPI, named_events, pieces
+from pytest_chatprompt.apis.openai import (
+    OPENAI_DEFINITIONS_RULES,
+    OPENAI_ERRORS,
+    OPENAI_MEDIA_RULES,
+    OPENAI_MODELS,
+    OPENAI_NAME,
+    OPENAI_PREFILL_RULE,
+    OPENAI_SETTINGS_RULES,
+    OPENAI_TOOLS,
+    openai_error,
+    read_chat_part,
+    read_file,
+)
+from pytest_chatprompt.apis.preflight import message_rules, setting_rules
+from pytest_chatprompt.apis.preflight.rule import ModelLimits, ModelParameters, Rule, about_calls
+from pytest_chatprompt.apis.turns import Turn, split_prompt
+from pytest_chatprompt.apis.vendor_api import MediaSupport, MediaTable, Payload, SettingField, content_blocks
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatPrompt, Content, Media
+from pytest_chatprompt.providers.arguments import check_names
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+
 
 def text_part(text: str) -> dict[str, Any]:
     """Make the part for a text."""

@@ -1,40 +1,28 @@
 """What each API writes, it reads: requests are the same conversations, and replies the same responses."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from pytest_chatprompt import APIStatusError
-from pytest_chatprompt import ProviderRequest
-from pytest_chatprompt import ProviderResponse
-from pytest_chatprompt.apis.aws_event_stream import read_messages
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.conversation import Conversation
-from pytest_chatprompt.apis.conversation import SentMedia
-from pytest_chatprompt.apis.reply import Reply
-from pytest_chatprompt.apis.table import API_NAMES
-from pytest_chatprompt.apis.table import chat_providers
-from pytest_chatprompt.apis.table import get_api
-from pytest_chatprompt.cases.message import FunctionCall
-from pytest_chatprompt.cases.message import ToolCall
-from pytest_chatprompt.prompt.chat_prompt import ChatMessage
-from pytest_chatprompt.prompt.chat_prompt import ChatPrompt
-from pytest_chatprompt.prompt.chat_prompt import Media
-from pytest_chatprompt.prompt.chat_prompt import content_parts
-from pytest_chatprompt.providers.context import SendContext
-from pytest_chatprompt.providers.context import use_context
-from tests import media as samples
 from typing import Any
 from urllib.parse import urlsplit
+
 import httpx
-import json
 import pytest
+from hypothesis import given, settings, strategies as st
+
+from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
+from pytest_chatprompt.apis.aws_event_stream import read_messages
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.conversation import Conversation, SentMedia
+from pytest_chatprompt.apis.reply import Reply
+from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
+from pytest_chatprompt.cases.message import FunctionCall, ToolCall
+from pytest_chatprompt.prompt.chat_prompt import ChatMessage, ChatPrompt, Media, content_parts
+from pytest_chatprompt.providers.context import SendContext, use_context
+from tests import media as samples
 
 every_provider = pytest.mark.parametrize("provider", chat_providers(), ids=lambda provider: provider.__name__)
 OFFLINE = SendContext(is_offline=True, is_priced=False)
