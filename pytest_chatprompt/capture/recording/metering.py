@@ -21,7 +21,7 @@ from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
 _KEYS: Final[Mapping[str, str]] = {
@@ -143,21 +143,19 @@ class MeteredRequest:
             # Its own thread may be the one that ends those in flight.
             self._reservation = budget.reserve(self._billing)
 
-    def finish(self, exchange: RecordedExchange | None, size: int = 0) -> None:
-        """Spend what the request has cost.
+    def finish(self, reply: RecordedReply | None, size: int) -> None:
+        """Spend what the request has cost: nothing if the API was not reached, or replied with an error.
 
         Args:
-            exchange: the request with its reply; `None` if there is none that is recorded.
+            reply: `None` if there is none that is recorded.
             size: of the reply, as far as it was read, in bytes.
         """
         if self._reservation is None or self._billing is None:
             return
-        reply = None if exchange is None else exchange.reply
-        if reply is not None and reply.status >= _FIRST_ERROR:
+        if reply.status >= _FIRST_ERROR if reply is not None else not size:
             self._reservation.release()
             return
-        content: Mapping[str, Any] = {} if reply is None else reply.content
-        usage = read_usage(content)
+        usage = read_usage({} if reply is None else reply.content)
         if usage.input_tokens is None:
             usage = TokenUsage(
                 input_tokens=self._size // _CHARACTERS_PER_TOKEN, output_tokens=size // _CHARACTERS_PER_TOKEN
@@ -165,8 +163,3 @@ class MeteredRequest:
         # Embeddings have no output.
         usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
         self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
-
-    def release(self) -> None:
-        """Spend nothing: the API was not reached, or replied with an error."""
-        if self._reservation is not None:
-            self._reservation.release()

@@ -329,13 +329,7 @@ class RecordedResponse(_Data):
 
     def to_response(self, latency_seconds: float | None) -> ProviderResponse:
         """Make the response again."""
-        return ProviderResponse(
-            text=self.text,
-            finish_reason=self.finish_reason,
-            usage=self.usage,
-            tool_calls=self.tool_calls,
-            latency_seconds=latency_seconds,
-        )
+        return ProviderResponse(**dict(self), latency_seconds=latency_seconds)
 
 
 class RecordedExchange(_Data):

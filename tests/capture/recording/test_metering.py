@@ -187,8 +187,7 @@ def test_what_the_budget_refuses_is_noted() -> None:
 
 def test_without_a_budget_nothing_is_metered() -> None:
     metered = MeteredRequest(None, post())
-    metered.finish(None)
-    metered.release()
+    metered.finish(None, 0)
     recording = OpenRecording(sends=True)
     assert replay_or_send(recording, post(), lambda _: httpx.Response(200, json=USAGE)).read()
     pending = recording.take(SentRequest.from_httpx(post()))
