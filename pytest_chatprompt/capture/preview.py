@@ -10,7 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from pytest_chatprompt.capture.body import decode_body
+import httpx
+
 from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import MissingSettingError
@@ -92,10 +93,9 @@ def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Ex
     """
     prepared = provider.prepare(request)
     headers = provider.model_headers(prepared)
-    if known is not None and prepared == known.prepared:
-        (sent,) = known.sent
-        if SentRequest.from_post(prepared.url, sent.body, provider.base_url, headers) == sent:
-            return known._replace(request=request)
-    sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url, headers)
+    post = httpx.Request("POST", parsed_url(prepared.url), content=prepared.content, headers=headers)
+    sent = SentRequest.from_httpx(post, provider.base_url, "default")
+    if known is not None and (prepared, (sent,)) == (known.prepared, known.sent):
+        return known._replace(request=request)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -193,11 +193,7 @@ def call_provider(provider: object, request: ProviderRequest) -> ProviderRespons
 
 
 def send_function(provider: object) -> SendFunction:
-    """The function to call: the provider's `send`, or the provider itself.
-
-    Raises:
-        ProviderError: it has none.
-    """
+    """The function to call: the provider's `send`, or the provider itself."""
     if inspect.isclass(provider):
         raise ProviderError(
             f"the provider is the class {provider.__name__}; make an instance of it: {provider.__name__}(...)"

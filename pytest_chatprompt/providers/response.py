@@ -39,11 +39,7 @@ def decode_text(content: bytes) -> str:
 
 
 def load_json(content: bytes | str) -> Any:
-    """Read JSON in which no text holds half a character.
-
-    Raises:
-        ValueError: it is not JSON, or nested too deeply.
-    """
+    """Read JSON in which no text holds half a character."""
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
     text = replace_surrogates(text)
     if _SURROGATE_ESCAPE.search(text):

@@ -129,11 +129,7 @@ def billing_of_sent(sent: SentRequest) -> Billing | None:
 
 
 class MeteredRequest:
-    """A request of another client that is in flight, and the part of the budget that is reserved for it.
-
-    Raises:
-        BudgetError: the budget does not allow it.
-    """
+    """A request of another client that is in flight, and the part of the budget that is reserved for it."""
 
     def __init__(self, budget: Budget | None, request: httpx.Request) -> None:
         self._billing = None if budget is None else billing_of(request)

@@ -58,11 +58,7 @@ class PendingReply:
         self.is_repeated = False
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
-        """Reserve a part of the budget of the run for the request, which is about to be sent.
-
-        Raises:
-            BudgetError: the budget does not allow it.
-        """
+        """Reserve a part of the budget of the run for the request, which is about to be sent."""
         self._metered = MeteredRequest(budget, request)
 
     def fail(self, size: int = 0) -> None:
@@ -240,9 +236,6 @@ def send(request: httpx.Request) -> httpx.Response:
     """Send a request of a sync client on to where it was meant to go; the stream of the reply is not read yet.
 
     Certificates and proxies are those of the environment: what else its client has is not known here.
-
-    Raises:
-        httpx.TransportError: there is no reply.
     """
     client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
     with let_pass():
@@ -304,11 +297,7 @@ async def replay_or_send_async(
 
 @contextmanager
 def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Request) -> Iterator[None]:
-    """Send a request in this block if the budget of the run allows it.
-
-    Raises:
-        BudgetError: it does not; the recording notes it, since a client may swallow it.
-    """
+    """Send a request in this block if the budget of the run allows it."""
     try:
         reply.meter(recording.budget, request)
     except BudgetError as error:
@@ -324,11 +313,7 @@ def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Reque
 def replay_or_post(
     recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
 ) -> httpx.Response:
-    """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass.
-
-    Raises:
-        ReplayError: nothing is recorded for it, and nothing may be sent.
-    """
+    """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass."""
     reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)

@@ -46,11 +46,7 @@ def event_format(content_type: str) -> EventFormat | None:
 
 
 def parse_exact_json(text: str) -> Any:
-    """Parse JSON that stays the same when it is written again.
-
-    Raises:
-        ValueError: it is not JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
-    """
+    """Parse JSON that stays the same when it is written again."""
     return parse_json(text, parse_constant=_refuse, parse_float=_finite)
 
 
@@ -168,11 +164,7 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
-    """The chunks of the body: one for each event of a stream, else one.
-
-    Raises:
-        ValueError: it is not base64 or JSON data, or an event is not valid in this media type.
-    """
+    """The chunks of the body: one for each event of a stream, else one."""
     if "events" in content:
         stream = event_format(content_type)
         if stream is None:
@@ -199,11 +191,7 @@ def _text_or_base64(body: bytes) -> dict[str, Any]:
 
 
 def _check_text(data: Any) -> Any:
-    """Return JSON data if YAML can hold it.
-
-    Raises:
-        ValueError: a text in it has half a character, which YAML cannot write so that it can be read again.
-    """
+    """Return JSON data if YAML can hold it."""
     json.dumps(data, ensure_ascii=False).encode()
     return data
 
@@ -291,11 +279,7 @@ class RecordedReply(_Data):
         return cls(status=status, content_type=content_type, **content)
 
     def to_response(self, request: httpx.Request) -> httpx.Response:
-        """Make the reply again: a stream as a stream, event by event.
-
-        Raises:
-            ReplayError: the recording was changed, and means nothing now.
-        """
+        """Make the reply again: a stream as a stream, event by event."""
         try:
             chunks = write_content(self.content, self.content_type)
         except ValueError as error:

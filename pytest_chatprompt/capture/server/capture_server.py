@@ -123,12 +123,7 @@ class ServerConnection:
     # --- reading
 
     def _read_request(self) -> ReceivedRequest | None:
-        """The next request; `None` if the client sends no more.
-
-        Raises:
-            _RefusedRequestError: its body is too long, or it asks for another protocol or host.
-            h11.RemoteProtocolError: it is not HTTP/1.1.
-        """
+        """The next request; `None` if the client sends no more."""
         head = self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -218,11 +213,7 @@ class Forwarder:
         self._client = httpx.Client(timeout=_TIMEOUT, limits=httpx.Limits(max_connections=None), follow_redirects=False)
 
     def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
-        """Send a request on, and give the response as it begins to come.
-
-        Raises:
-            CaptureError: it cannot be sent, or the API cannot be reached.
-        """
+        """Send a request on, and give the response as it begins to come."""
         try:
             return self._client.send(self._prepare(request, target, environment), stream=True)
         except httpx.HTTPError as error:
