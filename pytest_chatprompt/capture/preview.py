@@ -5,22 +5,26 @@ snapshot needs. Providers of your own have to send, see `provider_capture`.
 """
 
 from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
-
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
-from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
-from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.guard import guard_network
+from pytest_chatprompt.capture.guard import raise_if_blocked
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.context import SendContext
+from pytest_chatprompt.providers.context import use_context
 from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.http.request_body import decode_body
-from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
+from pytest_chatprompt.providers.response import OFFLINE_TEXT
+from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.providers.response import ProviderResponse
+from typing import Final
+from typing import TYPE_CHECKING
+import httpx
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -92,10 +96,9 @@ def preview_prepared(provider: ChatProvider, request: ProviderRequest, known: Ex
     """
     prepared = provider.prepare(request)
     headers = provider.model_headers(prepared)
-    if known is not None and prepared == known.prepared:
-        (sent,) = known.sent
-        if SentRequest.from_post(prepared.url, sent.body, provider.base_url, headers) == sent:
-            return known._replace(request=request)
-    sent = SentRequest.from_post(prepared.url, decode_body(prepared.content, {}), provider.base_url, headers)
+    post = httpx.Request("POST", parsed_url(prepared.url), content=prepared.content, headers=headers)
+    sent = SentRequest.from_httpx(post, provider.base_url, "default")
+    if known is not None and (prepared, (sent,)) == (known.prepared, known.sent):
+        return known._replace(request=request)
     response = ProviderResponse(text=OFFLINE_TEXT, adjustments=prepared.adjustments, findings=prepared.findings)
     return Exchange(request, response, (sent,), prepared=prepared)

@@ -1,20 +1,24 @@
 """What was sent: a request as a snapshot shows it, and the exchange that it belongs to."""
 
 from __future__ import annotations
-
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pytest_chatprompt.capture.secrets.names import is_secret_parameter
+from pytest_chatprompt.providers.http.client import model_headers
+from pytest_chatprompt.providers.http.client import parsed_url
+from pytest_chatprompt.providers.http.request_body import decode_body
+from pytest_chatprompt.providers.http.request_body import read_body
+from typing import Any
+from typing import Final
+from typing import Literal
+from typing import NamedTuple
+from typing import Self
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+import httpx
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
-from urllib.parse import unquote
-
-import httpx
-
-from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import model_headers, parsed_url
-from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply
@@ -93,12 +97,6 @@ class SentRequest:
         headers = model_headers(request.headers.raw)
         return cls(_endpoint(request, base_url), body, _shown_url(request.url), answered_by, headers=headers)
 
-    @classmethod
-    def from_post(cls, url: str, body: Any, base_url: str, headers: Mapping[str, str] | None = None) -> Self:
-        """Describe what a built-in provider has prepared to post, as `from_httpx` would describe the request."""
-        endpoint, shown_url = _target_of_post(url, base_url)
-        return cls(endpoint, body, shown_url, "default", headers=headers or {})
-
 
 def _endpoint(request: httpx.Request, base_url: Any) -> str:
     """Method, path and query of a request, without base URL, and with the secrets in its query hidden."""
@@ -109,14 +107,6 @@ def _endpoint(request: httpx.Request, base_url: Any) -> str:
         if base.host == request.url.host and target.startswith((f"{prefix}/", f"{prefix}?")):
             target = target.removeprefix(prefix)
     return f"{request.method} {target}"
-
-
-# Most requests of a run go to a few URLs, and reading one takes longer than decoding a short body.
-@lru_cache(maxsize=256)
-def _target_of_post(url: str, base_url: str) -> tuple[str, str]:
-    """The endpoint of a POST request, and its URL as it may be shown."""
-    request = httpx.Request("POST", url)
-    return _endpoint(request, base_url), _shown_url(request.url)
 
 
 def describe_request(request: httpx.Request) -> str:

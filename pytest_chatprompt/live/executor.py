@@ -213,7 +213,6 @@ class RequestExecutor:
             budget=self._budget,
             order=job.order,
             waiting=lambda: self._leave_place(job),
-            compute_lock=self.turn,
         )
         try:
             with use_context(context):

@@ -48,15 +48,11 @@ def check_settings(
     """
     check_names(provider, settings, settings_type, lacking)
     for name, value in settings.items():
-        _check(provider, name, value, _settings_adapter(settings_type, name))
+        _check(provider, name, value, _adapter(_annotations(settings_type)[name]))
 
 
 def check_names(provider: object, names: Iterable[str], settings_type: type, lacking: Set[str] = frozenset()) -> None:
-    """Refuse settings with an unknown name.
-
-    Raises:
-        TypeError: there is no setting of that name.
-    """
+    """Refuse settings with an unknown name."""
     for name in names:
         if name in lacking or name not in settings_type.__annotations__:
             known = sorted({*_own_arguments(type(provider)), *settings_type.__annotations__} - lacking)
@@ -102,12 +98,7 @@ def _first_problem(name: str, value: object, error: ValidationError) -> str:
     return f"{setting} {requirement}, but is {shown}"
 
 
-# All three are cached: they take far longer than a check, and a run makes many providers.
-@cache
-def _settings_adapter(settings_type: type, name: str) -> TypeAdapter[Any]:
-    return _adapter(_annotations(settings_type)[name])
-
-
+# Both are cached: they take far longer than a check, and a run makes many providers.
 @cache
 def _annotations(settings_type: type) -> dict[str, Any]:
     return get_type_hints(settings_type, include_extras=True)

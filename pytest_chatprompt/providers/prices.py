@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.wording import INSTALL_PRICES
@@ -64,17 +64,6 @@ class TokenPrice:
         return dollars / _MILLION
 
 
-# What the list calls our counts. Cached input is a part of the input for both, and thinking a part of the output.
-_COUNTS: Final = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cache_read_tokens": "cache_read_tokens",
-    "cache_write_tokens": "cache_write_tokens",
-    "cache_write_1h_tokens": "cache_write_1h_tokens",
-    "reasoning_tokens": "output_reasoning_tokens",
-}
-
-
 def has_price_list() -> bool:
     """Whether the package with the prices is installed."""
     try:
@@ -97,7 +86,9 @@ def list_cost_usd(
         return None
     from genai_prices import Usage, calc_price  # noqa: PLC0415
 
-    counts: dict[str, Any] = {name: getattr(usage, field) for field, name in _COUNTS.items()}
+    # The list has our names, but for one. Cached input is a part of the input for both, and thinking one of the output.
+    counts = usage.model_dump()
+    counts["output_reasoning_tokens"] = counts.pop("reasoning_tokens")
     context = {"service_tier": service_tier} if service_tier else None
     vendor = _vendor_at(base_url) or vendor
     try:

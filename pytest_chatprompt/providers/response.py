@@ -5,19 +5,22 @@ process boundary takes. Each becomes U+FFFD here.
 """
 
 from __future__ import annotations
-
-import json
-import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol, runtime_checkable
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-
+from pydantic import AfterValidator
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.wording import about_message
-
+from typing import Annotated
+from typing import Any
+from typing import Final
+from typing import Protocol
+from typing import runtime_checkable
+import json
+import re
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -67,11 +70,7 @@ def decode_text(content: bytes) -> str:
 
 
 def load_json(content: bytes | str) -> Any:
-    """Read JSON in which no text holds half a character.
-
-    Raises:
-        ValueError: it is not JSON, or nested too deeply.
-    """
+    """Read JSON in which no text holds half a character."""
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
     text = replace_surrogates(text)
     if _SURROGATE_ESCAPE.search(text):

@@ -236,19 +236,6 @@ def test_the_threads_that_wait_are_not_all_woken_for_one_job(monkeypatch: pytest
     executor.cancel()
 
 
-def test_jobs_share_the_compute_lock_of_their_executor() -> None:
-    executor, other = RequestExecutor(2), RequestExecutor(1)
-    locks = [
-        each.submit(0, lambda: current_context().compute_lock).result(timeout=60)
-        for each in (executor, executor, other)
-    ]
-    assert locks[0] is not None
-    assert locks[0] is locks[1]
-    assert locks[0] is not locks[2]
-    executor.cancel()
-    other.cancel()
-
-
 def test_a_reply_that_drips_does_not_hold_up_others(raw_server: RawServer) -> None:
     ended = threading.Event()
 

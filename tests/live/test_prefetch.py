@@ -38,17 +38,19 @@ class LockedMatcher:
     redactor = Redactor({})
     is_alone: bool | None = None
 
+    def __init__(self, turn: Any) -> None:
+        self.turn = turn
+
     def match(self, *_: Any) -> None:
-        lock = current_context().compute_lock
-        assert lock is not None
-        other = threading.Thread(target=lock.acquire, daemon=True)
+        other = threading.Thread(target=self.turn.acquire, daemon=True)
         other.start()
         other.join(0.1)
         self.is_alone = other.is_alive()
 
 
 def test_one_case_at_a_time_is_compared_with_its_snapshot() -> None:
-    executor, matcher = RequestExecutor(1), LockedMatcher()
+    executor = RequestExecutor(1)
+    matcher = LockedMatcher(executor.turn)
     prefetcher = Prefetcher(executor, cast(Any, matcher), cast(Any, None))
     provider = OpenAIProvider()
     prefetcher.prefetch(UpcomingCase("a", 0, "openai", cast(Any, None), cast(Any, None)), provider)

@@ -4,24 +4,25 @@ Built-in providers meter theirs in `providers.chat`.
 """
 
 from __future__ import annotations
-
-import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
-
-import httpx
-
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.context import Budget, Reservation, current_context
+from pytest_chatprompt.providers.context import Budget
+from pytest_chatprompt.providers.context import Reservation
+from pytest_chatprompt.providers.context import current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
+from typing import Any
+from typing import Final
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+import httpx
+import re
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedExchange
+    from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply
 
 # The names of the common APIs. Some count what concerns their cache, or thinking, beside the other tokens.
 _KEYS: Final[Mapping[str, str]] = {
@@ -118,11 +119,7 @@ def billing_of_sent(sent: SentRequest) -> Billing | None:
 
 
 class MeteredRequest:
-    """A request of another client that is in flight, and the part of the budget that is reserved for it.
-
-    Raises:
-        BudgetError: the budget does not allow it.
-    """
+    """A request of another client that is in flight, and the part of the budget that is reserved for it."""
 
     def __init__(self, budget: Budget | None, request: httpx.Request) -> None:
         self._billing = None if budget is None else billing_of(request)
@@ -132,21 +129,19 @@ class MeteredRequest:
             # Its own thread may be the one that ends those in flight.
             self._reservation = budget.reserve(self._billing)
 
-    def finish(self, exchange: RecordedExchange | None, size: int = 0) -> None:
-        """Spend what the request has cost.
+    def finish(self, reply: RecordedReply | None, size: int) -> None:
+        """Spend what the request has cost: nothing if the API was not reached, or replied with an error.
 
         Args:
-            exchange: the request with its reply; `None` if there is none that is recorded.
+            reply: `None` if there is none that is recorded.
             size: of the reply, as far as it was read, in bytes.
         """
         if self._reservation is None or self._billing is None:
             return
-        reply = None if exchange is None else exchange.reply
-        if reply is not None and reply.status >= _FIRST_ERROR:
+        if reply.status >= _FIRST_ERROR if reply is not None else not size:
             self._reservation.release()
             return
-        content: Mapping[str, Any] = {} if reply is None else reply.content
-        usage = read_usage(content)
+        usage = read_usage({} if reply is None else reply.content)
         if usage.input_tokens is None:
             usage = TokenUsage(
                 input_tokens=self._size // _CHARACTERS_PER_TOKEN, output_tokens=size // _CHARACTERS_PER_TOKEN
@@ -154,8 +149,3 @@ class MeteredRequest:
         # Embeddings have no output.
         usage = usage.model_copy(update={"output_tokens": usage.output_tokens or 0})
         self._reservation.settle(self._billing.cost_usd(usage) or 0.0)
-
-    def release(self) -> None:
-        """Spend nothing: the API was not reached, or replied with an error."""
-        if self._reservation is not None:
-            self._reservation.release()

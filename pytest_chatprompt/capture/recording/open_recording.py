@@ -58,19 +58,13 @@ class PendingReply:
         self.is_repeated = False
 
     def meter(self, budget: Budget | None, request: httpx.Request) -> None:
-        """Reserve a part of the budget of the run for the request, which is about to be sent.
-
-        Raises:
-            BudgetError: the budget does not allow it.
-        """
+        """Reserve a part of the budget of the run for the request, which is about to be sent."""
         self._metered = MeteredRequest(budget, request)
 
     def fail(self, size: int = 0) -> None:
-        """Note that no whole reply came."""
-        if self._metered is not None and size:
+        """Note that no whole reply came; nothing of it if it never began, so that it has cost nothing."""
+        if self._metered is not None:
             self._metered.finish(None, size)
-        elif self._metered is not None:
-            self._metered.release()
 
     def finish(self, status: int, content_type: str, body: bytes, *, is_complete: bool = True) -> None:
         """Put the reply into its place in the recording.
@@ -87,7 +81,7 @@ class PendingReply:
             latency_seconds=rounded(time.monotonic() - self._started_at),
         )
         if self._metered is not None:
-            self._metered.finish(self.exchange, len(body))
+            self._metered.finish(self.exchange.reply, len(body))
 
 
 class OpenRecording:
@@ -231,43 +225,28 @@ class OpenRecording:
 
 # SDKs wait that long by default.
 _DEFAULT_TIMEOUT: Final = httpx.Timeout(600, connect=10)
+# No connection outlives its reply, so the clients need not be closed.
+_LIMITS: Final = httpx.Limits(max_keepalive_connections=0)
 # What httpx decodes without further packages.
 _ACCEPT_ENCODING: Final = (b"accept-encoding", b"gzip, deflate")
 _CONNECTION_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"transfer-encoding", b"content-length"})
 
 
 def send(request: httpx.Request) -> httpx.Response:
-    """Send a request of a sync client.
+    """Send a request of a sync client on to where it was meant to go; the stream of the reply is not read yet.
 
-    Raises:
-        httpx.TransportError: there is no reply.
+    Certificates and proxies are those of the environment: what else its client has is not known here.
     """
-    client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
-    try:
-        with let_pass():
-            response = client.send(_copy(request), stream=True)
-    except BaseException:
-        client.close()
-        raise
-    response.stream = _ClosingStream(response.stream, client)
-    return response
+    client = httpx.Client(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    with let_pass():
+        return client.send(_copy(request), stream=True)
 
 
 async def send_async(request: httpx.Request) -> httpx.Response:
-    """Send a request of an async client, in its event loop.
-
-    Raises:
-        httpx.TransportError: there is no reply.
-    """
-    client = httpx.AsyncClient(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, follow_redirects=False)
-    try:
-        with let_pass():
-            response = await client.send(_copy(request), stream=True)
-    except BaseException:
-        await client.aclose()
-        raise
-    response.stream = _AsyncClosingStream(response.stream, client)
-    return response
+    """Send a request of an async client on, in its event loop; see `send`."""
+    client = httpx.AsyncClient(verify=trusted_certificates(), timeout=_DEFAULT_TIMEOUT, limits=_LIMITS)
+    with let_pass():
+        return await client.send(_copy(request), stream=True)
 
 
 def _copy(request: httpx.Request) -> httpx.Request:
@@ -280,42 +259,6 @@ def _copy(request: httpx.Request) -> httpx.Request:
         content=request.content,
         extensions={"timeout": timeout},
     )
-
-
-class _ClosingStream(httpx.SyncByteStream):
-    """A stream that closes its client too."""
-
-    def __init__(self, stream: Any, client: httpx.Client) -> None:
-        self._stream = stream
-        self._client = client
-
-    def __iter__(self) -> Any:
-        yield from self._stream
-
-    def close(self) -> None:
-        self._stream.close()
-        self._client.close()
-
-
-class _AsyncClosingStream(httpx.AsyncByteStream):
-    """`_ClosingStream` for an async client."""
-
-    def __init__(self, stream: Any, client: httpx.AsyncClient) -> None:
-        self._stream = stream
-        self._client = client
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-        await self._client.aclose()
-
-
-# The body goes on decoded, and its length is set where it is framed.
-_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-_LAST_EVENT: Final = b"data: [DONE]"
 
 
 def replay_or_send(
@@ -332,35 +275,29 @@ def replay_or_send(
         ReplayError: nothing is recorded for it, and nothing may be sent.
         BudgetError: the budget of the run does not allow it.
     """
-    sent = recording.read_request(request)
-    reply = recording.take(sent)
+    reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
     with _metered(recording, reply, request):
         response = send(request)
-    return _forwarded(request, response, _RecordingStream(response, reply))
+    return _forwarded(request, response, reply)
 
 
 async def replay_or_send_async(
     recording: OpenRecording, request: httpx.Request, send: Callable[[httpx.Request], Awaitable[httpx.Response]]
 ) -> httpx.Response:
     """Answer a request of an async client; see `replay_or_send`."""
-    sent = recording.read_request(request)
-    reply = recording.take(sent)
+    reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
     with _metered(recording, reply, request):
         response = await send(request)
-    return _forwarded(request, response, _AsyncRecordingStream(response, reply))
+    return _forwarded(request, response, reply)
 
 
 @contextmanager
 def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Request) -> Iterator[None]:
-    """Send a request in this block if the budget of the run allows it.
-
-    Raises:
-        BudgetError: it does not; the recording notes it, since a client may swallow it.
-    """
+    """Send a request in this block if the budget of the run allows it."""
     try:
         reply.meter(recording.budget, request)
     except BudgetError as error:
@@ -376,13 +313,8 @@ def _metered(recording: OpenRecording, reply: PendingReply, request: httpx.Reque
 def replay_or_post(
     recording: OpenRecording, request: httpx.Request, post: Callable[[], httpx.Response]
 ) -> httpx.Response:
-    """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass.
-
-    Raises:
-        ReplayError: nothing is recorded for it, and nothing may be sent.
-    """
-    sent = recording.read_request(request)
-    reply = recording.take(sent)
+    """Answer a request of a built-in provider, which reads the whole reply and sends again what may pass."""
+    reply = recording.take(recording.read_request(request))
     if isinstance(reply, RecordedReply):
         return reply.to_response(request)
     response = post()
@@ -411,65 +343,51 @@ def with_latency(
     return timed if recording is None else with_recorded_latency(timed, recording)
 
 
-def _forwarded(
-    request: httpx.Request, response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
-) -> httpx.Response:
+# The body goes on decoded, and its length is set where it is framed.
+_DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
+_LAST_EVENT: Final = b"data: [DONE]"
+
+
+def _forwarded(request: httpx.Request, response: httpx.Response, pending: PendingReply) -> httpx.Response:
+    """A response that is recorded while its client reads it."""
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
+    stream = _RecordingStream(response, pending)
     return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
 
-class _RecordingStream(httpx.SyncByteStream):
-    """The decoded body of a response, recorded when it is read or closed."""
+class _RecordingStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The decoded body of a response, recorded when it is read or closed; nothing of one that is too long."""
 
     def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
         self._response = response
-        self._collected = _Collected(response, pending)
-
-    def __iter__(self) -> Iterator[bytes]:
-        with self._collected.dropped_if_broken():
-            for chunk in self._response.iter_bytes():
-                self._collected.add(chunk)
-                yield chunk
-        self._collected.finish(is_complete=True)
-
-    def close(self) -> None:
-        self._collected.finish(is_complete=False)
-        self._response.close()
-
-
-class _AsyncRecordingStream(httpx.AsyncByteStream):
-    """`_RecordingStream` for an async response."""
-
-    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
-        self._response = response
-        self._collected = _Collected(response, pending)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._collected.dropped_if_broken():
-            async for chunk in self._response.aiter_bytes():
-                self._collected.add(chunk)
-                yield chunk
-        self._collected.finish(is_complete=True)
-
-    async def aclose(self) -> None:
-        self._collected.finish(is_complete=False)
-        await self._response.aclose()
-
-
-class _Collected:
-    """The part of a body that was read so far; nothing of one that is longer than a reply may be."""
-
-    def __init__(self, response: httpx.Response, pending: PendingReply) -> None:
-        self._status = response.status_code
-        self._content_type = response.headers.get("content-type", "")
         self._pending = pending
         self._chunks: list[bytes] = []
         self._size = 0
         # It broke off, or is too long.
         self._is_broken = False
 
+    def __iter__(self) -> Iterator[bytes]:
+        with self._dropped_if_broken():
+            for chunk in self._response.iter_bytes():
+                yield self._add(chunk)
+        self._finish(is_complete=True)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._dropped_if_broken():
+            async for chunk in self._response.aiter_bytes():
+                yield self._add(chunk)
+        self._finish(is_complete=True)
+
+    def close(self) -> None:
+        self._finish(is_complete=False)
+        self._response.close()
+
+    async def aclose(self) -> None:
+        self._finish(is_complete=False)
+        await self._response.aclose()
+
     @contextmanager
-    def dropped_if_broken(self) -> Iterator[None]:
+    def _dropped_if_broken(self) -> Iterator[None]:
         """Record nothing if reading fails: the next live run sends the request again."""
         try:
             yield
@@ -478,22 +396,24 @@ class _Collected:
             self._pending.fail(self._size or 1)
             raise
 
-    def add(self, chunk: bytes) -> None:
-        """Take the next part."""
+    def _add(self, chunk: bytes) -> bytes:
         self._size += len(chunk)
         if self._size > MAX_REPLY_BYTES:
             self._is_broken = True
             self._chunks.clear()
         else:
             self._chunks.append(chunk)
+        return chunk
 
-    def finish(self, *, is_complete: bool) -> None:
+    def _finish(self, *, is_complete: bool) -> None:
         """Record the body; the first call counts. A body that broke off, or was not read at all, is not recorded."""
-        if not self._is_broken and self._pending.exchange is None and (is_complete or self._chunks):
-            body = b"".join(self._chunks)
-            # OpenAI's SDK reads no further than this, which is the end.
-            is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
-            self._pending.finish(self._status, self._content_type, body, is_complete=is_complete)
-        elif self._pending.exchange is None:
-            # The client read nothing of it, or too much.
+        if self._pending.exchange is not None:
+            return
+        if self._is_broken or not (is_complete or self._chunks):
             self._pending.fail(self._size or 1)
+            return
+        body = b"".join(self._chunks)
+        # OpenAI's SDK reads no further than this, which is the end.
+        is_complete = is_complete or body.rstrip().endswith(_LAST_EVENT)
+        content_type = self._response.headers.get("content-type", "")
+        self._pending.finish(self._response.status_code, content_type, body, is_complete=is_complete)

@@ -1,28 +1,36 @@
 """`RecordedExchange`: a request that was answered, by its hash, and its reply in a form that people can read."""
 
 from __future__ import annotations
-
-import base64
-import hashlib
-import json
-import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Final, NamedTuple, Self
-
-import httpx
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import model_validator
 from pydantic_core import PydanticCustomError
-
-from pytest_chatprompt.apis.aws_event_stream import read_messages, write_message
-from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes
+from pytest_chatprompt.apis.aws_event_stream import read_messages
+from pytest_chatprompt.apis.aws_event_stream import write_message
+from pytest_chatprompt.apis.model_api import ReplyStream
+from pytest_chatprompt.apis.model_api import json_bytes
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES
-from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.providers.response import TokenUsage
 from pytest_chatprompt.text.json_data import parse_json
+from typing import Annotated
+from typing import Any
+from typing import Final
+from typing import NamedTuple
+from typing import Self
+import base64
+import hashlib
+import httpx
+import json
+import math
+import re
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _EVENT_END: Final = "\n\n"
@@ -46,11 +54,7 @@ def event_format(content_type: str) -> EventFormat | None:
 
 
 def parse_exact_json(text: str) -> Any:
-    """Parse JSON that stays the same when it is written again.
-
-    Raises:
-        ValueError: it is not JSON, has numbers that JSON cannot write, or is nested deeper than 100 levels.
-    """
+    """Parse JSON that stays the same when it is written again."""
     return parse_json(text, parse_constant=_refuse, parse_float=_finite)
 
 
@@ -168,11 +172,7 @@ def read_content(body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def write_content(content: Mapping[str, Any], content_type: str) -> list[bytes]:
-    """The chunks of the body: one for each event of a stream, else one.
-
-    Raises:
-        ValueError: it is not base64 or JSON data, or an event is not valid in this media type.
-    """
+    """The chunks of the body: one for each event of a stream, else one."""
     if "events" in content:
         stream = event_format(content_type)
         if stream is None:
@@ -199,11 +199,7 @@ def _text_or_base64(body: bytes) -> dict[str, Any]:
 
 
 def _check_text(data: Any) -> Any:
-    """Return JSON data if YAML can hold it.
-
-    Raises:
-        ValueError: a text in it has half a character, which YAML cannot write so that it can be read again.
-    """
+    """Return JSON data if YAML can hold it."""
     json.dumps(data, ensure_ascii=False).encode()
     return data
 
@@ -291,11 +287,7 @@ class RecordedReply(_Data):
         return cls(status=status, content_type=content_type, **content)
 
     def to_response(self, request: httpx.Request) -> httpx.Response:
-        """Make the reply again: a stream as a stream, event by event.
-
-        Raises:
-            ReplayError: the recording was changed, and means nothing now.
-        """
+        """Make the reply again: a stream as a stream, event by event."""
         try:
             chunks = write_content(self.content, self.content_type)
         except ValueError as error:
@@ -329,13 +321,7 @@ class RecordedResponse(_Data):
 
     def to_response(self, latency_seconds: float | None) -> ProviderResponse:
         """Make the response again."""
-        return ProviderResponse(
-            text=self.text,
-            finish_reason=self.finish_reason,
-            usage=self.usage,
-            tool_calls=self.tool_calls,
-            latency_seconds=latency_seconds,
-        )
+        return ProviderResponse(**dict(self), latency_seconds=latency_seconds)
 
 
 class RecordedExchange(_Data):

@@ -5,35 +5,34 @@ the real key in place of the placeholder. The protocol is h11's.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable
+from collections.abc import Mapping
+from contextlib import ExitStack
+from contextlib import suppress
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
+from pytest_chatprompt.capture.clients.wire import RawReply
+from pytest_chatprompt.capture.clients.wire import error_reply
+from pytest_chatprompt.capture.guard import allow_programs
+from pytest_chatprompt.capture.sent_request import describe_request
+from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
+from pytest_chatprompt.capture.server.table import Target
+from pytest_chatprompt.capture.server.table import build_environ
+from pytest_chatprompt.capture.server.table import find_real_url
+from pytest_chatprompt.capture.server.table import find_target
+from pytest_chatprompt.capture.server.table import url_variables
+from pytest_chatprompt.errors import CaptureError
+from time import monotonic
+from typing import Final
+from typing import NamedTuple
+from urllib.parse import quote
+import h11
+import httpx
 import os
 import secrets
 import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
-from time import monotonic
-from typing import Final, NamedTuple
-from urllib.parse import quote
-
-import h11
-import httpx
-
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
-from pytest_chatprompt.capture.clients.wire import RawReply, error_reply
-from pytest_chatprompt.capture.guard import allow_programs
-from pytest_chatprompt.capture.sent_request import describe_request
-from pytest_chatprompt.capture.server.table import (
-    REDIRECTED_APIS,
-    Target,
-    build_environ,
-    find_real_url,
-    find_target,
-    url_variables,
-)
-from pytest_chatprompt.errors import CaptureError
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
 HOP_BY_HOP: Final = frozenset(
@@ -123,12 +122,7 @@ class ServerConnection:
     # --- reading
 
     def _read_request(self) -> ReceivedRequest | None:
-        """The next request; `None` if the client sends no more.
-
-        Raises:
-            _RefusedRequestError: its body is too long, or it asks for another protocol or host.
-            h11.RemoteProtocolError: it is not HTTP/1.1.
-        """
+        """The next request; `None` if the client sends no more."""
         head = self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -218,11 +212,7 @@ class Forwarder:
         self._client = httpx.Client(timeout=_TIMEOUT, limits=httpx.Limits(max_connections=None), follow_redirects=False)
 
     def forward(self, request: httpx.Request, target: Target, environment: Mapping[str, str]) -> httpx.Response:
-        """Send a request on, and give the response as it begins to come.
-
-        Raises:
-            CaptureError: it cannot be sent, or the API cannot be reached.
-        """
+        """Send a request on, and give the response as it begins to come."""
         try:
             return self._client.send(self._prepare(request, target, environment), stream=True)
         except httpx.HTTPError as error:

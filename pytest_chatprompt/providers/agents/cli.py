@@ -85,11 +85,7 @@ class CLIProvider(AgentProvider):
         return AgentInvocation(tuple(argv), prompt, request.input_files, stdin=stdin)
 
     def check_health(self, folder: Path) -> None:
-        """Run the healthcheck command before the first case; do nothing once it succeeded, and offline.
-
-        Raises:
-            AgentError: the healthcheck failed.
-        """
+        """Run the healthcheck command before the first case; do nothing once it succeeded, and offline."""
         if not self._is_healthy and self.healthcheck is not None and not current_context().is_offline:
             # What it sends is not what the case sends, so it is not led to the server that captures that.
             with use_context(current_context()._replace(environ=None)):
@@ -104,11 +100,7 @@ class CLIProvider(AgentProvider):
             (folder / _PROMPT_FILE).write_bytes(invocation.prompt.encode(errors="surrogatepass"))
 
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
-        """Read the answer from `{output_file}` if the command uses it, else from standard output.
-
-        Raises:
-            AgentError: the command failed, wrote no output file, or gave an answer that is too long.
-        """
+        """Read the answer from `{output_file}` if the command uses it, else from standard output."""
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self._uses("output_file"):

@@ -78,11 +78,7 @@ class CodexProvider(AgentProvider):
         return {**body, "client_metadata": dict(sorted(metadata.items()))} if isinstance(metadata, dict) else body
 
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
-        """Read the last message from its file, and the token usage from the events on standard output.
-
-        Raises:
-            AgentError: Codex or one of its turns failed, or the last message is empty or too long.
-        """
+        """Read the last message from its file, and the token usage from the events on standard output."""
         events = list(_parse_events(result.stdout))
         failures = [_failure_message(event) for event in events if event.get("type") in ("turn.failed", "error")]
         detail = f": {failures[-1]}" if failures else ""

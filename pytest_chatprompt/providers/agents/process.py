@@ -45,11 +45,7 @@ def file_size(file: IO[bytes]) -> int:
 
 
 def read_answer(path: Path, agent: str) -> str:
-    """Read the file to which an agent wrote its answer.
-
-    Raises:
-        AgentError: the file is longer than `MAX_OUTPUT_BYTES`.
-    """
+    """Read the file to which an agent wrote its answer."""
     size = path.stat().st_size
     if size > MAX_OUTPUT_BYTES:
         raise AgentError(f"{agent} wrote an answer of {size:,} bytes; the limit is {MAX_OUTPUT_BYTES:,}")

@@ -75,11 +75,7 @@ class VSCodeProvider(AgentProvider):
         return AgentInvocation((*argv, *self.extra_args, _PROMPT, "-"), prompt, request.input_files, stdin=prompt)
 
     def read_response(self, result: ProcessResult, folder: Path) -> ProviderResponse:
-        """Wait for the file that the agent writes, and read the answer from it.
-
-        Raises:
-            AgentError: the command failed, or the agent did not write the file in time, or wrote too much.
-        """
+        """Wait for the file that the agent writes, and read the answer from it."""
         if result.returncode:
             raise AgentError(result.exit_message(self.executable))
         if not self.wait:

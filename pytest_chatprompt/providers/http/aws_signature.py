@@ -35,11 +35,7 @@ class AWSSigner:
         self._lock = threading.Lock()
 
     def profile_region(self) -> str | None:
-        """The region of the profile in `~/.aws/config`; `None` if it has none, or botocore is not installed.
-
-        Raises:
-            MissingSettingError: the profile cannot be read.
-        """
+        """The region of the profile in `~/.aws/config`; `None` if it has none, or botocore is not installed."""
         try:
             session = self._open_session()
         except ImportError:
@@ -49,11 +45,7 @@ class AWSSigner:
         return region
 
     def profile_endpoint(self) -> str:
-        """The URL of Bedrock in `~/.aws/config`; `""` if there is none, or botocore is not installed.
-
-        Raises:
-            MissingSettingError: the profile cannot be read.
-        """
+        """The URL of Bedrock in `~/.aws/config`; `""` if there is none, or botocore is not installed."""
         if not Path(os.environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser().is_file():
             return ""
         try:
@@ -68,11 +60,7 @@ class AWSSigner:
             return ConfiguredEndpointProvider(*configured).provide() or ""
 
     def sign(self, request: httpx.Request, region: str) -> dict[str, str]:
-        """The headers that authorize a request: the signature, its date and, for temporary credentials, their token.
-
-        Raises:
-            MissingSettingError: botocore is not installed, or there are no credentials.
-        """
+        """The headers that authorize a request: the signature, its date and, for temporary credentials, their token."""
         try:
             session = self._open_session()
             from botocore.auth import SigV4Auth  # noqa: PLC0415

@@ -53,12 +53,7 @@ class SharedPause:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     def wait(self, cancellation: Cancellation, deadline: float = math.inf) -> None:
-        """Wait until the next request may start, unless that is later than the deadline on the monotonic clock.
-
-        Raises:
-            RequestCancelledError: the request was cancelled.
-            APIConnectionError: the pause ends after the deadline.
-        """
+        """Wait until the next request may start, unless that is later than the deadline on the monotonic clock."""
         while (remaining := self._paused_until - time.monotonic()) > 0:
             if self._paused_until > deadline:
                 raise APIConnectionError(
@@ -202,12 +197,7 @@ class MinuteLimits:
             return self._start(tokens)
 
     def wait_to_start(self, tokens: int, cancellation: Cancellation, deadline: float = math.inf) -> StartedRequest:
-        """Start a request as soon as it fits, after those that wait already.
-
-        Raises:
-            RequestCancelledError: the request was cancelled.
-            APIConnectionError: it would fit after the deadline only.
-        """
+        """Start a request as soon as it fits, after those that wait already."""
         ticket = object()
         with self._lock:
             self._waiting.append(ticket)
