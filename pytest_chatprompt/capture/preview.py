@@ -5,26 +5,23 @@ snapshot needs. Providers of your own have to send, see `provider_capture`.
 """
 
 from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import httpx
+
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.apis.table import is_built_in_class
-from pytest_chatprompt.capture.guard import guard_network
-from pytest_chatprompt.capture.guard import raise_if_blocked
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.capture.sent_request import SentRequest
+from pytest_chatprompt.capture.guard import guard_network, raise_if_blocked
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
 from pytest_chatprompt.errors import MissingSettingError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.context import SendContext
-from pytest_chatprompt.providers.context import use_context
+from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.response import OFFLINE_TEXT
-from pytest_chatprompt.providers.response import Provider
-from pytest_chatprompt.providers.response import ProviderResponse
-from typing import Final
-from typing import TYPE_CHECKING
-import httpx
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI

@@ -1,53 +1,41 @@
 """Let a provider send a request, and capture what it really sends: offline, live, or with recorded replies."""
 
 from __future__ import annotations
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from contextlib import suppress
-from functools import partial
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.capture.eval_api import EvalAPI
-from pytest_chatprompt.capture.eval_api import LoggedRequest
-from pytest_chatprompt.capture.guard import ConnectionAttempts
-from pytest_chatprompt.capture.guard import raise_if_blocked
-from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
-from pytest_chatprompt.capture.offline import offline
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.open_recording import replay_or_post
-from pytest_chatprompt.capture.recording.open_recording import with_latency
-from pytest_chatprompt.capture.recording.open_recording import with_recorded_latency
-from pytest_chatprompt.capture.refusals import unanswered_message
-from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.capture.volatile_values import VolatileValues
-from pytest_chatprompt.errors import BudgetError
-from pytest_chatprompt.errors import CaptureError
-from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.prompt.request import ProviderRequest
-from pytest_chatprompt.providers.agents.base import AgentProvider
-from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER
-from pytest_chatprompt.providers.context import SendContext
-from pytest_chatprompt.providers.context import current_context
-from pytest_chatprompt.providers.context import use_context
-from pytest_chatprompt.providers.response import OFFLINE_TEXT
-from pytest_chatprompt.providers.response import Provider
-from pytest_chatprompt.providers.response import ProviderResponse
-from typing import Any
-from typing import Final
-from typing import TYPE_CHECKING
-from typing import cast
+
 import asyncio
 import contextvars
-import httpx
 import inspect
 import os
 import threading
 import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import httpx
+
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.capture.eval_api import EvalAPI, LoggedRequest
+from pytest_chatprompt.capture.guard import ConnectionAttempts, raise_if_blocked
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+from pytest_chatprompt.capture.offline import offline
+from pytest_chatprompt.capture.recording.open_recording import (
+    OpenRecording,
+    replay_or_post,
+    with_latency,
+    with_recorded_latency,
+)
+from pytest_chatprompt.capture.refusals import unanswered_message
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange, SentRequest
+from pytest_chatprompt.capture.volatile_values import VolatileValues
+from pytest_chatprompt.errors import BudgetError, CaptureError, ProviderError
+from pytest_chatprompt.prompt.request import ProviderRequest
+from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
+from pytest_chatprompt.providers.context import SendContext, current_context, use_context
+from pytest_chatprompt.providers.response import OFFLINE_TEXT, Provider, ProviderResponse
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply

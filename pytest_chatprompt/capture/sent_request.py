@@ -1,24 +1,19 @@
 """What was sent: a request as a snapshot shows it, and the exchange that it belongs to."""
 
 from __future__ import annotations
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from pytest_chatprompt.capture.secrets.names import is_secret_parameter
-from pytest_chatprompt.providers.http.client import model_headers
-from pytest_chatprompt.providers.http.client import parsed_url
-from pytest_chatprompt.providers.http.request_body import decode_body
-from pytest_chatprompt.providers.http.request_body import read_body
-from typing import Any
-from typing import Final
-from typing import Literal
-from typing import NamedTuple
-from typing import Self
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
-import httpx
+
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+from urllib.parse import unquote
+
+import httpx
+
+from pytest_chatprompt.capture.secrets.names import is_secret_parameter
+from pytest_chatprompt.providers.http.client import model_headers, parsed_url
+from pytest_chatprompt.providers.http.request_body import decode_body, read_body
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.reply import Reply

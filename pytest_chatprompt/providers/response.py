@@ -5,22 +5,19 @@ process boundary takes. Each becomes U+FFFD here.
 """
 
 from __future__ import annotations
+
+import json
+import re
 from dataclasses import dataclass
-from pydantic import AfterValidator
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
+from typing import Annotated, Any, Final, Protocol, runtime_checkable
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.wording import about_message
-from typing import Annotated
-from typing import Any
-from typing import Final
-from typing import Protocol
-from typing import runtime_checkable
-import json
-import re
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

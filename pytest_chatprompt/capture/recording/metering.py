@@ -4,22 +4,21 @@ Built-in providers meter theirs in `providers.chat`.
 """
 
 from __future__ import annotations
+
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import httpx
+
 from pytest_chatprompt.apis.vendor_api import VendorAPI
 from pytest_chatprompt.capture.sent_request import SentRequest
-from pytest_chatprompt.providers.context import Budget
-from pytest_chatprompt.providers.context import Reservation
-from pytest_chatprompt.providers.context import current_context
+from pytest_chatprompt.providers.context import Budget, Reservation, current_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.http.request_body import read_body
 from pytest_chatprompt.providers.prices import Billing
 from pytest_chatprompt.providers.response import TokenUsage
-from typing import Any
-from typing import Final
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
-import httpx
-import re
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.recording.recorded_exchange import RecordedReply

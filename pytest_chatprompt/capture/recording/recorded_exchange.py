@@ -1,36 +1,28 @@
 """`RecordedExchange`: a request that was answered, by its hash, and its reply in a form that people can read."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Mapping
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import model_validator
+from typing import Annotated, Any, Final, NamedTuple, Self
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
-from pytest_chatprompt.apis.aws_event_stream import read_messages
-from pytest_chatprompt.apis.aws_event_stream import write_message
-from pytest_chatprompt.apis.model_api import ReplyStream
-from pytest_chatprompt.apis.model_api import json_bytes
+
+from pytest_chatprompt.apis.aws_event_stream import read_messages, write_message
+from pytest_chatprompt.apis.model_api import ReplyStream, json_bytes
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.cases.message import ToolCall
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.providers.http.client import MAX_REPLY_BYTES
-from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.providers.response import TokenUsage
+from pytest_chatprompt.providers.response import ProviderResponse, TokenUsage
 from pytest_chatprompt.text.json_data import parse_json
-from typing import Annotated
-from typing import Any
-from typing import Final
-from typing import NamedTuple
-from typing import Self
-import base64
-import hashlib
-import httpx
-import json
-import math
-import re
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _EVENT_END: Final = "\n\n"

@@ -5,34 +5,35 @@ the real key in place of the placeholder. The protocol is h11's.
 """
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Mapping
-from contextlib import ExitStack
-from contextlib import suppress
-from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
-from pytest_chatprompt.capture.clients.wire import RawReply
-from pytest_chatprompt.capture.clients.wire import error_reply
-from pytest_chatprompt.capture.guard import allow_programs
-from pytest_chatprompt.capture.sent_request import describe_request
-from pytest_chatprompt.capture.server.table import REDIRECTED_APIS
-from pytest_chatprompt.capture.server.table import Target
-from pytest_chatprompt.capture.server.table import build_environ
-from pytest_chatprompt.capture.server.table import find_real_url
-from pytest_chatprompt.capture.server.table import find_target
-from pytest_chatprompt.capture.server.table import url_variables
-from pytest_chatprompt.errors import CaptureError
-from time import monotonic
-from typing import Final
-from typing import NamedTuple
-from urllib.parse import quote
-import h11
-import httpx
+
 import os
 import secrets
 import selectors
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from time import monotonic
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+import h11
+import httpx
+
+from pytest_chatprompt.capture.clients.interceptor import FORWARDED_EXTENSION
+from pytest_chatprompt.capture.clients.wire import RawReply, error_reply
+from pytest_chatprompt.capture.guard import allow_programs
+from pytest_chatprompt.capture.sent_request import describe_request
+from pytest_chatprompt.capture.server.table import (
+    REDIRECTED_APIS,
+    Target,
+    build_environ,
+    find_real_url,
+    find_target,
+    url_variables,
+)
+from pytest_chatprompt.errors import CaptureError
 
 # Headers that are about one connection (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
 HOP_BY_HOP: Final = frozenset(

@@ -1,25 +1,23 @@
 """Metering: who bills a request of another client, and what its reply costs."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
 from pytest_chatprompt.apis.ollama import OllamaProvider
 from pytest_chatprompt.apis.openai import OpenAIProvider
-from pytest_chatprompt.capture.recording.metering import MeteredRequest
-from pytest_chatprompt.capture.recording.metering import billing_of
-from pytest_chatprompt.capture.recording.metering import billing_of_sent
-from pytest_chatprompt.capture.recording.open_recording import OpenRecording
-from pytest_chatprompt.capture.recording.open_recording import PendingReply
-from pytest_chatprompt.capture.recording.open_recording import replay_or_send
+from pytest_chatprompt.capture.recording.metering import MeteredRequest, billing_of, billing_of_sent
+from pytest_chatprompt.capture.recording.open_recording import OpenRecording, PendingReply, replay_or_send
 from pytest_chatprompt.capture.sent_request import SentRequest
 from pytest_chatprompt.errors import BudgetError
 from pytest_chatprompt.live.budget import RunBudget
-from pytest_chatprompt.providers.context import SendContext
-from pytest_chatprompt.providers.context import use_context
+from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.http.client import PROVIDER_EXTENSION
 from pytest_chatprompt.providers.prices import Billing
-from typing import Any
-import httpx
-import json
-import pytest
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 BODY = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "hello"}]}
