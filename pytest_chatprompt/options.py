@@ -102,8 +102,6 @@ collected_key: Final = pytest.StashKey[list[tuple[pytest.Collector, list[pytest.
 snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 # Whether a worker of pytest-xdist has crashed, and what it knew is lost.
 crashed_key: Final = pytest.StashKey[bool]()
-# Whether the run has frozen the objects of the process; set once the tests are collected.
-keeps_objects_key: Final = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -33,7 +33,6 @@ from pytest_chatprompt.evalfile.shorthands import expand_tree
 from pytest_chatprompt.evalfile.strict_model import NonEmptyTupleOf
 from pytest_chatprompt.evalfile.yaml_file import YamlSource, read_yaml_file
 from pytest_chatprompt.evalfile.yaml_tree import Node, Position
-from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.wording import shown_path
 
 
@@ -95,8 +94,7 @@ def load_eval_file(
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
             usable id. It has all problems of the file, but not those inside its cases.
     """
-    with paused_garbage_collection():
-        return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
+    return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
 
 
 class _EvalFileLoader:

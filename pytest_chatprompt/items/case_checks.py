@@ -26,7 +26,7 @@ from pytest_chatprompt.grading.sent_data import SentData, sent_data
 from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.graded_ahead import graded_ahead
 from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.snapshot_data import snapshot_data
 

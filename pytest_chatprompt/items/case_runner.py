@@ -19,9 +19,8 @@ from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_
 from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
-from pytest_chatprompt.items.own_fixtures import set_up_response
 from pytest_chatprompt.items.repeat_count import repeat_of
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.snapshots.assertion import EvalSnapshot
@@ -129,9 +128,7 @@ class CaseRunner:
             return
         from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_case, set_up_fixtures  # noqa: PLC0415
 
-        response: ProviderResponse = (
-            set_up_response(item) if item.own_fixtures.definitions else self.request.getfixturevalue(RESPONSE_FIXTURE)
-        )
+        response: ProviderResponse = self.request.getfixturevalue(RESPONSE_FIXTURE)
         votes = () if judging is None else get_votes(item, judging, response, self.api)
         grades = grades_of_case(item, self.case, self.provider_request, response)
         if checks is not None:

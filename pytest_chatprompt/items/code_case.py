@@ -14,6 +14,7 @@ import pytest
 from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.items.session import EvalSession
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def request_of_case(
 
         name = provider_name(request)
         check_setting_names(case, name, lambda: existing_providers(request))
-    reader = EvalSession.get(config).reader()
+    reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 

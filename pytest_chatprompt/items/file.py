@@ -30,7 +30,6 @@ from pytest_chatprompt.items.item_templates import (
     ItemTemplates,
     callspec_of_row,
     fixture_info,
-    own_fixtures_of,
     response_fixtures,
     snapshot_parameters,
 )
@@ -208,7 +207,6 @@ class EvalFile(pytest.Module):
             provider_name=provider_name,
             label=label,
             response_fixtures=response_fixtures(template),
-            own_fixtures=own_fixtures_of(template, provider_name),
             snapshot_folder=self.snapshot_folder,
         )
         for tag in case.tags:

@@ -14,8 +14,6 @@ from typing import Any, Final, cast
 import pytest
 
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE
-from pytest_chatprompt.items.own_fixtures import OwnFixtures, own_fixtures
-from pytest_chatprompt.options import options_key
 
 # The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
 PROVIDER_PARAMETER: Final = "_eval_provider_name"
@@ -26,7 +24,6 @@ _REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
 _Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
 _templates_key: Final = pytest.StashKey[_Templates]()
 _response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
-_own_fixtures_key: Final = pytest.StashKey[OwnFixtures]()
 
 
 class ItemTemplates:
@@ -150,23 +147,6 @@ def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
             name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
         )
     return template.stash[_response_fixtures_key]
-
-
-def own_fixtures_of(template: pytest.Function, provider_name: str) -> OwnFixtures:
-    """The definitions of the fixtures that need no set-up by pytest, see `own_fixtures`."""
-    if _own_fixtures_key not in template.stash:
-        definitions = {} if _reads_what_was_sent(template) else fixture_info(template).name2fixturedefs
-        template.stash[_own_fixtures_key] = own_fixtures(definitions, template, provider_name)
-    return template.stash[_own_fixtures_key]
-
-
-def _reads_what_was_sent(template: pytest.Function) -> bool:
-    """Whether a fixture of the project may ask for `eval_api` once the case was sent: one that uses the response."""
-    options = template.config.stash[options_key]
-    if not (options.live or options.replay):
-        return False
-    manager: Any = template.session._fixturemanager
-    return bool(response_fixtures(template)) or len(manager.getfixturedefs(RESPONSE_FIXTURE, template)) > 1
 
 
 def _may_differ_between_files(file: pytest.Module) -> bool:

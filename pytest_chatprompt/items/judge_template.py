@@ -10,7 +10,7 @@ import pytest
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.grading.judge_prompt import JudgePrompt, PromptFile
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.file_reader import AttachmentError
 from pytest_chatprompt.wording import shown_path

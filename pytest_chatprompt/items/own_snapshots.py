@@ -15,42 +15,44 @@ from syrupy.assertion import SnapshotAssertion
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.items.against import revision_of
 from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem, note_use
 from pytest_chatprompt.items.own_comparison import keep_assertion
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.items.session import EvalSession
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
 
 
-def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object) -> EvalSnapshot:
+def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
     """Make the assertion of a test.
 
     Args:
-        item: the test; an eval item prepares its data itself.
-        snapshot: syrupy's fixture.
+        request: of the test; an eval item prepares its data itself.
+        snapshot: syrupy's fixture; `None` for an eval item whose project does not override it.
         masks: the fixture `eval_masks`.
 
     Raises:
         MaskError: the masks are invalid.
         SnapshotError: a link leads the folder of its snapshots out of the root folder.
     """
+    item = request.node
     root = item.config.rootpath
-    revision = revision_of(item.config)
     parsed = Masks.from_mapping(masks)
-    session = EvalSession.get(item.config)
+    shared = SharedByRun.of(item.config)
+    if snapshot is None:
+        snapshot = _snapshot_of_folder(request, shared)
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(
             snapshot,
+            item,
             AssertionContext(
                 root,
-                revision=revision,
-                note_written=session.unused_snapshots.renames.note_written,
-                shared=session.reader().shared,
+                revision=shared.revision,
+                note_written=shared.renames.note_written,
+                shared=shared.reader.shared,
             ),
         )
     # An eval item has no late differences.
@@ -62,18 +64,26 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_written=session.unused_snapshots.renames.note_written,
-        prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
-        revision=revision,
+        note_written=shared.renames.note_written,
+        prepare=partial(_prepare, root=root, masks=parsed, redactor=shared.redactor),
+        revision=shared.revision,
         compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
         note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )
-    assertion = EvalSnapshot.wrap(snapshot, context)
+    assertion = EvalSnapshot.wrap(snapshot, item, context)
     keep_assertion(item, assertion, is_first=True)
     return assertion
+
+
+def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:
+    """Syrupy's fixture for a case of a folder: it looks for unused snapshots of others where each is made."""
+    folder = request.node.snapshot_folder.parent
+    if folder not in shared.snapshots:
+        shared.snapshots[folder] = request.getfixturevalue("snapshot")
+    return shared.snapshots[folder]
 
 
 def _prepare(value: Any, *, root: Path, masks: Masks, redactor: Redactor) -> Any:

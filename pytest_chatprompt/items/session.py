@@ -8,7 +8,6 @@ APIs, registers the plugins that have the other hooks, and merges what workers o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -20,20 +19,18 @@ from pytest_chatprompt.items.broken_files import BrokenFiles
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.kept_objects import KeptObjects
 from pytest_chatprompt.items.live_plugin import LIVE_RUN
 from pytest_chatprompt.items.network_hooks import NetworkHooks
 from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
 from pytest_chatprompt.items.redaction_hooks import RedactionHooks
 from pytest_chatprompt.items.report_redactor import ReportRedactor
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.items.tags import TagUses
 from pytest_chatprompt.items.unused_snapshots import UnusedSnapshots
 from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
     from pytest_chatprompt.prompt.file_reader import FileReader
 
@@ -56,7 +53,6 @@ class EvalSession:
     network: NetworkHooks
     unused_snapshots: UnusedSnapshots
     _router: LiveCaptureRouter | None = None
-    _api: EvalAPI | None = None
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
@@ -64,8 +60,8 @@ class EvalSession:
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
             options = config.stash[options_key]
-            redactor = Redactor(os.environ, options.allowed_secrets)
-            session = cls(config, redactor, NetworkHooks(config), UnusedSnapshots(config, redactor))
+            redactor = SharedByRun.of(config).redactor
+            session = cls(config, redactor, NetworkHooks(config), UnusedSnapshots(config))
             config.pluginmanager.register(session, _NAME)
             redaction = RedactionHooks(config, ReportRedactor(session.redactor))
             redaction.install()
@@ -74,7 +70,6 @@ class EvalSession:
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
             config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
             config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
-            config.pluginmanager.register(KeptObjects(), "chatprompt-kept-objects")
             config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
             if options.estimates:
                 from pytest_chatprompt.items.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
@@ -94,7 +89,7 @@ class EvalSession:
 
     def reader(self) -> FileReader:
         """The reader of attached files; it reads each file once in a run."""
-        return shared_file_reader(self.config)
+        return SharedByRun.of(self.config).reader
 
     def router(self) -> LiveCaptureRouter:
         """The router that captures requests of a live run."""
@@ -103,23 +98,6 @@ class EvalSession:
         if self._router is None:
             self._router = LiveCaptureRouter(self.redactor)
         return self._router
-
-    def new_eval_api(self, *, is_read: bool) -> EvalAPI:
-        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far.
-
-        Args:
-            is_read: whether anybody may read what was sent.
-        """
-        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-
-        if self._api is None or self._api.routes or self._api.was_used:
-            options = self.config.stash[options_key]
-            self._api = EvalAPI(self.redactor, placeholders=options.placeholders, goes_live=options.live)
-        if self._api.is_read or len(self._api.log):
-            self._api.reset()
-            self._api.clear_sent()
-        self._api.is_read = is_read
-        return self._api
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.items.case_results import note_comparison
 from pytest_chatprompt.items.commands import accepting_command
-from pytest_chatprompt.items.renames import find_old_name
+from pytest_chatprompt.items.shared import SharedByRun
+from pytest_chatprompt.items.snapshot_renames import find_old_name
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.comparison import Comparison
 from pytest_chatprompt.snapshots.diff import diff_text
@@ -38,7 +39,7 @@ def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchang
     __tracebackhide__ = True
     stored = None if result.recalled_data is None else str(result.recalled_data)
     comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
-    renamed_from = find_old_name(item, comparison) if stored is None else None
+    renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
     note_comparison(item, comparison, exchange, renamed_from)
     raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
 

@@ -16,10 +16,10 @@ from typing import Any, Final, TypedDict
 
 import pytest
 
-from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder, test_name
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import (
     OWN_CODE_FIXTURES,
@@ -64,14 +64,11 @@ class UnusedSnapshots:
 
     Args:
         config: the run's configuration.
-        redactor: the secrets of the run.
-        renames: which snapshots show now what others showed before.
     """
 
     config: pytest.Config
-    redactor: Redactor
-    renames: SnapshotRenames = field(default_factory=SnapshotRenames)
 
+    _renames: SnapshotRenames = field(init=False)
     # Of the eval files and modules of the run, by their node ids; of folders whose file is gone.
     _uses: dict[str, _Uses] = field(default_factory=dict)
     _orphans: set[str] = field(default_factory=set)
@@ -92,6 +89,9 @@ class UnusedSnapshots:
     _is_disabled_by_user: bool = False
     _has_passed: bool = False
     _lines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._renames = SharedByRun.of(self.config).renames
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which cases were selected, and all tests of each module of which some were."""
@@ -179,7 +179,7 @@ class UnusedSnapshots:
             "asserted": list(self._asserted),
             "sent": self._sent,
             "replayed": self._replayed,
-            "written": self.renames.as_data(),
+            "written": self._renames.as_data(),
             "own_tests": list(self._own_tests),
             "is_incomplete": self._is_incomplete,
             "is_partial": self._is_partial,
@@ -194,7 +194,7 @@ class UnusedSnapshots:
         self._asserted.update(data["asserted"])
         self._sent |= data["sent"]
         self._replayed |= data["replayed"]
-        self.renames.merge(data["written"])
+        self._renames.merge(data["written"])
         self._own_tests.update(data["own_tests"])
         self._is_incomplete = self._is_incomplete or data["is_incomplete"]
         self._is_partial = self._is_partial or data["is_partial"]
@@ -270,7 +270,7 @@ class UnusedSnapshots:
             # What the tests send that were left out is not known, and may be recorded there.
             unused, left = {path for path in unused if not is_recording(path)}, set()
         self._lines += self._unused_lines(gone, unused, left)
-        self._lines += self.renames.exchanged_lines(self.config.rootpath, lists_all=self.config.get_verbosity() > 0)
+        self._lines += self._renames.exchanged_lines(self.config.rootpath, lists_all=self.config.get_verbosity() > 0)
         # Unused recordings alone do not fail the run.
         is_failure = not (is_updated or self._is_set("warn_unused_snapshots") or all(map(is_recording, unused)))
         if is_failure:
@@ -286,10 +286,10 @@ class UnusedSnapshots:
 
     def _find_renames(self, unused: set[Path]) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if self.renames.written:
-            self.renames.find_written(unused, self.config.rootpath)
+        if self._renames.written:
+            self._renames.find_written(unused, self.config.rootpath)
         elif unused and reporter is not None:
-            self.renames.find_sent(unused, reporter)
+            self._renames.find_sent(unused, reporter)
 
     def _remove(
         self, gone: set[Path], unused: set[Path], left: set[Path], removable: set[Path]
@@ -335,7 +335,7 @@ class UnusedSnapshots:
         from pytest_chatprompt.snapshots.unused_removal import prune_recording  # noqa: PLC0415
 
         pruned = self.config.stash[pruned_key] = sum(
-            prune_recording(Path(path), used, self.config.rootpath, self.redactor)
+            prune_recording(Path(path), used, self.config.rootpath, SharedByRun.of(self.config).redactor)
             for node_id, recordings in self._replayed.items()
             if node_id.partition("::")[0] in settled
             for path, used in recordings.items()
@@ -370,7 +370,7 @@ class UnusedSnapshots:
         if paths:
             yield f"{count(len(paths), noun)} {state}: {reason.format(_pronoun(len(paths)))}."
         for path in sorted(paths):
-            yield f"  {shown_path(path, self.config.rootpath)}{self.renames.describe(path)}"
+            yield f"  {shown_path(path, self.config.rootpath)}{self._renames.describe(path)}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

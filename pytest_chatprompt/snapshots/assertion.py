@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from syrupy.assertion import AssertionResult, DiffMode, SnapshotAssertion
+from syrupy.location import PyTestLocation
 
 from pytest_chatprompt.snapshots.asserted_data import is_sent
 from pytest_chatprompt.snapshots.extension import ChatPromptSnapshotExtension
@@ -88,12 +89,12 @@ class EvalSnapshot(SnapshotAssertion):
     _failed: tuple[int, Comparison] | None = None
 
     @classmethod
-    def wrap(cls, snapshot: SnapshotAssertion, context: AssertionContext) -> Self:
-        """Make the assertion of a test from that of syrupy's fixture `snapshot`."""
+    def wrap(cls, snapshot: SnapshotAssertion, item: Any, context: AssertionContext) -> Self:
+        """Make the assertion of a test from that of syrupy's fixture `snapshot`, which may be another test's."""
         wrapped = cls(
             session=snapshot.session,
             extension_class=ChatPromptSnapshotExtension,
-            test_location=snapshot.test_location,
+            test_location=PyTestLocation(item),
             update_snapshots=snapshot.update_snapshots,
             update_new_snapshots_only=snapshot.update_new_snapshots_only,
             include=snapshot.include,

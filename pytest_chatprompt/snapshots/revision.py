@@ -1,7 +1,7 @@
 """A git revision: the snapshots as they were committed, in place of those on disk.
 
 The name of a revision and pytest's root folder come in; the texts of its snapshots come out. It starts git once, which
-then reads what it is asked for. `items.against` opens it, `assertion` reads.
+then reads what it is asked for.
 """
 
 from __future__ import annotations

@@ -411,48 +411,6 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
     result.stdout.fnmatch_lines(["[[]] of ours", "[[]] of others"])
 
 
-PAUSED_FOR = tuple(
-    f"pytest_chatprompt.{name}"
-    for name in ("evalfile.loader", "items.session", "prompt.request", "providers.chat.base")
-)
-
-
-def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
-    run.write(
-        {
-            "a.eval.yaml": HELLO,
-            "conftest.py": """
-                import gc
-                import sys
-
-                class Finder:
-                    def find_spec(self, name, path, target=None):
-                        if name in NAMES:
-                            print(name, gc.isenabled())
-
-                sys.meta_path.insert(0, Finder())
-
-                def pytest_collection_finish(session):
-                    print("collected", gc.isenabled())
-
-                def pytest_runtest_call(item):
-                    print("set up", gc.isenabled())
-            """.replace("\n                ", "\n").replace("NAMES", repr(PAUSED_FOR)),
-        }
-    )
-    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--snapshot-update")
-    result.stdout.fnmatch_lines(
-        [
-            "pytest_chatprompt.evalfile.loader False",
-            "pytest_chatprompt.items.session False",
-            "collected True",
-            "*pytest_chatprompt.prompt.request False",
-            "pytest_chatprompt.providers.chat.base False",
-            "set up True",
-        ]
-    )
-
-
 NEEDED_ONLY_SOMETIMES = [
     f"pytest_chatprompt.{name}"
     for name in (
