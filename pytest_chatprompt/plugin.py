@@ -15,7 +15,7 @@ import pytest
 
 # Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
-from pytest_chatprompt.eval_file_names import is_eval_file
+from pytest_chatprompt.eval_file_names import collect_snapshot_folder, is_eval_file
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
@@ -116,8 +116,6 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     if path.parent.name not in _snapshot_dirnames(parent.config):
         return None
     parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
-    from pytest_chatprompt.snapshot_folders import collect_snapshot_folder  # noqa: PLC0415
-
     return collect_snapshot_folder(path, parent)
 
 

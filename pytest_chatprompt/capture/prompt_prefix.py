@@ -1,7 +1,7 @@
 """The prefix of a prompt: whether a request begins as another one, in the order in which the model reads it.
 
 Two sent requests come in; the place where the second one parts from the first comes out. Vendors keep what they have
-computed for the beginning of a prompt, and bill less for it, up to that place. Pure; `items.change_costs` and the
+computed for the beginning of a prompt, and bill less for it, up to that place. Pure; `items.snapshot_results` and the
 fixture `eval_cache_prefix` call it.
 """
 

@@ -1,6 +1,6 @@
 """The size of a prompt: how many characters a model has to read in a request, and about how many tokens that is.
 
-A sent request comes in, numbers come out. Pure; `items.change_costs` calls it.
+A sent request comes in, numbers come out. Pure; `items.snapshot_results` calls it.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class CaseRunner:
                 raise result.exception
             if not is_equal:
                 # Most cases are what their snapshots say.
-                from pytest_chatprompt.items.snapshot_failure import fail_for_snapshot  # noqa: PLC0415
+                from pytest_chatprompt.items.case_results import fail_for_snapshot  # noqa: PLC0415
 
                 fail_for_snapshot(item, result, exchange)
         finally:

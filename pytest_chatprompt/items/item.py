@@ -1,11 +1,8 @@
-"""The eval item: one case that is sent through one provider, as a function item of pytest.
-
-`file` makes the items. An item knows the files of its snapshot and its recording, and the position in the eval file
-that an error or a warning is about.
-"""
+"""The eval item: one case that is sent through one provider, as a function item of pytest."""
 
 from __future__ import annotations
 
+import unittest
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -14,19 +11,75 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning, UnknownProviderError
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    APIStatusError,
+    BadRequestError,
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    ContentFilterError,
+    Diagnostic,
+    EvalFileError,
+    EvalFileWarning,
+    MissingSettingError,
+    PayloadError,
+    PayloadWarning,
+    ReplayError,
+    UnknownProviderError,
+)
 from pytest_chatprompt.evalfile.case import EvalCase
 from pytest_chatprompt.evalfile.loader import InvalidCase, LoadedCase
 from pytest_chatprompt.evalfile.yaml_tree import Position
-from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
 from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
-from pytest_chatprompt.wording import shown_path, visible_line
+from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.grading.grade import GradedCheck
 
+
+OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
+# By these a test ends before its end, and has not failed.
+ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
+
+
+def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest shows as this text only, which may hold what others wrote."""
+    try:
+        pytest.fail(visible(text), pytrace=False)
+    except pytest.fail.Exception as failure:
+        # A failed subtest is reported while its error is handled, and pytest would show that too.
+        failure.__context__ = None
+        return pytest.ExceptionInfo.from_exception(failure)
+
+
+def first_line(error: BaseException) -> str:
+    """An error in one line, for pytest's short summary."""
+    text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
+    return visible_line(text.partition("\n")[0])
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
+    of_the_case = (BadRequestError, ContentFilterError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
+    return isinstance(error, outages) and not isinstance(error, of_the_case)
+
+
+# The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
+PROVIDER_PARAMETER: Final = "_eval_provider_name"
+# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
+ROW_PARAMETER: Final = "_eval_row"
 RESPONSE_FIXTURE: Final = "eval_response"
 # What every item uses and few projects override, in an order in which none needs a later one; and syrupy's, of which
 # `eval_snapshot` needs only the first of a folder.

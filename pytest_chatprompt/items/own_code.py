@@ -1,7 +1,7 @@
 """Own code: `eval_api` in an ordinary test captures requests from the fixture's set-up to its tear-down.
 
 The fixture starts an `OwnCodeCapture` for the test that asks for it. From then on the requests of the test's code come
-to its `EvalAPI`, and nothing else leaves this process. `pytest_report_hooks` asks what the test has to fail for: its
+to its `EvalAPI`, and nothing else leaves this process. `report_hooks` asks what the test has to fail for: its
 code may have swallowed the error.
 """
 

@@ -1,11 +1,9 @@
-"""Own snapshots: the snapshots that ordinary tests compare with, through the fixture `eval_snapshot`.
-
-A test and syrupy's assertion come in; an `EvalSnapshot` comes out that knows where the snapshot of the test is, and
-what must not be in it. `fixtures` calls it.
-"""
+"""The fixture `eval_snapshot`: the assertion of a test, and the command that accepts what the test sends."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,39 @@ from syrupy.assertion import SnapshotAssertion
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem, note_use
-from pytest_chatprompt.items.own_comparison import keep_assertion
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
+from pytest_chatprompt.items.own_assertions import SnapshotStems, checked_snapshot_folder, keep_assertion
 from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.asserted_data import asserted_data
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
+
+
+def accepting_command(item: pytest.Item) -> str:
+    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
+    options = item.config.stash[options_key]
+    if options.against is not None:
+        return ""
+    # What an ordinary test sends may depend on what it gets.
+    modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
+    modes_of_run = [name for name, is_on in modes if is_on and not isinstance(item, EvalItem)]
+    return command_for(item, *modes_of_run, "--snapshot-update")
+
+
+def command_for(item: pytest.Item, *further: str) -> str:
+    """The command that runs a test with further options, and with those of this run that choose what it sends."""
+    # Most tests need no command.
+    from pytest_chatprompt.reports.run_commands import FOLDER_OPTIONS, kept_options  # noqa: PLC0415
+
+    options = item.config.stash[options_key]
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
+    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += kept_options(map(str, item.config.invocation_params.args), FOLDER_OPTIONS)
+    words += [word for override in overrides for word in ("-o", override)]
+    words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
+    return shlex.join([*words, *further])
 
 
 def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_chatprompt.items.file import EvalFile
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, snapshot_folder, test_name
+from pytest_chatprompt.items.own_assertions import SnapshotStems, snapshot_folder, test_name
 from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
 from pytest_chatprompt.options import (

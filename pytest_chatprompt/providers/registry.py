@@ -1,6 +1,6 @@
 """The table of the built-in providers: one line for each.
 
-`fixtures` makes a provider of each line. `options`, `eval_schema` and `items.setting_names` list the names.
+`fixtures` makes a provider of each line. `options`, `eval_schema` and `items.code_case` list the names.
 """
 
 from __future__ import annotations

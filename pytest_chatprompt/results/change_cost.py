@@ -1,6 +1,6 @@
 """Change cost: how much longer a request became, and up to where vendors can reuse what they have computed.
 
-Numbers and a place come in; a frozen record comes out, which is JSON within a `CaseResult`. Pure; `items.change_costs`
+A frozen record, which is JSON within a `CaseResult`. `items.snapshot_results`
 makes it where a case differs from its snapshot, `reports` show it.
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatprompt.capture.apis.reply import Reply
 from pytest_chatprompt.capture.child_processes import ChildProcessCapture
-from pytest_chatprompt.capture.clients.interception import let_pass
+from pytest_chatprompt.capture.clients.interceptor import let_pass
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.offline import offline

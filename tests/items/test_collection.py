@@ -366,7 +366,6 @@ def test_a_run_without_eval_files_imports_only_the_entry_modules(run: Run) -> No
                         "pytest_chatprompt.eval_file_names",
                         "pytest_chatprompt.fixtures",
                         "pytest_chatprompt.hookspecs",
-                        "pytest_chatprompt.option_values",
                         "pytest_chatprompt.options",
                         "pytest_chatprompt.plugin",
                     }

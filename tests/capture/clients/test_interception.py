@@ -25,7 +25,8 @@ import urllib3
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from pytest_chatprompt.capture.clients.interception import intercept_clients, let_pass
+from pytest_chatprompt.capture.clients.interception import intercept_clients
+from pytest_chatprompt.capture.clients.interceptor import let_pass
 from tests.capture.clients.echo_server import EchoServer
 from tests.capture.clients.interceptors import RecordingInterceptor, nothing_is_left, patched_methods
 from tests.capture.clients.transports import TRANSPORTS, Outgoing
