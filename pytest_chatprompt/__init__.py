@@ -6,7 +6,6 @@ pytest loads this package in every run of a project that installs it, and most r
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,14 +20,7 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name.startswith("_") or name not in _modules():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _modules()[name]
-    if module in sys.modules:
-        return getattr(import_module(module), name)
-    # The first one is usually that of a conftest.py, and imports half of the rooms.
-    from pytest_chatprompt.garbage_collection import importing_without_collections  # noqa: PLC0415
-
-    with importing_without_collections():
-        return getattr(import_module(module), name)
+    return getattr(import_module(_modules()[name]), name)
 
 
 def __dir__() -> list[str]:

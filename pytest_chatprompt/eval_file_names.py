@@ -1,14 +1,13 @@
-"""The names of eval files: which files the globs of `chatprompt_files` collect.
-
-A path and globs come in, whether it matches comes out. `plugin` asks for each file that pytest finds, so this imports
-next to nothing.
-"""
+"""Which files are eval files, and which folders hold nothing but snapshots."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+
+import pytest
 
 
 def is_eval_file(path: Path, patterns: Sequence[str], root: Path) -> bool:
@@ -41,3 +40,35 @@ def _end_matches(parts: Sequence[str], globs: Sequence[str]) -> bool:
     if globs[-1] == "**":
         return any(_end_matches(parts[:end], globs[:-1]) for end in range(len(parts) + 1))
     return bool(parts) and fnmatch(parts[-1], globs[-1]) and _end_matches(parts[:-1], globs[:-1])
+
+
+class SnapshotFolder(pytest.Directory):
+    """A folder that holds the snapshots of one eval file, and no tests."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Find no tests."""
+        return ()
+
+
+def collect_snapshot_folder(path: Path, parent: pytest.Collector) -> SnapshotFolder | None:
+    """A collector for a folder of snapshots.
+
+    Args:
+        path: a folder in a folder of snapshots.
+        parent: the collector of the folder that it is in.
+
+    Returns:
+        `None` if there may be something to collect: a file of another name, a folder, or what the command line names;
+        also if the folder cannot be read, which pytest reports.
+    """
+    if parent.session.isinitpath(path, with_parents=True):
+        return None
+    from pytest_chatprompt.snapshots.files import CASE_FILE_SUFFIXES  # noqa: PLC0415
+
+    try:
+        with os.scandir(path) as entries:
+            if not all(entry.name.endswith(CASE_FILE_SUFFIXES) and entry.is_file() for entry in entries):
+                return None
+    except OSError:
+        return None
+    return SnapshotFolder.from_parent(parent, path=path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.providers.agents.vscode import VSCodeProvider
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
+T = TypeVar("T")
+
 _SUFFIX: Final = "_provider"
 _NO_COMMAND: Final = """\
 the provider 'cli' has no command; write the one of your agent into conftest.py:
@@ -50,6 +52,17 @@ the provider 'cli' has no command; write the one of your agent into conftest.py:
 """
 
 
+def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T:
+    """The value of a fixture; an eval item keeps it for all who ask, since pytest does not make all of its fixtures."""
+    __tracebackhide__ = True
+    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
+
+    if not isinstance(request.node, EvalItem):
+        return make()
+    value: T = request.node.once(name, make)
+    return value
+
+
 @pytest.fixture
 def eval_case(request: pytest.FixtureRequest) -> EvalCase:
     """The case of the eval file that is running (EvalCase, frozen)."""
@@ -60,7 +73,8 @@ def eval_case(request: pytest.FixtureRequest) -> EvalCase:
         from pytest_chatprompt.items.code_case import fail_without_case  # noqa: PLC0415
 
         fail_without_case(request.node)
-    return request.node.valid_case()
+    case: EvalCase = request.node.once("eval_case", request.node.valid_case)
+    return case
 
 
 @pytest.fixture
@@ -69,14 +83,16 @@ def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> Provide
     __tracebackhide__ = True
     from pytest_chatprompt.items.code_case import request_of_case  # noqa: PLC0415
 
-    return request_of_case(request, eval_case, _provider_name, _existing_providers)
+    return _once(
+        request, "eval_request", lambda: request_of_case(request, eval_case, _provider_name, _existing_providers)
+    )
 
 
 @pytest.fixture
 def eval_provider(request: pytest.FixtureRequest) -> Provider:
     """The provider that the case is sent through; by default the fixture `<name>_provider`."""
     __tracebackhide__ = True
-    return _provider_named(request, _provider_name(request))
+    return _once(request, "eval_provider", lambda: _provider_named(request, _provider_name(request)))
 
 
 @pytest.fixture
@@ -242,10 +258,8 @@ def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
 
     session = EvalSession.get(request.config)
     if isinstance(request.node, EvalItem):
-        # Without a name, only the item asks for it, see `items.own_fixtures`.
-        api = session.new_eval_api(is_read=request.fixturename is not None)
-        request.addfinalizer(api.close)
-        return api
+        # Without a name, the item asks for it, and no fixture of the project.
+        return request.node.eval_api(is_read=request.fixturename is not None)
     from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
 
     options, place, note_sent = request.config.stash[options_key], None, None
@@ -304,5 +318,7 @@ def eval_snapshot(
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
     __tracebackhide__ = True
     from pytest_chatprompt.items.own_snapshots import wrap_snapshot  # noqa: PLC0415
+    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
-    return wrap_snapshot(request.node, snapshot, eval_masks)
+    EvalSession.get(request.config)
+    return _once(request, "eval_snapshot", lambda: wrap_snapshot(request, snapshot, eval_masks))

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatprompt.eval_file_names import is_eval_file
+from pytest_chatprompt.eval_file_names import collect_snapshot_folder, is_eval_file
 from pytest_chatprompt.options import (
     DEFAULT_SNAPSHOT_DIRNAME,
     OWN_CODE_FIXTURES,
@@ -23,7 +22,6 @@ from pytest_chatprompt.options import (
     all_results_key,
     collected_key,
     crashed_key,
-    keeps_objects_key,
     options_key,
     resolve_options,
     snapshot_dirname,
@@ -79,20 +77,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[all_results_key] = True
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     if options.against is not None:
-        from pytest_chatprompt.items.against import open_revision  # noqa: PLC0415
+        from pytest_chatprompt.items.shared import SharedByRun  # noqa: PLC0415
 
-        open_revision(config, options.against)
+        SharedByRun.of(config).compare_with_revision(options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
-    # Here, so that it comes after pytest's own cleanups, which collect garbage.
-    config.add_cleanup(partial(_give_back_objects, config))
-
-
-def _give_back_objects(config: pytest.Config) -> None:
-    """Let collections of garbage visit all objects again."""
-    if config.stash.get(keeps_objects_key, False):
-        from pytest_chatprompt.garbage_collection import unfreeze_objects  # noqa: PLC0415
-
-        unfreeze_objects()
 
 
 def _register_answers(config: pytest.Config) -> None:
@@ -115,11 +103,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
         return None
     if _snapshot_dirnames(parent.config) & set(file_path.parts):
         return None
-    from pytest_chatprompt.garbage_collection import importing_without_collections  # noqa: PLC0415
-
-    with importing_without_collections():
-        from pytest_chatprompt.items.file import EvalFile  # noqa: PLC0415
-        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.items.file import EvalFile  # noqa: PLC0415
+    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
 
     if parent.config.pluginmanager.hasplugin("syrupy"):
         # Registers the session's hooks before the first item exists.
@@ -132,8 +117,6 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     if path.parent.name not in _snapshot_dirnames(parent.config):
         return None
     parent.config.stash.setdefault(snapshot_folders_key, []).append(path)
-    from pytest_chatprompt.snapshot_folders import collect_snapshot_folder  # noqa: PLC0415
-
     return collect_snapshot_folder(path, parent)
 
 

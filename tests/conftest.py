@@ -160,15 +160,6 @@ def schema_agrees(request: pytest.FixtureRequest) -> Callable[[Path], None]:
     return check
 
 
-@pytest.fixture
-def garbage_collection() -> Iterator[None]:
-    """Switches the garbage collector on, and leaves it as it was before."""
-    was_enabled = gc.isenabled()
-    gc.enable()
-    yield
-    (gc.enable if was_enabled else gc.disable)()
-
-
 @pytest.fixture(scope="session")
 def _imported_package() -> None:
     """Imports every module of the package: pytester drops after each run in this process what that run imported first."""

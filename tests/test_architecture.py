@@ -50,7 +50,6 @@ def test_start_up_imports_nothing_but_pytest() -> None:
         "pytest_chatprompt.eval_file_names",
         "pytest_chatprompt.fixtures",
         "pytest_chatprompt.hookspecs",
-        "pytest_chatprompt.option_values",
         "pytest_chatprompt.options",
         "pytest_chatprompt.plugin",
     ]

@@ -17,7 +17,6 @@ from pytest_chatprompt.cases.message import expand_tree
 from pytest_chatprompt.cases.rows import InvalidRow, Row, make_rows
 from pytest_chatprompt.cases.shared_keys import SharedKeys, is_valid_tag
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
-from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.text.json_data import FrozenDict, freeze
 from pytest_chatprompt.text.yaml import Node, Position, read_yaml_file
@@ -158,8 +157,7 @@ def load_eval_file(
         EvalFileError: the file itself is invalid: it cannot be read, one of its own keys is wrong, or a case has no
             usable id. It has all problems of the file, but not those inside its cases.
     """
-    with paused_garbage_collection():
-        return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
+    return _EvalFileLoader(path, root, default_guideline_patterns).load(warn)
 
 
 class _EvalFileLoader:

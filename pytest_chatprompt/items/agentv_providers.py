@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
-from pytest_chatprompt.items.file_warnings import FileWarnings
+from pytest_chatprompt.items.collection_warnings import FileWarnings
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.text.files import find_agentv_file
 from pytest_chatprompt.wording import did_you_mean, shown_path

@@ -22,10 +22,9 @@ from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.items.failures import ENDED_EARLY
 from pytest_chatprompt.items.graded_ahead import graded_ahead
-from pytest_chatprompt.items.item import EvalItem, failed_checks_key, graded_checks_key
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.shown_data import snapshot_data
 

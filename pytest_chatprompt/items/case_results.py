@@ -1,27 +1,30 @@
 """Case results: the record of what a test did, put into its report.
 
-`case_runner` and `case_response` note what happens while a case runs; `pytest_report_hooks` asks for the record when
-the test has failed, or when a report wants one of every test. It is JSON text in the attribute `chatprompt_result` of
-pytest's report, which comes from the workers of pytest-xdist with it.
+It is JSON text in the attribute `chatprompt_result` of pytest's report, which comes from the workers of pytest-xdist
+with it. What was answered is a section for pytest's `-rP`, too, and properties for JUnit's XML.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.items.answers import add_answer, add_check_lines
+from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.items.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.items.own_snapshots import accepting_command
+from pytest_chatprompt.items.shared import SharedByRun
+from pytest_chatprompt.items.snapshot_renames import find_old_name
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.providers.response import ProviderResponse
-from pytest_chatprompt.reports.answer_text import check_line
+from pytest_chatprompt.reports.answer_text import case_section, check_line
 from pytest_chatprompt.results.records import (
     CaseResult,
     CheckResult,
@@ -30,9 +33,12 @@ from pytest_chatprompt.results.records import (
     ResponseResult,
     SnapshotResult,
 )
-from pytest_chatprompt.wording import shown_path
+from pytest_chatprompt.snapshots.files import shown_snapshot
+from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
+    from syrupy.assertion import AssertionResult
+
     from pytest_chatprompt.live.judging import Votes
     from pytest_chatprompt.snapshots.diff import Comparison
 
@@ -247,3 +253,87 @@ def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
         return ErrorResult(message=report.longreprtext.partition("\n")[0])
     path = shown_path(Path(crash.path), item.config.rootpath)
     return ErrorResult(message=crash.message.partition("\n")[0], path=path, line=crash.lineno)
+
+
+_SECTION: Final = "answer"
+_ANSWER: Final = "chatprompt_answer"
+_TOOL_CALLS: Final = "chatprompt_tool_calls"
+_CHECK: Final = "chatprompt_check"
+_NAMES: Final = frozenset({_ANSWER, _TOOL_CALLS, _CHECK})
+
+
+def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult) -> None:
+    """Put the answer of an item, and what its checks said, into its report and its user properties.
+
+    Args:
+        item: the item; one that runs again loses the properties of its run before.
+        report: of its call. Only the report of a passing test gets a section: a failure shows what it is about.
+        result: its record, without secrets.
+    """
+    _set_properties(item, report, list(_properties(result)))
+    if report.passed and result.response is not None:
+        report.sections.append((_SECTION, visible(case_section(result))))
+
+
+def add_check_lines(item: pytest.Item, report: pytest.TestReport, lines: Iterable[str]) -> None:
+    """Put what the checks of an item said into its report and its user properties, where it got no answer.
+
+    Args:
+        item: the item, as for `add_answer`.
+        report: of its call.
+        lines: one for each check, without secrets.
+    """
+    _set_properties(item, report, [(_CHECK, line) for line in lines])
+
+
+def _set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
+    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
+    for kept in (item.user_properties, report.user_properties):
+        kept[:] = [entry for entry in kept if entry[0] not in _NAMES] + properties
+
+
+def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
+    for response in result.responses:
+        yield _ANSWER, response.text
+        if response.tool_calls:
+            yield _TOOL_CALLS, json.dumps(response.tool_calls, ensure_ascii=False)
+    for check in result.all_checks:
+        yield _CHECK, check_line(check)
+
+
+def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
+    """Fail because the snapshot is not what is sent, and note why for reports.
+
+    Args:
+        item: the case's item.
+        result: of the comparison.
+        exchange: what is sent.
+
+    Raises:
+        SnapshotError: always.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
+
+    stored = None if result.recalled_data is None else str(result.recalled_data)
+    comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+    renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    note_comparison(item, comparison, exchange, renamed_from)
+    raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
+
+
+def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
+    path = shown_snapshot(comparison.path, item.config.rootpath, item.config.stash[options_key].against)
+    command = accepting_command(item)
+    if comparison.stored is None:
+        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
+        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\nThere is no {path}."
+        return f"{text}\nTo write it, for review: {command}" if command else text
+    from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
+
+    problem = f"\n\nThe snapshot {comparison.problem}." if comparison.problem else ""
+    text = (
+        f"what is sent to {item.provider_name} is not what its snapshot says{problem}\n\n"
+        f"{path}\n{diff_text(comparison.difference)}"
+    )
+    return f"{text}\n\nTo accept it: {command}" if command else text

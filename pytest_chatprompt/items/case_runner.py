@@ -20,9 +20,8 @@ from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_
 from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
-from pytest_chatprompt.items.own_fixtures import set_up_response
 from pytest_chatprompt.items.repeat_count import repeat_of
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.snapshots.files import SnapshotFileError, shown_snapshot
 from pytest_chatprompt.snapshots.masks import Masks
@@ -128,9 +127,7 @@ class CaseRunner:
             return
         from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_case, set_up_fixtures  # noqa: PLC0415
 
-        response: ProviderResponse = (
-            set_up_response(item) if item.own_fixtures.definitions else self.request.getfixturevalue(RESPONSE_FIXTURE)
-        )
+        response: ProviderResponse = self.request.getfixturevalue(RESPONSE_FIXTURE)
         votes = () if judging is None else get_votes(item, judging, response, self.api)
         grades = grades_of_case(item, self.case, self.provider_request, response)
         if checks is not None:
@@ -200,7 +197,7 @@ class CaseRunner:
                 raise result.exception
             if not is_equal:
                 # Most cases are what their snapshots say.
-                from pytest_chatprompt.items.snapshot_failure import fail_for_snapshot  # noqa: PLC0415
+                from pytest_chatprompt.items.case_results import fail_for_snapshot  # noqa: PLC0415
 
                 fail_for_snapshot(item, result, exchange)
         finally:

@@ -1,20 +1,18 @@
-"""Cases in code: what the fixtures make of an `EvalCase` that a test or a conftest returns from `eval_case`.
-
-A fixture request and the case come in; its request, the name of its provider, or its response come out. `fixtures`
-calls these functions.
-"""
+"""Cases in code: what the fixtures make of an `EvalCase` that a test or a conftest returns from `eval_case`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.errors import ProviderError
+from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
+from pytest_chatprompt.errors import EvalFileError, ProviderError
 from pytest_chatprompt.items.session import EvalSession
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
@@ -66,11 +64,9 @@ def request_of_case(
         case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))
     name = None
     if case.settings is not None:
-        from pytest_chatprompt.items.setting_names import check_setting_names  # noqa: PLC0415
-
         name = provider_name(request)
         check_setting_names(case, name, lambda: existing_providers(request))
-    reader = EvalSession.get(config).reader()
+    reader = SharedByRun.of(config).reader
     return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
 
 
@@ -137,3 +133,32 @@ def _fail(text: str) -> NoReturn:
     """Fail with this text only."""
     # Not hidden: if all frames are, pytest says so below the text.
     pytest.fail(text, pytrace=False)
+
+
+def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable[[], Iterable[str]]) -> None:
+    """Refuse settings under the name of an unknown provider.
+
+    Args:
+        case: its settings, merged with the file's.
+        used_name: the name by which the provider was asked for, which need not have a fixture.
+        find_providers: gives the names of all providers that have one; called for a name that is not built in.
+
+    Raises:
+        EvalFileError: there is such a name.
+    """
+    from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
+    from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
+
+    names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
+    known = sorted(find_providers()) if names else []
+    unknown = sorted(names - {*known})
+    if unknown:
+        raise EvalFileError(
+            option_diagnostic(
+                case,
+                f"settings for an unknown provider {name!r}; "
+                + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
+                ("settings", name),
+            )
+            for name in unknown
+        )

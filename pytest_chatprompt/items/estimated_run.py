@@ -16,8 +16,7 @@ import pytest
 from pytest_chatprompt.capture.preview import preview
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
-from pytest_chatprompt.items.failures import ENDED_EARLY, first_line
-from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
+from pytest_chatprompt.items.item import ENDED_EARLY, MASKS_FIXTURE, EvalItem, first_line
 from pytest_chatprompt.items.recordings import recording_place
 from pytest_chatprompt.items.repeat_count import repeat_of
 from pytest_chatprompt.live.cost_estimate import ASSUMED_OUTPUT_TOKENS, CostEstimate, estimate_cost

@@ -1,12 +1,10 @@
-"""The eval item: one case that is sent through one provider, as a function item of pytest.
-
-`file` makes the items. An item knows the files of its snapshot and its recording, and the position in the eval file
-that an error or a warning is about.
-"""
+"""The eval item: one case that is sent through one provider, as a function item of pytest."""
 
 from __future__ import annotations
 
+import unittest
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,17 +13,77 @@ import pytest
 
 from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase
-from pytest_chatprompt.errors import Diagnostic, EvalFileError, PayloadError, PayloadWarning, UnknownProviderError
-from pytest_chatprompt.items.failures import OWN_ERRORS, first_line, text_failure
-from pytest_chatprompt.items.own_fixtures import OwnFixtures, reserve, set_up, tear_down
-from pytest_chatprompt.items.running_imports import import_what_running_needs
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    APIStatusError,
+    BadRequestError,
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    ContentFilterError,
+    Diagnostic,
+    EvalFileError,
+    EvalFileWarning,
+    MissingSettingError,
+    PayloadError,
+    PayloadWarning,
+    ReplayError,
+    UnknownProviderError,
+)
+from pytest_chatprompt.items.shared import SharedByRun
+from pytest_chatprompt.options import options_key
 from pytest_chatprompt.text.yaml import Position
-from pytest_chatprompt.wording import shown_path, visible_line
+from pytest_chatprompt.wording import shown_path, visible, visible_line
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.grading.grade import GradedCheck
 
+OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
+# By these a test ends before its end, and has not failed.
+ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
+
+
+def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest shows as this text only, which may hold what others wrote."""
+    try:
+        pytest.fail(visible(text), pytrace=False)
+    except pytest.fail.Exception as failure:
+        # A failed subtest is reported while its error is handled, and pytest would show that too.
+        failure.__context__ = None
+        return pytest.ExceptionInfo.from_exception(failure)
+
+
+def first_line(error: BaseException) -> str:
+    """An error in one line, for pytest's short summary."""
+    text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
+    return visible_line(text.partition("\n")[0])
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
+    of_the_case = (BadRequestError, ContentFilterError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
+    return isinstance(error, outages) and not isinstance(error, of_the_case)
+
+
+# The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
+PROVIDER_PARAMETER: Final = "_eval_provider_name"
+# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
+ROW_PARAMETER: Final = "_eval_row"
 RESPONSE_FIXTURE: Final = "eval_response"
+# What every item uses and few projects override, in an order in which none needs a later one; and syrupy's, of which
+# `eval_snapshot` needs only the first of a folder.
+_FIXTURES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
+_SYRUPYS: Final = "snapshot"
 MASKS_FIXTURE: Final = "eval_masks"
 # What to report of the checks of an item that failed for another reason as well.
 failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
@@ -59,6 +117,25 @@ def has_graded_checks(item: pytest.Item) -> bool:
     return bool(item.stash.get(graded_checks_key, (None, ()))[1])
 
 
+def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The definitions of the fixtures of an item that no project overrides, by name.
+
+    Args:
+        definitions: of all its fixtures, by name; those that override others last.
+    """
+    plain = {
+        name: definitions[name][0] for name in _FIXTURES if _is_alone(definitions[name], "pytest_chatprompt.fixtures")
+    }
+    if "eval_snapshot" in plain and _is_alone(definitions[_SYRUPYS], "syrupy"):
+        plain[_SYRUPYS] = definitions[_SYRUPYS][0]
+    return plain
+
+
+def _is_alone(definitions: Sequence[Any], module: str) -> bool:
+    """Whether a fixture has one definition, that of a module: none overrides it, or gives it parameters."""
+    return len(definitions) == 1 and definitions[0].func.__module__ == module
+
+
 class EvalItem(pytest.Function):
     """One case that is sent through one provider.
 
@@ -67,7 +144,6 @@ class EvalItem(pytest.Function):
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
-        own_fixtures: the definitions of the fixtures that need no set-up by pytest.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
@@ -81,13 +157,12 @@ class EvalItem(pytest.Function):
         provider_name: str,
         label: str,
         response_fixtures: tuple[str, ...],
-        own_fixtures: OwnFixtures,
         snapshot_folder: Path,
+        fixtureinfo: Any,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(fixtureinfo=fixtureinfo, **kwargs)
         self.response_fixtures = response_fixtures
-        self.own_fixtures = own_fixtures
         later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
         # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
         self.fixturenames = [name for name in self.fixturenames if name not in later]
@@ -95,19 +170,50 @@ class EvalItem(pytest.Function):
         self.provider_name = provider_name
         self.label = label
         self.snapshot_folder = snapshot_folder
+        self._plain = _plain_fixtures(fixtureinfo.name2fixturedefs)
+        # The values of its fixtures in this run of it, for whoever asks.
+        self._values: dict[str, Any] = {}
 
     def setup(self) -> None:
-        """Set up the fixtures."""
+        """Set up the fixtures: by pytest those of the project, by a call those that no project overrides."""
         __tracebackhide__ = True
-        import_what_running_needs()
-        reserve(self.own_fixtures, self)
+        self._values = {}
+        plain = {} if self.config.getoption("setupshow", False) else self._plain
+        # Pytest sets up what has no value yet.
+        self.funcargs |= dict.fromkeys(plain)
         super().setup()
-        set_up(self.own_fixtures, self.funcargs)
+        for name, definition in plain.items():
+            if name != _SYRUPYS:
+                self.funcargs[name] = definition.func(**{each: self.funcargs[each] for each in definition.argnames})
 
     def teardown(self) -> None:
-        """End the own fixtures, after pytest has ended all others."""
-        tear_down(self.own_fixtures)
+        """Forget the values of the fixtures: pytest keeps its items to the end."""
+        self._values = {}
         super().teardown()
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """The value of a fixture, made once for this run of the item, whoever asks for it: the item, or pytest."""
+        __tracebackhide__ = True
+        if name not in self._values:
+            self._values[name] = make()
+        return self._values[name]
+
+    def eval_api(self, *, is_read: bool) -> EvalAPI:
+        """The stand-in of the APIs.
+
+        Args:
+            is_read: whether the project may look at what it gets. Else built-in providers only prepare what they send.
+        """
+        api: EvalAPI = self.once("eval_api", self._new_api)
+        # A fixture that looks at the response may look at what was sent, too.
+        api.is_read |= is_read or bool(self.response_fixtures and self.config.stash[options_key].replay)
+        return api
+
+    def _new_api(self) -> EvalAPI:
+        api = SharedByRun.of(self.config).new_eval_api()
+        api.is_read = False
+        self.addfinalizer(api.close)
+        return api
 
     @property
     def line(self) -> int:

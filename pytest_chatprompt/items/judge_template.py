@@ -9,7 +9,7 @@ import pytest
 
 from pytest_chatprompt.errors import CheckError
 from pytest_chatprompt.grading.judge import JudgePrompt, PromptFile
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
+from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.attachments import AttachmentError
 

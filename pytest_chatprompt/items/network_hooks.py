@@ -30,8 +30,7 @@ from pytest_chatprompt.capture.guard import (
     take_report_of_forks,
 )
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.failures import ENDED_EARLY
-from pytest_chatprompt.items.item import EvalItem
+from pytest_chatprompt.items.item import ENDED_EARLY, EvalItem
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.wording import visible_line

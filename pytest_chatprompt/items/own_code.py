@@ -1,7 +1,7 @@
 """Own code: `eval_api` in an ordinary test captures requests from the fixture's set-up to its tear-down.
 
 The fixture starts an `OwnCodeCapture` for the test that asks for it. From then on the requests of the test's code come
-to its `EvalAPI`, and nothing else leaves this process. `pytest_report_hooks` asks what the test has to fail for: its
+to its `EvalAPI`, and nothing else leaves this process. `report_hooks` asks what the test has to fail for: its
 code may have swallowed the error.
 """
 
@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_chatprompt.capture.guard import (
-    ConnectionAttempts,
-    Owner,
-    Tell,
-    run_as,
-    running_owner,
-    take_report_of_forks,
-)
+from pytest_chatprompt.capture.guard import ConnectionAttempts, Owner, Tell, run_as, running_owner, take_report_of_forks
 from pytest_chatprompt.errors import CaptureWarning
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.options import options_key

@@ -1,11 +1,9 @@
-"""Own snapshots: the snapshots that ordinary tests compare with, through the fixture `eval_snapshot`.
-
-A test and syrupy's assertion come in; an `EvalSnapshot` comes out that knows where the snapshot of the test is, and
-what must not be in it. `fixtures` calls it.
-"""
+"""The fixture `eval_snapshot`: the assertion of a test, and the command that accepts what the test sends."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,41 +13,67 @@ from syrupy.assertion import SnapshotAssertion
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import SnapshotError
-from pytest_chatprompt.items.against import revision_of
-from pytest_chatprompt.items.commands import accepting_command
 from pytest_chatprompt.items.item import EvalItem, note_use
-from pytest_chatprompt.items.own_comparison import keep_assertion
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
-from pytest_chatprompt.items.session import EvalSession
+from pytest_chatprompt.items.own_assertions import SnapshotStems, checked_snapshot_folder, keep_assertion
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.snapshots.assertion import AssertionContext, EvalSnapshot
 from pytest_chatprompt.snapshots.masks import Masks
 from pytest_chatprompt.snapshots.shown_data import asserted_data
 
 
-def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object) -> EvalSnapshot:
+def accepting_command(item: pytest.Item) -> str:
+    """The command that writes the snapshots of a test; `""` in a run that compares with those of a revision."""
+    options = item.config.stash[options_key]
+    if options.against is not None:
+        return ""
+    # What an ordinary test sends may depend on what it gets.
+    modes = (("--chatprompt-live", options.live), ("--chatprompt-replay", options.replay))
+    modes_of_run = [name for name, is_on in modes if is_on and not isinstance(item, EvalItem)]
+    return command_for(item, *modes_of_run, "--snapshot-update")
+
+
+def command_for(item: pytest.Item, *further: str) -> str:
+    """The command that runs a test with further options, and with those of this run that choose what it sends."""
+    # Most tests need no command.
+    from pytest_chatprompt.reports.run_commands import FOLDER_OPTIONS, kept_options  # noqa: PLC0415
+
+    options = item.config.stash[options_key]
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    overrides = [value for value in item.config.getoption("override_ini") or () if value.startswith("chatprompt_")]
+    words = ["pytest", f"{path}::{item.nodeid.partition('::')[2]}"]
+    words += kept_options(map(str, item.config.invocation_params.args), FOLDER_OPTIONS)
+    words += [word for override in overrides for word in ("-o", override)]
+    words += ["--chatprompt-provider", options.provider] if options.provider and isinstance(item, EvalItem) else []
+    return shlex.join([*words, *further])
+
+
+def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | None, masks: object) -> EvalSnapshot:
     """Make the assertion of a test.
 
     Args:
-        item: the test; an eval item prepares its data itself.
-        snapshot: syrupy's fixture.
+        request: of the test; an eval item prepares its data itself.
+        snapshot: syrupy's fixture; `None` for an eval item whose project does not override it.
         masks: the fixture `eval_masks`.
 
     Raises:
         MaskError: the masks are invalid.
         SnapshotError: a link leads the folder of its snapshots out of the root folder.
     """
+    item = request.node
     root = item.config.rootpath
-    revision = revision_of(item.config)
     parsed = Masks.from_mapping(masks)
-    session = EvalSession.get(item.config)
+    shared = SharedByRun.of(item.config)
+    if snapshot is None:
+        snapshot = _snapshot_of_folder(request, shared)
     if isinstance(item, EvalItem):
         return EvalSnapshot.wrap(
             snapshot,
+            item,
             AssertionContext(
                 root,
-                revision=revision,
-                note_written=session.unused_snapshots.renames.note_written,
+                revision=shared.revision,
+                note_written=shared.renames.note_written,
             ),
         )
     # An eval item has no late differences.
@@ -61,18 +85,26 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
     names.snapshot_stem = SnapshotStems.of(item.session).find(item)
     context = AssertionContext(
         root,
-        note_written=session.unused_snapshots.renames.note_written,
-        prepare=partial(_prepare, root=root, masks=parsed, redactor=session.redactor),
-        revision=revision,
+        note_written=shared.renames.note_written,
+        prepare=partial(_prepare, root=root, masks=parsed, redactor=shared.redactor),
+        revision=shared.revision,
         compares=not item.config.stash[options_key].show,
         describe_command=partial(accepting_command, item),
         note_asserted=partial(note_use, item, "asserted", content=[]),
         note_derived=partial(keep_assertion, item),
         note_late_difference=partial(note_late_difference, item),
     )
-    assertion = EvalSnapshot.wrap(snapshot, context)
+    assertion = EvalSnapshot.wrap(snapshot, item, context)
     keep_assertion(item, assertion, is_first=True)
     return assertion
+
+
+def _snapshot_of_folder(request: pytest.FixtureRequest, shared: SharedByRun) -> SnapshotAssertion:
+    """Syrupy's fixture for a case of a folder: it looks for unused snapshots of others where each is made."""
+    folder = request.node.snapshot_folder.parent
+    if folder not in shared.snapshots:
+        shared.snapshots[folder] = request.getfixturevalue("snapshot")
+    return shared.snapshots[folder]
 
 
 def _prepare(value: Any, *, root: Path, masks: Masks, redactor: Redactor) -> Any:

@@ -15,7 +15,6 @@ import pytest
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.garbage_collection import paused_garbage_collection
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_rules import UNSHOWN_REASON, JudgeRules, shown_ahead
@@ -117,11 +116,10 @@ class PrefetchPlanner:
 
     def _prefetch_prepared(self, item: EvalItem) -> None:
         """Prefetch the items after an item whose providers are known: up to thousands, whose jobs stay for a while."""
-        with paused_garbage_collection():
-            for order, upcoming in self._prefetchable(item):
-                known = self._providers.get(self._rules.decide(upcoming).definition)
-                if known is not None:
-                    self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
+        for order, upcoming in self._prefetchable(item):
+            known = self._providers.get(self._rules.decide(upcoming).definition)
+            if known is not None:
+                self._prefetcher.prefetch(self._upcoming_case(upcoming, order), known)
 
     def _set_up_early(self, item: EvalItem) -> None:
         """Run the early fixtures of the next items, and prefetch those whose providers prepare their requests."""

@@ -15,8 +15,7 @@ import pytest
 
 from pytest_chatprompt.items.early_fixtures import EarlyFixtures
 from pytest_chatprompt.items.fixture_origin import is_from_plugin, is_from_project, place_of
-from pytest_chatprompt.items.item import MASKS_FIXTURE, EvalItem
-from pytest_chatprompt.items.item_templates import PROVIDER_PARAMETER, ROW_PARAMETER
+from pytest_chatprompt.items.item import MASKS_FIXTURE, PROVIDER_PARAMETER, ROW_PARAMETER, EvalItem
 from pytest_chatprompt.snapshots.masks import Masks
 
 # An override of these sends or compares in its own way.

@@ -17,9 +17,9 @@ from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
-from pytest_chatprompt.items.commands import command_for
 from pytest_chatprompt.items.item import note_use
-from pytest_chatprompt.items.own_snapshot_names import SnapshotStems, checked_snapshot_folder
+from pytest_chatprompt.items.own_assertions import SnapshotStems, checked_snapshot_folder
+from pytest_chatprompt.items.own_snapshots import command_for
 from pytest_chatprompt.live.prefetch import LiveResponse
 from pytest_chatprompt.live.sending import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key

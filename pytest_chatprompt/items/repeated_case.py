@@ -19,13 +19,12 @@ from pytest_chatprompt.errors import BudgetError, CheckError, CheckFailedError, 
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
-from pytest_chatprompt.items.failures import ENDED_EARLY, is_outage
 from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_answer
-from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, failed_checks_key
-from pytest_chatprompt.items.pytest_report_hooks import user_frames
+from pytest_chatprompt.items.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats
 from pytest_chatprompt.items.repeat_count import first_response_key
 from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
+from pytest_chatprompt.items.report_hooks import user_frames
 from pytest_chatprompt.items.usage import add_judge_usage
 from pytest_chatprompt.options import all_results_key
 from pytest_chatprompt.results.records import AttemptResult, CheckResult, check_result

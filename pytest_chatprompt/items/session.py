@@ -1,14 +1,11 @@
-"""The eval session: what the eval files and tests of a run share.
+"""The eval session: the plugin that has the hooks of a run with eval files or tests of own code, and registers others.
 
-An `EvalSession` is registered as a plugin when the first eval file is collected, or when a test asks for what it owns,
-so that other runs pay for none of its hooks. It owns the reader of attached files, the redactor and the stand-in of the
-APIs, registers the plugins that have the other hooks, and merges what workers of pytest-xdist found. `plugin`,
-`fixtures`, `code_case` and `own_snapshots` call it.
+It is registered when the first eval file is collected, or when a test asks for what it gives, so that other runs pay
+for none of its hooks.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -16,25 +13,22 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pytest
 
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.items.broken_files import BrokenFiles
+from pytest_chatprompt.items.collection_warnings import FileWarnings, TagUses
 from pytest_chatprompt.items.file import EvalFile
-from pytest_chatprompt.items.file_warnings import FileWarnings
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.kept_objects import KeptObjects
 from pytest_chatprompt.items.live_plugin import LIVE_RUN
 from pytest_chatprompt.items.network_hooks import NetworkHooks
-from pytest_chatprompt.items.pytest_report_hooks import ReportHooks
-from pytest_chatprompt.items.shared_file_reader import shared_file_reader
-from pytest_chatprompt.items.tags import TagUses
+from pytest_chatprompt.items.report_hooks import ReportHooks
+from pytest_chatprompt.items.shared import SharedByRun
 from pytest_chatprompt.items.unused_snapshots import UnusedSnapshots
-from pytest_chatprompt.items.warning_hooks import WarningHooks
 from pytest_chatprompt.options import options_key
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
     from pytest_chatprompt.prompt.attachments import FileReader
 
+_MARK: Final = ": PayloadWarning: "
+_MAX_LOCATIONS: Final = 3
 _NAME: Final = "chatprompt-session"
 
 
@@ -54,7 +48,7 @@ class EvalSession:
     network: NetworkHooks
     unused_snapshots: UnusedSnapshots
     _router: LiveCaptureRouter | None = None
-    _api: EvalAPI | None = None
+    _failed_files: int = 0
 
     @classmethod
     def get(cls, config: pytest.Config) -> Self:
@@ -62,14 +56,11 @@ class EvalSession:
         session: Self | None = config.pluginmanager.get_plugin(_NAME)
         if session is None:
             options = config.stash[options_key]
-            redactor = Redactor(os.environ, options.allowed_secrets)
-            session = cls(config, redactor, NetworkHooks(config, redactor), UnusedSnapshots(config, redactor))
+            redactor = SharedByRun.of(config).redactor
+            session = cls(config, redactor, NetworkHooks(config, redactor), UnusedSnapshots(config))
             config.pluginmanager.register(session, _NAME)
             config.pluginmanager.register(session.network, "chatprompt-network")
             config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
-            config.pluginmanager.register(WarningHooks(), "chatprompt-warnings")
-            config.pluginmanager.register(BrokenFiles(config), "chatprompt-broken-files")
-            config.pluginmanager.register(KeptObjects(), "chatprompt-kept-objects")
             config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
             if options.estimates:
                 from pytest_chatprompt.items.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
@@ -89,7 +80,7 @@ class EvalSession:
 
     def reader(self) -> FileReader:
         """The reader of attached files; it reads each file once in a run."""
-        return shared_file_reader(self.config)
+        return SharedByRun.of(self.config).reader
 
     def router(self) -> LiveCaptureRouter:
         """The router that captures requests of a live run."""
@@ -98,23 +89,6 @@ class EvalSession:
         if self._router is None:
             self._router = LiveCaptureRouter(self.redactor)
         return self._router
-
-    def new_eval_api(self, *, is_read: bool) -> EvalAPI:
-        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far.
-
-        Args:
-            is_read: whether anybody may read what was sent.
-        """
-        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
-
-        if self._api is None or self._api.routes or self._api.was_used:
-            options = self.config.stash[options_key]
-            self._api = EvalAPI(self.redactor, placeholders=options.placeholders, goes_live=options.live)
-        if self._api.is_read or len(self._api.log):
-            self._api.reset()
-            self._api.clear_sent()
-        self._api.is_read = is_read
-        return self._api
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -131,9 +105,30 @@ class EvalSession:
             FileWarnings.of(self.config).warn()
             TagUses.of(self.config).warn()
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Count the eval files that cannot be loaded."""
+        report = yield
+        self._failed_files += isinstance(collector, EvalFile) and not report.passed
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Run what was collected also if eval files could not be loaded: they are data, and no test imports them."""
+        option = self.config.option
+        is_set = option.continue_on_collection_errors
+        option.continue_on_collection_errors = is_set or session.testsfailed == self._failed_files
+        try:
+            return (yield)
+        finally:
+            option.continue_on_collection_errors = is_set
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Fail a run in which something tried to reach the network too late; give the controller what was found."""
+        _merge_warnings(self.config)
         if self.config.option.collectonly:
             _hide_parameters(session)
         try:
@@ -164,3 +159,38 @@ def _hide_parameters(session: pytest.Session) -> None:
     for item in session.items:
         if isinstance(item, EvalItem):
             vars(item).pop("callspec", None)
+
+
+def _merge_warnings(config: pytest.Config) -> None:
+    """Merge equal preflight warnings into the first, which names the places of the others."""
+    # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [] if reporter is None else reporter.stats.get("warnings", [])
+    merged: list[Any] = []
+    first_by_text: dict[str, Any] = {}
+    first_locations: dict[str, str] = {}
+    locations: dict[str, list[str]] = {}
+    for report in reports:
+        location, mark, rest = report.message.partition(_MARK)
+        # Below the text stands the line of the file.
+        text = rest.partition("\n")[0]
+        if not mark:
+            merged.append(report)
+        elif text in first_by_text:
+            locations[text].append(location)
+        else:
+            first_by_text[text] = report
+            first_locations[text], locations[text] = location, []
+            merged.append(report)
+    for text, others in locations.items():
+        if others:
+            first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others, first_locations[text])
+    reports[:] = merged
+
+
+def _others(locations: list[str], first: str) -> str:
+    """What to add for other cases; a place that is shared, such as a setting of the file, is named once."""
+    count = len(locations)
+    places = [place for place in dict.fromkeys(locations) if place != first]
+    shown = ", ".join(places[:_MAX_LOCATIONS]) + (", ..." if len(places) > _MAX_LOCATIONS else "")
+    return f"\nThe same for {count} more {'case' if count == 1 else 'cases'}" + (f": {shown}" if shown else "")

@@ -1,21 +1,25 @@
-"""Snapshot renames: which snapshots show now what others showed before, since their case or test has another name.
-
-The snapshots that a run wrote, or what its failed tests sent without having one, come in; what to say of an unused
-snapshot, and of snapshots that were exchanged, comes out. `unused_snapshots` keeps one for the run.
-"""
+"""Renames: which snapshots show now what others showed before, since their case or test has another name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import pytest
 
+from pytest_chatprompt.snapshots.files import SnapshotFileError, is_recording, read_snapshot
+from pytest_chatprompt.snapshots.unused import unused_of, unused_snapshots
 from pytest_chatprompt.wording import shown_path
 
+if TYPE_CHECKING:
+    from pytest_chatprompt.snapshots.diff import Comparison
+    from pytest_chatprompt.snapshots.revision import Revision
+
 _MOST_LINES: Final = 20
+_old_names_key: Final[pytest.StashKey[dict[Path, dict[str, Path]]]] = pytest.StashKey()
 
 
 @dataclass(eq=False)
@@ -89,8 +93,6 @@ class SnapshotRenames:
 
     def _find(self, unused: Iterable[Path], names: dict[str, str]) -> None:
         if names:
-            from pytest_chatprompt.items.renames import snapshots_by_data  # noqa: PLC0415
-
             old = snapshots_by_data(sorted(unused))
             self._names = {path: names[sha256] for sha256, path in old.items() if sha256 in names}
 
@@ -115,3 +117,52 @@ class SnapshotRenames:
             yield f"  {shown_path(old, root)}, renamed to {shown_path(new, root)}"
         if len(shown) < count:
             yield f"  and {count - len(shown)} more (-v lists them)"
+
+
+def find_old_name(item: Any, comparison: Comparison, revision: Revision | None) -> str | None:
+    """The id that a case had when its snapshot was written; `None` if there is no such snapshot.
+
+    Args:
+        item: the item of a case without a snapshot.
+        comparison: what it sends.
+        revision: the git revision whose snapshots count; `None` for the files on disk.
+    """
+    from pytest_chatprompt.snapshots.stored import data_sha256  # noqa: PLC0415
+
+    folders = item.session.stash.setdefault(_old_names_key, {})
+    folder = item.snapshot_folder
+    if folder not in folders:
+        if revision is None:
+            folders[folder] = snapshots_by_data(unused_snapshots(folder, item.parent.stems))
+        else:
+            unused = unused_of(revision.yaml_files(folder), item.parent.stems)
+            folders[folder] = snapshots_by_data(unused, revision.read)
+    path = folders[folder].get(data_sha256(comparison.sent))
+    return None if path is None else old_name(path, item.snapshot_stem)
+
+
+def snapshots_by_data(paths: list[Path], read: Callable[[Path], str | None] = read_snapshot) -> dict[str, Path]:
+    """Snapshots by the hash of their data; of equal ones the first.
+
+    Args:
+        paths: of snapshots, recordings among them.
+        read: gives the text of one; `None` if there is none.
+    """
+    from pytest_chatprompt.snapshots.stored import data_sha256  # noqa: PLC0415
+
+    found: dict[str, Path] = {}
+    for path in paths:
+        try:
+            text = None if is_recording(path) else read(path)
+        except SnapshotFileError:
+            continue
+        if text is not None:
+            found.setdefault(data_sha256(text), path)
+    return found
+
+
+def old_name(path: Path, new_stem: str) -> str:
+    """How to call the case of a snapshot: by its id, and by its bracket too if that is another one now."""
+    name, bracket, label = path.stem.rpartition("[")
+    is_same = label == new_stem.rpartition("[")[2]
+    return unquote(name if is_same else path.stem) if bracket else path.stem

@@ -30,13 +30,7 @@ from pytest_chatprompt.snapshots.shown_data import is_sent
 from pytest_chatprompt.wording import visible_line
 
 if TYPE_CHECKING:
-    from syrupy.types import (
-        PropertyFilter,
-        PropertyMatcher,
-        PropertyPath,
-        SerializableData,
-        SerializedData,
-    )
+    from syrupy.types import PropertyFilter, PropertyMatcher, PropertyPath, SerializableData, SerializedData
 
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
@@ -241,12 +235,12 @@ class EvalSnapshot(SnapshotAssertion):
     _failed: tuple[int, Comparison] | None = None
 
     @classmethod
-    def wrap(cls, snapshot: SnapshotAssertion, context: AssertionContext) -> Self:
-        """Make the assertion of a test from that of syrupy's fixture `snapshot`."""
+    def wrap(cls, snapshot: SnapshotAssertion, item: Any, context: AssertionContext) -> Self:
+        """Make the assertion of a test from that of syrupy's fixture `snapshot`, which may be another test's."""
         wrapped = cls(
             session=snapshot.session,
             extension_class=ChatPromptSnapshotExtension,
-            test_location=snapshot.test_location,
+            test_location=PyTestLocation(item),
             update_snapshots=snapshot.update_snapshots,
             update_new_snapshots_only=snapshot.update_new_snapshots_only,
             include=snapshot.include,

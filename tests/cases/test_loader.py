@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 
 from pytest_chatprompt import EvalCase, EvalFileError
 from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
-from pytest_chatprompt.text.yaml import read_yaml_file
 from tests.conftest import Project
 
 HELLO = "    input_messages: [{role: user, content: hello}]\n"
@@ -227,30 +224,3 @@ evalcases:
 def test_a7_a_reference_answer_may_be_any_data(project: Project, written: str, expected: tuple[Any, ...]) -> None:
     case = project.case(f"expected_messages: {written}\ninput_messages: [{{role: user, content: hi}}]")
     assert case.expected_messages == expected
-
-
-@pytest.mark.usefixtures("garbage_collection")
-@pytest.mark.parametrize("is_enabled", [True, False])
-@pytest.mark.parametrize(
-    "messages",
-    [
-        pytest.param("[{role: user, content: hi}]", id="a valid file"),
-        pytest.param("[{role: user, content: hi}]\n  - id: one", id="an error"),
-    ],
-)
-def test_no_garbage_is_looked_for_while_a_file_is_loaded(
-    project: Project, monkeypatch: pytest.MonkeyPatch, messages: str, is_enabled: bool
-) -> None:
-    project.write("a.eval.yaml", f"x-y: 1\nevalcases:\n  - id: one\n    input_messages: {messages}\n")
-    states: list[bool] = []
-
-    def parse(*arguments: Any) -> Any:
-        states.append(gc.isenabled())
-        return read_yaml_file(*arguments)
-
-    monkeypatch.setattr("pytest_chatprompt.cases.loader.read_yaml_file", parse)
-    (gc.enable if is_enabled else gc.disable)()
-    with suppress(EvalFileError):
-        load_eval_file(project.root / "a.eval.yaml", project.root)
-    assert states == [False]
-    assert gc.isenabled() is is_enabled

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.items.change_costs import change_cost
+from pytest_chatprompt.items.snapshot_results import change_cost
 from pytest_chatprompt.results.records import ChangeCost
 from tests.items.conftest import HELLO, Run
 

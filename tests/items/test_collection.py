@@ -366,7 +366,6 @@ def test_a_run_without_eval_files_imports_only_the_entry_modules(run: Run) -> No
                         "pytest_chatprompt.eval_file_names",
                         "pytest_chatprompt.fixtures",
                         "pytest_chatprompt.hookspecs",
-                        "pytest_chatprompt.option_values",
                         "pytest_chatprompt.options",
                         "pytest_chatprompt.plugin",
                     }
@@ -410,47 +409,6 @@ def test_collecting_does_not_import_what_only_running_needs(run: Run) -> None:
     )
     result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--collect-only")
     result.stdout.fnmatch_lines(["[[]] of ours", "[[]] of others"])
-
-
-PAUSED_FOR = tuple(
-    f"pytest_chatprompt.{name}" for name in ("cases.loader", "items.session", "prompt.request", "apis.chat_provider")
-)
-
-
-def test_no_garbage_is_collected_while_the_rooms_are_imported(run: Run) -> None:
-    run.write(
-        {
-            "a.eval.yaml": HELLO,
-            "conftest.py": """
-                import gc
-                import sys
-
-                class Finder:
-                    def find_spec(self, name, path, target=None):
-                        if name in NAMES:
-                            print(name, gc.isenabled())
-
-                sys.meta_path.insert(0, Finder())
-
-                def pytest_collection_finish(session):
-                    print("collected", gc.isenabled())
-
-                def pytest_runtest_call(item):
-                    print("set up", gc.isenabled())
-            """.replace("\n                ", "\n").replace("NAMES", repr(PAUSED_FOR)),
-        }
-    )
-    result = run.pytester.runpytest_subprocess("-p", "no:respx", "-s", "--snapshot-update")
-    result.stdout.fnmatch_lines(
-        [
-            "pytest_chatprompt.cases.loader False",
-            "pytest_chatprompt.items.session False",
-            "collected True",
-            "*pytest_chatprompt.prompt.request False",
-            "pytest_chatprompt.apis.chat_provider False",
-            "set up True",
-        ]
-    )
 
 
 NEEDED_ONLY_SOMETIMES = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.items.renames import old_name, snapshots_by_data
-from pytest_chatprompt.items.snapshot_renames import SnapshotRenames
+from pytest_chatprompt.items.snapshot_renames import SnapshotRenames, old_name, snapshots_by_data
 from pytest_chatprompt.snapshots.layout import dump
 from pytest_chatprompt.snapshots.stored import data_sha256, written_sha256
 

@@ -1,13 +1,10 @@
-"""Tags that are probably mistyped: used once, while a similar tag is used often.
-
-In: the cases of a run as they are collected. Out: an `EvalFileWarning` for each such tag, at its line. `-m smoke` would
-leave out a case with the tag `smoek` without a word. `file` adds the cases, `session` asks for the warnings.
-"""
+"""Warnings about eval files, each once for a file, at its line, issued once collection is done."""
 
 from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +12,55 @@ from typing import Final
 import pytest
 
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.items.file_warnings import issue
+from pytest_chatprompt.errors import Diagnostic, EvalFileWarning
+
+
+@dataclass(eq=False)
+class FileWarnings:
+    """The warnings about the eval files of a run.
+
+    Args:
+        config: the configuration of the run.
+        diagnostics: in the order of collection.
+    """
+
+    config: pytest.Config
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> FileWarnings:
+        """The warnings of a run."""
+        return config.stash.setdefault(_warnings_key, cls(config))
+
+    def add(self, diagnostic: Diagnostic | None) -> None:
+        """Add a warning; `None` adds nothing."""
+        if diagnostic is not None:
+            self.diagnostics.append(diagnostic)
+
+    def warn(self) -> None:
+        """Issue the warnings."""
+        for diagnostic in self.diagnostics:
+            text = f"case {diagnostic.case_id!r}: {diagnostic.text}" if diagnostic.case_id else diagnostic.text
+            path = str(self.config.rootpath / diagnostic.path)
+            issue(text, path, diagnostic.line)
+        self.diagnostics.clear()
+
+
+def issue(text: str, path: str, line: int) -> None:
+    """Issue a warning about a line of an eval file.
+
+    Raises:
+        UsageError: the project turns warnings into errors.
+    """
+    try:
+        warnings.warn_explicit(EvalFileWarning(text), category=None, filename=path, lineno=line)
+    except EvalFileWarning:
+        # Collection is done, so pytest would report any other exception as an error of its own.
+        raise pytest.UsageError(f"{path}:{line}: {text}") from None
+
+
+_warnings_key: Final = pytest.StashKey[FileWarnings]()
+
 
 _OFTEN: Final = 5
 # `smoek` and `smoke` are 0.8 alike.
@@ -37,7 +82,7 @@ class TagUses:
     @classmethod
     def of(cls, config: pytest.Config) -> TagUses:
         """The uses of tags in a run."""
-        return config.stash.setdefault(_key, cls())
+        return config.stash.setdefault(_tags_key, cls())
 
     def add(self, case: EvalCase) -> None:
         """Count the tags of a case."""
@@ -66,4 +111,4 @@ def _warn(case: EvalCase, tag: str, similar: str, count: int) -> None:
     issue(text, str(case.path), line)
 
 
-_key: Final = pytest.StashKey[TagUses]()
+_tags_key: Final = pytest.StashKey[TagUses]()

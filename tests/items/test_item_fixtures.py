@@ -1,4 +1,4 @@
-"""Own fixtures: those that no project overrides, and what a project sees of them."""
+"""The fixtures of eval items: those that no project overrides, and what a project sees of them."""
 
 from __future__ import annotations
 
@@ -7,49 +7,13 @@ import pytest
 from tests.items.conftest import HELLO, MakeLiveProject, Run
 from tests.server import Reply, Server
 
-KEPT = ("eval_case", "eval_request", "eval_provider", "eval_snapshot", "snapshot")
+KEPT = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks", "snapshot")
 
 
 def outputs(result: pytest.RunResult) -> list[str]:
     """What the project's code printed, a line each."""
     return [line.partition("> ")[2] for line in result.outlines if "> " in line]
-
-
-# Pytest gives each fixture that it sets up a finalizer.
-SHOWS_SET_UP = """
-import pytest
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    names = sorted(name for name, value in item.funcargs.items() if name.startswith("eval_") or name == "snapshot")
-    set_up = sorted(name for name in names if item._fixtureinfo.name2fixturedefs[name][-1]._finalizers)
-    print("\\n>", *names)
-    print("> set up:", *set_up)
-    print(">", type(item.funcargs["eval_request"]).__name__, type(item.funcargs["eval_api"]).__name__)
-    return (yield)
-"""
-SHOWN = [
-    "eval_api eval_case eval_masks eval_provider eval_request eval_snapshot snapshot",
-    "set up:",
-    "ProviderRequest EvalAPI",
-]
-
-
-def test_pytest_sets_up_none_of_them_in_an_offline_run(run: Run) -> None:
-    run.write({"conftest.py": SHOWS_SET_UP, "a.eval.yaml": HELLO})
-    run.update()
-    assert outputs(run("-s")) == SHOWN
-
-
-def test_pytest_sets_up_none_of_them_in_a_live_or_replayed_run(live_project: MakeLiveProject, server: Server) -> None:
-    run = live_project(3)
-    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + SHOWS_SET_UP})
-    for options in (["--chatprompt-live", "--chatprompt-record"], ["--chatprompt-replay"]):
-        result = run("-s", *options)
-        result.assert_outcomes(passed=3)
-        assert outputs(result) == SHOWN * 3
-    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("options", [[], ["--chatprompt-live"]], ids=["offline", "live"])
@@ -79,23 +43,6 @@ def pytest_sessionfinish():
     # Each case has its own.
     assert outputs(result) == [*shown, *shown, "2"]
     assert len(server.requests) == (2 if options else 0)
-
-
-def test_pytest_does_not_set_up_the_response_either(live_project: MakeLiveProject, server: Server) -> None:
-    run = live_project(3)
-    shows = """
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    yield
-    (definition,) = item.session._fixturemanager.getfixturedefs("eval_response", item)
-    print("\\n>", definition.cached_result[0].text, definition._finalizers)
-"""
-    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + shows})
-    for options in (["--chatprompt-live", "--chatprompt-record"], ["--chatprompt-replay"]):
-        result = run("-s", *options)
-        result.assert_outcomes(passed=3)
-        assert outputs(result) == ["a real answer []"] * 3
-    assert len(server.requests) == 3
 
 
 def test_who_asks_after_an_error_gets_the_error_and_sends_nothing(
@@ -252,7 +199,7 @@ def uses(eval_response, eval_api, eval_case, request):
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KEPT)
 def test_a_fixture_that_asks_for_one_gets_what_the_item_uses(run: Run, name: str) -> None:
     conftest = f"""
 import pytest
@@ -400,87 +347,6 @@ def test_pytest_shows_the_set_up_of_each(run: Run, option: str) -> None:
         result.stdout.fnmatch_lines([f"*SETUP * {name}*"])
 
 
-def test_a_hook_of_the_project_sees_the_set_up_of_each(run: Run) -> None:
-    conftest = """
-def pytest_fixture_setup(fixturedef):
-    print("\\n>", fixturedef.argname)
-"""
-    run.write({"conftest.py": conftest, "a.eval.yaml": HELLO})
-    run.update()
-    assert set(NAMES) <= set(outputs(run("-s")))
-
-
-SHOWS_KNOWN = """
-import pytest
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session):
-    known = session.config._syrupy._assertions
-    print("\\n>", *sorted(type(assertion).__name__ for assertion in known))
-"""
-
-
-def test_syrupy_learns_of_no_assertion_that_nobody_uses(run: Run) -> None:
-    run.write({"conftest.py": SHOWS_KNOWN, "a.eval.yaml": HELLO, "__snapshots__/.hidden": ""})
-    run.update()
-    assert outputs(run("-s")) == ["EvalSnapshot"]
-
-
-@pytest.mark.parametrize(
-    ("used", "known"),
-    [
-        pytest.param("assert snapshot == 1", "SnapshotAssertion", id="to compare"),
-        pytest.param("assert 1 == snapshot", "SnapshotAssertion", id="on the right"),
-        pytest.param("snapshot.assert_match(1)", "SnapshotAssertion", id="by a method"),
-        pytest.param("assert snapshot(name='b') == 1", "SnapshotAssertion", id="with options"),
-        pytest.param(
-            "from syrupy.extensions.json import JSONSnapshotExtension as JSON; assert snapshot.use_extension(JSON) == 1",
-            "SnapshotAssertion SnapshotAssertion",
-            id="with another extension",
-        ),
-    ],
-)
-def test_syrupy_learns_of_an_assertion_that_is_used(run: Run, used: str, known: str) -> None:
-    hook = f"""
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    yield
-    snapshot = item._request.getfixturevalue("snapshot")
-    {used}
-"""
-    run.write({"conftest.py": SHOWS_KNOWN + hook, "a.eval.yaml": HELLO})
-    result = run("--snapshot-update", "-s")
-    result.stdout.fnmatch_lines(["2 snapshots generated."])
-    assert outputs(result) == [f"EvalSnapshot {known}"]
-    result = run("-s")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["2 snapshots passed."])
-    run.write({"conftest.py": (SHOWS_KNOWN + hook).replace("1", "2")})
-    result = run("-s")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["1 snapshot failed. 1 snapshot passed."])
-
-
-def test_an_assertion_that_is_used_is_what_syrupys_fixture_gives(run: Run) -> None:
-    compares = """
-import pytest
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    yield
-    late = item.funcargs["snapshot"]
-    was = type(late).__name__
-    used = vars(late())
-    given = item._fixtureinfo.name2fixturedefs["snapshot"][-1].func(item._request)
-    print("\\n>", was, type(late) is type(given))
-    print(">", used.keys() == vars(given).keys(), type(used.pop("_extension")) is type(given.extension))
-    print(">", {name for name, value in used.items() if value != getattr(given, name)})
-"""
-    run.write({"conftest.py": compares, "a.eval.yaml": HELLO})
-    result = run("-s", "--snapshot-update")
-    assert outputs(result) == ["LateAssertion True", "True True", "set()"]
-
-
 @pytest.mark.parametrize(
     ("file", "options"),
     [
@@ -519,64 +385,6 @@ evalcases:
   - id: two
     input_messages: [{role: user, content: hello}]
 """
-# What pytest has set up, or looked up, for a case.
-SHOWS_ASKED = """
-import pytest
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    print("\\n>", *sorted(item._request._fixture_defs.keys() - set(item.own_fixtures.definitions)))
-    return (yield)
-"""
-
-
-def test_pytest_is_asked_once_for_the_fixtures_of_the_session(run: Run) -> None:
-    fixtures = """
-@pytest.fixture(scope="session", autouse=True)
-def of_session(request):
-    print("\\n> begins")
-    yield "value"
-    print("\\n> ends")
-
-@pytest.fixture(autouse=True)
-def of_case(of_session): ...
-"""
-    run.write({"conftest.py": SHOWS_ASKED + fixtures, "a.eval.yaml": TWO_CASES})
-    run.update()
-    assert outputs(run("-s")) == [
-        "begins",
-        "_syrupy_apply_ide_patches of_case of_session openai_provider",
-        "of_case of_session",
-        "ends",
-    ]
-
-
-@pytest.mark.parametrize(
-    "fixture",
-    [
-        pytest.param("@pytest.fixture(scope='module', autouse=True)\ndef other(): ...", id="of the file"),
-        pytest.param(
-            "@pytest.fixture(scope='session')\ndef first(): ...\n"
-            "@pytest.fixture(scope='session', autouse=True)\ndef other(first): ...",
-            id="that uses another",
-        ),
-        pytest.param(
-            "@pytest.fixture(scope='session', autouse=True, params=[None])\ndef other(request): ...",
-            id="with parameters",
-        ),
-        pytest.param(
-            "@pytest.fixture(scope='session', autouse=True)\ndef other(request): return request.param\n"
-            "def pytest_generate_tests(metafunc):\n    metafunc.parametrize('other', [None], indirect=True)",
-            id="with the parameters of a hook",
-        ),
-    ],
-)
-def test_pytest_is_asked_for_each_case_where_the_fixture_may_change(run: Run, fixture: str) -> None:
-    run.write({"conftest.py": SHOWS_ASKED + fixture, "a.eval.yaml": TWO_CASES})
-    run.update()
-    first, second = (line.split() for line in outputs(run("-s")))
-    assert "other" in first
-    assert "other" in second
 
 
 def test_each_case_has_the_value_of_its_parameter(run: Run) -> None:

@@ -23,16 +23,19 @@ import pytest
 import pytest_chatprompt
 from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.errors import CaptureError
-from pytest_chatprompt.items.failures import ENDED_EARLY, OWN_ERRORS, is_outage, text_failure
-from pytest_chatprompt.items.item import EvalItem, add_uses, failed_checks_key, has_graded_checks
-from pytest_chatprompt.items.network_hooks import NetworkHooks
-from pytest_chatprompt.items.own_code import OwnCodeCapture
-from pytest_chatprompt.items.own_comparison import (
-    failed_comparison,
-    failure_text,
-    forget_assertions,
-    has_assertions,
+from pytest_chatprompt.items.item import (
+    ENDED_EARLY,
+    OWN_ERRORS,
+    EvalItem,
+    add_uses,
+    failed_checks_key,
+    has_graded_checks,
+    is_outage,
+    text_failure,
 )
+from pytest_chatprompt.items.network_hooks import NetworkHooks
+from pytest_chatprompt.items.own_assertions import failed_comparison, failure_text, forget_assertions, has_assertions
+from pytest_chatprompt.items.own_code import OwnCodeCapture
 from pytest_chatprompt.options import all_results_key, options_key
 from pytest_chatprompt.wording import shown_path, visible, visible_line
 
