@@ -23,6 +23,8 @@ from pytest_chatprompt.items.running_imports import import_what_running_needs
 from pytest_chatprompt.wording import shown_path, visible_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_chatprompt.grading.grade import GradedCheck
 
 RESPONSE_FIXTURE: Final = "eval_response"
@@ -68,11 +70,15 @@ class EvalItem(pytest.Function):
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
         own_fixtures: the definitions of the fixtures that need no set-up by pytest.
+        awaits_answer: whether its test has passed, and its answer is to be graded.
+        finish: grades its answer, in place of its test function; `None` but for then.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
 
     snapshot_stem: str
+    awaits_answer = False
+    finish: Callable[[], None] | None = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -103,6 +109,14 @@ class EvalItem(pytest.Function):
         reserve(self.own_fixtures, self)
         super().setup()
         set_up(self.own_fixtures, self.funcargs)
+
+    def runtest(self) -> None:
+        """Run the case, or grade its answer."""
+        __tracebackhide__ = True
+        if self.finish is None:
+            super().runtest()
+        else:
+            self.finish()
 
     def teardown(self) -> None:
         """End the own fixtures, after pytest has ended all others."""

@@ -32,18 +32,6 @@ class Reservation(Protocol):
         ...
 
 
-class ComputeLock(Protocol):
-    """What a thread holds while it computes for longer, such as a `threading.Lock`."""
-
-    def acquire(self) -> object:
-        """Wait until no other thread holds it."""
-        ...
-
-    def release(self) -> None:
-        """Give it up."""
-        ...
-
-
 class Budget(Protocol):
     """What requests may cost together."""
 
@@ -80,8 +68,8 @@ class SendContext(NamedTuple):
         budget: what all requests may cost together; `None` for no limit.
         order: those with lower numbers are paid for first where requests wait for the budget.
         waiting: entered while a request waits for its turn, so that others can go meanwhile.
-        compute_lock: held by threads that send many requests at once while they compute for longer; `None` for a thread
-            of its own.
+        variables: environment variables of the provider as they were in its test, which may be over; those that it
+            lacks, and all if it is `None`, are read from the environment of the process.
         is_priced: whether answers have a cost: those that are made up offline have none.
     """
 
@@ -93,7 +81,7 @@ class SendContext(NamedTuple):
     budget: Budget | None = None
     order: int = 0
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    compute_lock: ComputeLock | None = None
+    variables: Mapping[str, str] | None = None
     is_priced: bool = True
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.prompt.shared_texts import SharedTexts
     from pytest_chatprompt.snapshots.comparison import Comparison
-    from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
     from pytest_chatprompt.snapshots.revision import Revision
 
 _FILTERS: Final = ("exclude", "include", "matcher")
@@ -77,11 +76,9 @@ class EvalSnapshot(SnapshotAssertion):
 
     Attributes:
         context: what it knows of its test.
-        prior: what was compared before the test ran, for the next comparison; `None` for nothing.
     """
 
     context: AssertionContext
-    prior: PriorComparison | None = None
     _is_filtered: bool = False
     _is_diff: bool = False
     _has_compared_data: bool = True
@@ -155,7 +152,6 @@ class EvalSnapshot(SnapshotAssertion):
         data = self._settle_late(self.context.prepare(other), other)
         if not self.context.compares:
             return True
-        prior, self.prior = self.prior, None
         extension: Any = self.extension
         is_own = isinstance(extension, ChatPromptSnapshotExtension)
         if is_own:
@@ -167,8 +163,7 @@ class EvalSnapshot(SnapshotAssertion):
             is_plain = (
                 type(extension) is ChatPromptSnapshotExtension and not extension.is_filtered and not self._is_diff
             )
-            text = None if prior is None or data is not prior.data else prior.text
-            extension.expect(*((data, text) if is_plain else (None, None)))
+            extension.expect(data if is_plain else None)
         self._has_compared_data = is_own and not self._is_diff
         self._is_filtered = self._is_diff = False
         is_equal = super().__eq__(data)

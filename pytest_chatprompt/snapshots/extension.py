@@ -48,21 +48,18 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     shared: SharedTexts | None = None
     # The file that was read last.
     _read: Path | None = None
-    # What the next assertion compares, its text if that is known already and then in any case, and whether the file of
-    # its snapshot holds just this text.
+    # What the next assertion compares, its text, and whether the file of its snapshot holds just this text.
     _expected: Any = None
-    _laid_out: SnapshotText | None = None
     _text: SnapshotText | None = None
     _is_in_file = False
 
-    def expect(self, data: SerializableData | None, text: Any = None) -> None:
+    def expect(self, data: SerializableData | None) -> None:
         """Compare the bytes of the next file with the text of this data: if they are equal, syrupy needs neither text.
 
         Args:
             data: what is asserted next, if nothing is going to change it; else `None`, also to free the last data.
-            text: the data as `lay_out` of `serializer` gives it; `None` if it is not laid out yet.
         """
-        self._expected, self._laid_out, self._text, self._is_in_file = data, text, None, False
+        self._expected, self._text, self._is_in_file = data, None, False
 
     def serialize(
         self,
@@ -149,7 +146,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         if self.read_committed is not None:
             return self.read_committed(self._read)
         if self._expected is not None:
-            self._text = self._lay_out(self._expected) if self._laid_out is None else self._laid_out
+            self._text = self._lay_out(self._expected)
             self._is_in_file = self._text.is_in(self._read)
         return _EQUAL if self._is_in_file else read_snapshot(self._read)
 

@@ -233,9 +233,10 @@ class HTTPClient:
                 cancellation.cancel()
 
     def close(self) -> None:
-        """Close the connections in use, and accept requests again after `cancel`."""
+        """Close the connections, once no request uses them, and accept requests again after `cancel`."""
         with self._lock:
-            if self._network_client is not None:
+            # Each connection is closed with its reply: the requests in flight go on.
+            if self._network_client is not None and not self._in_flight:
                 self._network_client.close()
             self._network_client = None
             self._is_cancelled = False

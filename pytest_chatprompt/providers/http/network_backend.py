@@ -40,9 +40,7 @@ class LimitedStream(httpcore.NetworkStream):
         """Read what has arrived."""
         self._limits.use(self._socket)
         seconds = self._limits.seconds_left(timeout, httpcore.ReadTimeout)
-        data = self._stream.read(max_bytes, seconds)
-        self._limits.begin_to_compute()
-        return data
+        return self._stream.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of a buffer."""

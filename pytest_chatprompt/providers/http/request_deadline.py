@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_chatprompt.providers.cancellation import Cancellation
-from pytest_chatprompt.providers.context import ComputeLock, current_context
 
 
 class RequestDeadline(threading.local):
@@ -27,8 +26,6 @@ class RequestDeadline(threading.local):
 
     deadline: float = math.inf
     cancellation: Cancellation | None = None
-    # Held while the thread reads a reply that has come.
-    _held: ComputeLock | None = None
 
     @contextmanager
     def apply(self, timeout_seconds: float, cancellation: Cancellation) -> Iterator[None]:
@@ -43,21 +40,8 @@ class RequestDeadline(threading.local):
         try:
             yield
         finally:
-            self._end_computing()
             cancellation.use(None)
             self.deadline, self.cancellation = math.inf, None
-
-    def begin_to_compute(self) -> None:
-        """Hold the compute lock of the run until the next step, or until the request ends."""
-        lock = current_context().compute_lock
-        if lock is not None:
-            lock.acquire()
-            self._held = lock
-
-    def _end_computing(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            held.release()
 
     def seconds_left(self, timeout: float | None, error_class: type[Exception]) -> float | None:
         """How long the next step, which may wait for the network, may take; `None` for no limit.
@@ -66,7 +50,6 @@ class RequestDeadline(threading.local):
             timeout: the limit of this step alone, in seconds; `None` for none.
             error_class: what to raise if nothing is left.
         """
-        self._end_computing()
         if self.deadline == math.inf:
             return timeout
         seconds = self.deadline - time.monotonic()
