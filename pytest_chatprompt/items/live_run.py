@@ -142,8 +142,8 @@ class LiveRun:
         """The first or the second pass of an item."""
         # Without a next test, the fixtures of the session would end before the requests.
         following: Any = nextitem or item.parent
-        if self._graded is not None:
-            self._run_again(self._graded, following)
+        if self._graded is not None and self._graded.answers is not None:
+            self._run_again(self._graded, self._graded.answers, following)
             return
         if self._worker is not None:
             # The controller knows by this what a crash of the worker loses.
@@ -155,9 +155,9 @@ class LiveRun:
             held.answers = CaseAnswers(self.pool, next(self._orders), case, self._router)
         self._held.append(held)
 
-    def _run_again(self, held: _HeldItem, following: Any) -> None:
+    def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
-        item, answers = held.item, held.answers
+        item = held.item
         setup, call, teardown = held.reports
         item.awaits_answer = False
         try:
@@ -275,7 +275,7 @@ class LiveRun:
             return "their provider makes no HTTP request that could be compared in advance"
         if not any(value is provider for value in self._lasting):
             return "their provider ends with each of them: give its fixture session scope"
-        if api.was_used:
+        if api.children.is_open:
             return "their provider needs eval_api, which ends with each of them"
         return "pytest-timeout could not end the requests of a provider of your own" if has_timeout(item) else None
 
@@ -310,8 +310,9 @@ class LiveRun:
         """
         if self._graded is None or self._graded.item is not item:
             return None
-        answers: Any = self._graded.answers
-        check_sent(answers.case.place, compared, answers.case.compared)
+        answers = self._graded.answers
+        if answers is not None:
+            check_sent(answers.case.place, compared, answers.case.compared)
         return answers
 
     def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
@@ -507,8 +508,8 @@ def _make_budget(options: Options) -> RunBudget | None:
 
 def _share(config: pytest.Config, concurrency: int) -> int:
     """How many requests this process may have in flight: workers of pytest-xdist share them."""
-    worker: Any = getattr(config, "workerinput", {"workercount": 1})
-    return max(concurrency // worker["workercount"], 1)
+    workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    return max(concurrency // workers, 1)
 
 
 def _definition(item: EvalItem, name: str) -> Any:
