@@ -201,7 +201,7 @@ class LiveRun:
         while self._held and not (session.shouldfail or session.shouldstop):
             must_wait = not goes_on or len(self._held) >= self._most_held
             if must_wait or self._held[0].is_ready():
-                self._log(self._held.popleft(), nextitem)
+                self._log(self._held[0], nextitem)
             elif self.pool.waiting >= self._concurrency:
                 self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._held[0].is_ready())
             else:
@@ -215,6 +215,8 @@ class LiveRun:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
             finally:
                 self._graded = None
+        # Not before: an answer is recorded if the run ends while it is graded.
+        self._held.popleft()
         if nextitem is None and not self._held:
             self._end_fixtures(held)
         worker = self._worker
