@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.secrets.redaction import Redactor
@@ -14,7 +15,6 @@ from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import AgentInvocation
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.snapshots.masks import Masks
-from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 from pytest_chatprompt.snapshots.serializer import lay_out
 
 MASKS = Masks.from_mapping({"a": "b"})
