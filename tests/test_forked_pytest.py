@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 def test_it():
-    assert ("pytest_chatprompt.live.executor" in sys.modules) is {is_forked}
+    assert ("pytest_chatprompt.live.pool" in sys.modules) is {is_forked}
     assert os.environ["OF_THE_TEST"] == "yes"
     assert sys.path[1] == os.environ["PYTHONPATH"] == {added!r}
     assert Path.cwd() == Path({folder!r})

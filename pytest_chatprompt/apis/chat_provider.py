@@ -447,7 +447,11 @@ class ChatProvider(VendorAPI):
     def _variable(self, name: str) -> str | None:
         """The value of an environment variable; `None` if it is not set. Offline it is the placeholder."""
         # CI sets the variable of a secret that it does not have to an empty text: that counts as not set.
-        return self.placeholders()[name] if current_context().is_offline else os.environ.get(name) or None
+        context = current_context()
+        if context.is_offline:
+            return self.placeholders()[name]
+        variables = context.variables or {}
+        return variables.get(name, os.environ.get(name)) or None
 
     def _url_in(self, *names: str) -> str:
         """The base URL in the first of some environment variables that is set; `""` for none, and offline."""

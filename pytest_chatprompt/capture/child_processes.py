@@ -51,6 +51,11 @@ class ChildProcessCapture:
         """The errors that kept the server from answering, in order; kept when the server is closed."""
         return tuple(self._errors)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has asked for the server, which is not closed yet."""
+        return self._server is not None
+
     def is_own(self, url: httpx.URL) -> bool:
         """Whether a URL is one of the server, which then gets the request by itself."""
         return self._server is not None and str(url).startswith(f"{self._server.url}/")

@@ -17,11 +17,10 @@ from pydantic import BaseModel, ValidationError
 from pytest_chatprompt.cases.case import EvalCase, place_of_row
 from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.shared_keys import EvalCheck
-from pytest_chatprompt.errors import CheckError, Diagnostic, EvalFileError
+from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.grading.answer_checks import MaxCostUsd, MaxLatencySeconds, MaxOutputTokens, Python, ToolCalled
 from pytest_chatprompt.grading.check import NEGATION, Check
 from pytest_chatprompt.grading.judge import LlmRubric
-from pytest_chatprompt.grading.plain_function import is_plain
 from pytest_chatprompt.grading.text_checks import (
     Contains,
     ContainsAll,
@@ -221,22 +220,3 @@ def _data_node(data: Any, mark: Any) -> Node:
     if isinstance(data, list | tuple):
         return Node(mark, tuple(_data_node(item, mark) for item in data))
     return Node(mark, data, str(data))
-
-
-_OWN: Final = frozenset(CHECKS.values())
-
-
-def is_project_check(check_type: type[Check]) -> bool:
-    """Whether the checks of a type call code that this package does not have."""
-    return check_type is Python or check_type not in _OWN
-
-
-def may_run_in_thread(check: Check) -> bool:
-    """Whether a thread may grade a project check: if what it calls, imported now, is a plain function."""
-    if not isinstance(check, Python):
-        return is_plain(type(check).grade)
-    try:
-        return is_plain(check.function())
-    except CheckError:
-        # The case reports it.
-        return False

@@ -1,9 +1,4 @@
-"""The checks of one eval item: parsed, graded, and reported together.
-
-`case_runner` makes a `CaseChecks` for a case that has checks, hands it what was sent and the answer, and runs fixtures
-and hooks within `reported_at_the_end`. `pytest_report_hooks` and `case_results` read what it leaves in the item's
-stash.
-"""
+"""The checks of one eval item: parsed, graded, and reported together."""
 
 from __future__ import annotations
 
@@ -22,7 +17,6 @@ from pytest_chatprompt.grading.check import SentData, sent_data
 from pytest_chatprompt.grading.grade import GradedCheck, describe_failures, grade
 from pytest_chatprompt.grading.judge import LlmRubric
 from pytest_chatprompt.grading.parsing import CaseCheck, parse_checks
-from pytest_chatprompt.items.graded_ahead import graded_ahead
 from pytest_chatprompt.items.item import ENDED_EARLY, EvalItem, failed_checks_key, graded_checks_key
 from pytest_chatprompt.items.shared import shared_file_reader
 from pytest_chatprompt.providers.response import ProviderResponse
@@ -30,7 +24,6 @@ from pytest_chatprompt.snapshots.shown_data import snapshot_data
 
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.secrets.redaction import Redactor
-    from pytest_chatprompt.live.early_grades import EarlyGrades
     from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.prompt.request import ProviderRequest
 
@@ -95,36 +88,28 @@ class CaseChecks:
 
         return show_judging(request, self.case, checks, provider_request, redactor)
 
-    def grade_answer(self, response: ProviderResponse, votes: Votes = (), grades: EarlyGrades | None = None) -> None:
+    def grade_answer(self, response: ProviderResponse, votes: Votes = ()) -> None:
         """Grade the checks that look at the answer; without an answer, warn that nothing was graded.
 
         Args:
             response: the answer.
             votes: what the judge said about it, for each check that asks it.
-            grades: what checks said about it in a thread; `None` for nothing.
         """
         checks = [check for check in self.checks if check.of == "answer"]
         if response.is_awaited:
-            self._grade(checks, response, votes, grades)
+            self._grade(checks, response, votes)
         elif checks:
             nouns = "1 check was" if len(checks) == 1 else f"{len(checks)} checks were"
             self.item.warn(
                 EvalFileWarning(f"{nouns} not graded: {self.item.provider_name} does not wait for an answer")
             )
 
-    def _grade(
-        self,
-        checks: list[CaseCheck],
-        subject: ProviderResponse | SentData,
-        votes: Votes = (),
-        grades: EarlyGrades | None = None,
-    ) -> None:
+    def _grade(self, checks: list[CaseCheck], subject: ProviderResponse | SentData, votes: Votes = ()) -> None:
         all_votes = iter(votes)
-        for place, check in enumerate(checks):
+        for check in checks:
             own_votes = next(all_votes, ()) if isinstance(check.check, LlmRubric) else ()
             try:
-                early = None if grades is None else graded_ahead(grades, place, check)
-                graded = early or grade(check, self.case, subject, own_votes)
+                graded = grade(check, self.case, subject, own_votes)
             except ENDED_EARLY as error:
                 # Ending the test here would hide the results of the other checks.
                 graded = GradedCheck(check, subject, None, f"a check cannot skip a test: {error}")

@@ -1,13 +1,9 @@
-"""The judge of one eval item: what it will be asked, for the snapshot, and its votes on an answer.
-
-`case_runner` shows what the judge of a case will be sent before it compares the snapshot, and asks for the votes on
-each answer; `case_checks` grades by them.
-"""
+"""The judge of one eval item: what it will be asked, for the snapshot, and its votes on an answer."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import Final
 
 import pytest
 
@@ -21,19 +17,19 @@ from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import PayloadWarning
 from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.judge import judge_questions
-from pytest_chatprompt.items.early_fixtures import JUDGE_FIXTURE
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_template import project_prompt
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once
-from pytest_chatprompt.live.judging import Judging, judge_answer, preview_judging
-from pytest_chatprompt.live.prefetch import LiveResponse
-from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.live.answers import LiveResponse, SentExchange
+from pytest_chatprompt.live.judging import Judging, judge_asks, preview_judging, votes_by_question
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+_JUDGE_FIXTURE: Final = "eval_judge"
 
 
 def show_judging(
@@ -57,11 +53,15 @@ def show_judging(
     """
     __tracebackhide__ = True
     questions = judge_questions(checks, case, provider_request.question, project_prompt(request.config))
-    judge: Provider = request.getfixturevalue(JUDGE_FIXTURE)
+    judge: Provider = request.getfixturevalue(_JUDGE_FIXTURE)
     is_live = request.config.stash[options_key].live
     # A stand-in of its own: the replies that a test has queued are for the case.
     show = partial(preview, judge, api=EvalAPI(redactor))
-    with use_context(SendContext(is_offline=not is_live)), _no_requests_in_flight(request.config, judge):
+    live = find_live_run(request.config)
+    if live is not None and not can_preview(judge):
+        # It sends offline, in order to show what it sends.
+        live.be_quiet()
+    with use_context(SendContext(is_offline=not is_live)):
         judging = preview_judging(judge, questions, show)
     if isinstance(judge, ChatProvider):
         for key in judge.known_keys():
@@ -70,12 +70,6 @@ def show_judging(
     for finding in dict.fromkeys(finding for shown in judging.previews for finding in shown.response.findings):
         item.warn(PayloadWarning(f"the judge: {finding.text} [{finding.rule}, {finding.source}]", rule=finding.rule))
     return judging
-
-
-def _no_requests_in_flight(config: pytest.Config, judge: Provider) -> AbstractContextManager[None]:
-    """Pause the requests of a live run while a judge sends offline, in order to show what it sends."""
-    live = find_live_run(config)
-    return nullcontext() if live is None or can_preview(judge) else live.executor.pause()
 
 
 def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
@@ -100,4 +94,5 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
         return replay_once(place, judge, shown, part, EvalAPI())
 
     with use_context(SendContext(is_offline=True)):
-        return live._replace(judging=judging, votes=judge_answer(judging, live.response, live.recording, replay))
+        votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
+    return live._replace(judging=judging, votes=votes_by_question(judging, votes))

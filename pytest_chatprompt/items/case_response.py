@@ -1,8 +1,4 @@
-"""The response of a case, and the votes of its judge: from the API or from the recording.
-
-An item that was compared with its snapshot comes in; its answer comes out, noted for reports and recorded. The fixture
-`eval_response` and `case_runner` call these functions.
-"""
+"""The response of a case, and the votes of its judge: from the API or from the recording."""
 
 from __future__ import annotations
 
@@ -21,8 +17,8 @@ from pytest_chatprompt.snapshots.masks import Masks
 if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.items.item import EvalItem
+    from pytest_chatprompt.live.answers import LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.prefetch import LiveResponse
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
 
 # What an item sends, once it was compared with its snapshot.
@@ -71,6 +67,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         replay_answer,
     )
     from pytest_chatprompt.items.usage import add_replayed, add_usage  # noqa: PLC0415
+    from pytest_chatprompt.live.answers import LiveCase  # noqa: PLC0415
 
     first = item.stash.get(first_response_key, None)
     if first is not None:
@@ -88,7 +85,7 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
         if live_run is None:
             live = replay_answer(place, provider, compared, api)
         else:
-            live = live_run.get_response(item, provider, compared, place, api)
+            live = live_run.get_response(item, LiveCase(provider, compared, place), api)
     except (BudgetError, RequestCancelledError):
         # This run broke off the request, or did not send it: that says nothing about the API.
         raise
@@ -108,11 +105,6 @@ def get_response(item: EvalItem, provider: Provider, api: EvalAPI) -> ProviderRe
     return live.response
 
 
-def get_live_response(item: EvalItem) -> LiveResponse | None:
-    """The answer that a case has got from the API or from the recording; `None` if it has none."""
-    return item.stash.get(_live_key, None)
-
-
 def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api: EvalAPI) -> Votes:
     """The votes of the judge on the response of a case: those that came with it, or else new ones.
 
@@ -130,7 +122,7 @@ def get_votes(item: EvalItem, judging: Judging, response: ProviderResponse, api:
     from pytest_chatprompt.items.case_results import note_votes  # noqa: PLC0415
     from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
     from pytest_chatprompt.items.usage import add_judge_usage, add_replayed  # noqa: PLC0415
-    from pytest_chatprompt.live.prefetch import LiveResponse  # noqa: PLC0415
+    from pytest_chatprompt.live.answers import LiveResponse  # noqa: PLC0415
 
     place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[masks_key])
     live = item.stash.get(_live_key, None)

@@ -1,13 +1,10 @@
-"""The case runner: send one case, compare what was sent with its snapshot, and get the response.
-
-`case_function.run_case` hands over the fixtures of an eval item. Errors of this package come out, which `item` reports
-at the case's position. `case_response` gets the response.
-"""
+"""The case runner: prepare one case, compare what it sends with its snapshot, get its answer and grade that."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +13,7 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import capture_prepared
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import CaptureError, SnapshotError
-from pytest_chatprompt.items.case_response import compared_key, get_votes, kept_while_answered, masks_key
+from pytest_chatprompt.items.case_response import compared_key, get_response, get_votes, kept_while_answered, masks_key
 from pytest_chatprompt.items.item import MASKS_FIXTURE, RESPONSE_FIXTURE
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.own_code import unused_replies_message
@@ -35,10 +32,10 @@ if TYPE_CHECKING:
     from pytest_chatprompt.items.case_checks import CaseChecks
     from pytest_chatprompt.items.item import EvalItem
     from pytest_chatprompt.items.live_run import LiveRun
+    from pytest_chatprompt.live.answers import LiveCase
     from pytest_chatprompt.live.judging import Judging
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import Provider, ProviderResponse
-    from pytest_chatprompt.snapshots.prior_comparison import PriorComparison
 
 
 @dataclass(eq=False, slots=True)
@@ -82,27 +79,47 @@ class CaseRunner:
             return
         # A live run sends what it has compared, so it needs the whole request.
         exchange = None if options.live else capture_prepared(self.provider, self.provider_request, self.api)
-        prior = None
+        live = find_live_run(item.config)
         if exchange is None:
-            live = find_live_run(item.config)
-            prior = None if live is None else live.take_comparison(item)
-            exchange = self._capture(live, prior)
+            exchange = self._capture(live)
         judging = (
             None if checks is None else checks.show_judging(self.request, self.provider_request, self.api.redactor)
         )
         for finding in exchange.response.findings:
             item.warn(finding.to_warning())
         item.stash[masks_key] = self._masks(item)
-        self._compare(exchange, judging, prior)
+        self._compare(exchange, judging)
         if self.api.unused_replies and not options.live:
             raise CaptureError(unused_replies_message(len(self.api.unused_replies)))
         if checks is not None:
             checks.grade_request(exchange)
+        if live is not None and live.answers_of(item, exchange) is None:
+            why = live.why_in_its_test(item, self.provider, exchange, judging, self.api)
+            if why is None:
+                live.hold(item, self._live_case(exchange, judging), partial(self._finish, exchange, checks, judging))
+                return
+            live.note_why(item, why)
+        self._finish(exchange, checks, judging)
+
+    def _finish(self, exchange: Exchange, checks: CaseChecks | None, judging: Judging | None) -> None:
+        """Get the answer, if the run has answers, and let the checks, the fixtures and the hook look at it."""
+        __tracebackhide__ = True
+        item: EvalItem = self.request.node
+        options = item.config.stash[options_key]
         with nullcontext() if checks is None else checks.reported_at_the_end():
             # Offline the response is a placeholder: there is nothing to check.
             if options.live or options.replay:
                 with kept_while_answered(item, exchange):
                     self._check_answer(item, checks, judging)
+
+    def _live_case(self, compared: Exchange, judging: Judging | None) -> LiveCase:
+        """What a live run sends."""
+        from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
+        from pytest_chatprompt.live.answers import LiveCase  # noqa: PLC0415
+
+        item: EvalItem = self.request.node
+        place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[masks_key])
+        return LiveCase(self.provider, compared, place, repeat_of(item.config, self.case), judging)
 
     def _masks(self, item: EvalItem) -> Masks:
         # It is set up, unless the project overrides `eval_snapshot`, which asks for it.
@@ -125,40 +142,36 @@ class CaseRunner:
         if repeat > 1:
             self._run_repeated(item, checks, judging, repeat)
             return
-        from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_case, set_up_fixtures  # noqa: PLC0415
-
-        response: ProviderResponse = self.request.getfixturevalue(RESPONSE_FIXTURE)
+        response: ProviderResponse
+        if item.finish is not None:
+            # The fixtures have ended, and none of them asks for the answer.
+            response = get_response(item, self.provider, self.api)
+        else:
+            response = self.request.getfixturevalue(RESPONSE_FIXTURE)
         votes = () if judging is None else get_votes(item, judging, response, self.api)
-        grades = grades_of_case(item, self.case, self.provider_request, response)
         if checks is not None:
-            checks.grade_answer(response, votes, grades)
+            checks.grade_answer(response, votes)
         if not response.is_awaited:
             # There is no answer to check.
             return
-        set_up_fixtures(self.request, grades)
-        call_hook(item, self.case, self.provider_request, response, grades)
+        for name in item.response_fixtures:
+            self.request.getfixturevalue(name)
+        item.ihook.pytest_chatprompt_response(case=self.case, request=self.provider_request, response=response)
 
     def _run_repeated(self, item: EvalItem, checks: CaseChecks | None, judging: Judging | None, repeat: int) -> None:
         """Get several responses, and let the checks and the hook look at each."""
         __tracebackhide__ = True
         from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
-        from pytest_chatprompt.items.recordings import recording_place  # noqa: PLC0415
-        from pytest_chatprompt.items.repeated_answers import LiveAnswers, RecordedAnswers  # noqa: PLC0415
-        from pytest_chatprompt.items.repeated_case import RepeatedCase  # noqa: PLC0415
+        from pytest_chatprompt.items.repeated_case import LiveAnswers, RecordedAnswers, RepeatedCase  # noqa: PLC0415
 
-        compared = item.stash[compared_key]
-        note_exchange(item, compared)
-        place = recording_place(item, item.snapshot_folder, item.snapshot_stem, item.stash[masks_key])
+        case = self._live_case(item.stash[compared_key], judging)
+        note_exchange(item, case.compared)
         live = find_live_run(item.config)
-        source = (
-            RecordedAnswers(self.provider, compared, place, self.api, repeat)
-            if live is None
-            else LiveAnswers(live, item, self.provider, compared, place, self.api, repeat, judging, self.case)
-        )
-        case = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, place, repeat)
-        case.run(source, self.api.redactor)
+        source = RecordedAnswers(case, self.api) if live is None else LiveAnswers(live, item, case, self.api)
+        repeated = RepeatedCase(self.request, self.case, self.provider_request, checks, judging, case.place, repeat)
+        repeated.run(source, self.api.redactor)
 
-    def _capture(self, live: LiveRun | None, prior: PriorComparison | None) -> Exchange:
+    def _capture(self, live: LiveRun | None) -> Exchange:
         """What the provider sends offline, or is going to send in a live run."""
         __tracebackhide__ = True
         if live is None:
@@ -168,19 +181,16 @@ class CaseRunner:
             return capture_offline(self.provider, self.provider_request, self.api)
         from pytest_chatprompt.capture.preview import can_preview, preview  # noqa: PLC0415 - offline runs need neither
 
-        # Requests in flight wait while a provider sends offline: the stand-in would take them all.
-        with nullcontext() if can_preview(self.provider) else live.executor.pause():
-            return preview(self.provider, self.provider_request, self.api, None if prior is None else prior.exchange)
+        if not can_preview(self.provider):
+            # The stand-in would take the requests in flight too.
+            live.be_quiet()
+        return preview(self.provider, self.provider_request, self.api)
 
-    def _compare(self, exchange: Exchange, judging: Judging | None, prior: PriorComparison | None) -> None:
+    def _compare(self, exchange: Exchange, judging: Judging | None) -> None:
         __tracebackhide__ = True
         item: EvalItem = self.request.node
-        if prior is not None and (
-            judging is not None or not prior.shows(exchange, item.provider_name, item.stash[masks_key])
-        ):
-            prior = None
-        data = self._data(exchange, judging) if prior is None else prior.data
-        self._check_secrets(item, data, prior)
+        data = self._data(exchange, judging)
+        self._check_secrets(item, data)
         if item.config.stash.get(all_results_key, False):
             from pytest_chatprompt.items.case_results import note_exchange  # noqa: PLC0415
 
@@ -212,14 +222,12 @@ class CaseRunner:
         masked: dict[str, Any] = item.stash[masks_key].apply(data)
         return masked
 
-    def _check_secrets(self, item: EvalItem, data: dict[str, Any], prior: PriorComparison | None) -> None:
+    def _check_secrets(self, item: EvalItem, data: dict[str, Any]) -> None:
         """Fail if the snapshot would hold a secret."""
         __tracebackhide__ = True
         if isinstance(self.provider, ChatProvider):
             for key in self.provider.known_keys():
                 self.api.redactor.add_key(key, f"the key of {self.provider.vendor}")
-        if prior is not None and prior.is_searched(self.api.redactor):
-            return
         secret = self.api.redactor.find(data, shared_file_reader(item.config).shared)
         if secret is not None:
             raise SnapshotError(

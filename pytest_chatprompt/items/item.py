@@ -144,11 +144,15 @@ class EvalItem(pytest.Function):
         provider_name: the name by which the provider was asked for.
         label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
         response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
+        awaits_answer: whether its test has passed, and its answer is to be graded.
+        finish: grades its answer, in place of its test function; `None` but for then.
         snapshot_folder: the folder of its snapshot and its recording.
         snapshot_stem: the file name of its snapshot, without extension.
     """
 
     snapshot_stem: str
+    awaits_answer = False
+    finish: Callable[[], None] | None = None
 
     def __init__(  # noqa: PLR0913 - what `file` knows of an item
         self,
@@ -185,6 +189,14 @@ class EvalItem(pytest.Function):
         for name, definition in plain.items():
             if name != _SYRUPYS:
                 self.funcargs[name] = definition.func(**{each: self.funcargs[each] for each in definition.argnames})
+
+    def runtest(self) -> None:
+        """Run the case, or grade its answer."""
+        __tracebackhide__ = True
+        if self.finish is None:
+            super().runtest()
+        else:
+            self.finish()
 
     def teardown(self) -> None:
         """Forget the values of the fixtures: pytest keeps its items to the end."""

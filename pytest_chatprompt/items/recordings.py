@@ -1,8 +1,4 @@
-"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
-
-A test and the run's options come in; a `RecordingPlace` comes out. `case_response`, `case_runner`, `prefetch_planner`,
-`live_run` and `fixtures` call it.
-"""
+"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping."""
 
 from __future__ import annotations
 
@@ -20,8 +16,7 @@ from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, R
 from pytest_chatprompt.items.item import note_use
 from pytest_chatprompt.items.own_assertions import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.own_snapshots import command_for
-from pytest_chatprompt.live.prefetch import LiveResponse
-from pytest_chatprompt.live.sending import SentExchange, was_replayed
+from pytest_chatprompt.live.answers import LiveResponse, SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse

@@ -13,7 +13,7 @@ from pytest_chatprompt.errors import ProviderError
 from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.repeat_count import INTERVAL_PROPERTY, RATE_PROPERTY
 from pytest_chatprompt.items.usage import add_replayed, add_usage, set_properties
-from pytest_chatprompt.live.prefetch import LiveResponse
+from pytest_chatprompt.live.answers import LiveResponse
 from pytest_chatprompt.providers.response import ProviderResponse
 from pytest_chatprompt.results.records import RepeatsResult
 from pytest_chatprompt.snapshots.files import recording_path

@@ -1,27 +1,36 @@
 """The repeated case: get all answers of a case that is sent several times, grade each, and decide by the pass rate.
 
-`case_runner` hands over a case whose request equals its snapshot, and where its answers come from. Each answer is
-graded as that of any other case: by the checks, then by the hook. The test ends by what all of them say.
+As soon as the outcome of the case is certain, nothing more is sent; what is in flight is waited for. Each answer is
+graded as that of any other case: by the checks, then by the hook. Fixtures look at the first answer only.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import pytest
 
+from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.cases.shared_keys import DEFAULT_PASS_RATE
-from pytest_chatprompt.errors import BudgetError, CheckError, CheckFailedError, ProviderError, ReplayError
+from pytest_chatprompt.errors import (
+    BudgetError,
+    CheckError,
+    CheckFailedError,
+    ProviderError,
+    ReplayError,
+    RequestCancelledError,
+)
 from pytest_chatprompt.grading.pass_rate import AttemptOutcome, RequiredPasses
 from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
-from pytest_chatprompt.items.graded_ahead import call_hook, grades_of_answer
 from pytest_chatprompt.items.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
-from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats
+from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats, replay_answer
 from pytest_chatprompt.items.repeat_count import first_response_key
 from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
 from pytest_chatprompt.items.report_hooks import user_frames
@@ -32,16 +41,126 @@ from pytest_chatprompt.results.texts import describe_repeats, repeats_result
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.capture.secrets.redaction import Redactor
     from pytest_chatprompt.cases.case import EvalCase
-    from pytest_chatprompt.items.repeated_answers import RepeatedAnswer, RepeatedAnswers
+    from pytest_chatprompt.items.live_run import LiveRun
+    from pytest_chatprompt.live.answers import LiveCase, LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
-    from pytest_chatprompt.live.prefetch import LiveResponse
     from pytest_chatprompt.prompt.request import ProviderRequest
     from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 _MOST_OF_ANSWER: Final = 240
+IsCertain = Callable[[], bool]
+
+
+class RepeatedAnswer(NamedTuple):
+    """One answer of a repeated case.
+
+    Args:
+        number: from 1.
+        live: the answer; `None` if there is none.
+        error: why there is none; else `None`.
+    """
+
+    number: int
+    live: LiveResponse | None
+    error: ProviderError | None = None
+
+    @classmethod
+    def of(cls, number: int, get: Callable[[], LiveResponse]) -> RepeatedAnswer:
+        """Get the answer of a number, or the provider's error.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        try:
+            return cls(number, get())
+        except RequestCancelledError:
+            # It was this run that broke the request off: that says nothing about the API.
+            raise
+        except ProviderError as error:
+            return cls(number, None, error)
+
+
+class RepeatedAnswers(Protocol):
+    """Gives the answers of one repeated case."""
+
+    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
+        """The answers, as they arrive.
+
+        Args:
+            is_certain: whether the outcome is certain by the answers that were given so far.
+
+        Raises:
+            SnapshotError: something other than what was compared with the snapshot was sent.
+            ReplayError: a recording is unreadable, or lacks a request.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAnswers:
+    """Answers of a live run; those that are recorded are replayed if the run replays.
+
+    Args:
+        live_run: sends and waits.
+        item: the item that runs.
+        case: what is sent.
+        api: its stand-in of the APIs.
+    """
+
+    live_run: LiveRun
+    item: EvalItem
+    case: LiveCase
+    api: EvalAPI
+
+    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
+        """See `RepeatedAnswers`."""
+        __tracebackhide__ = True
+        sends = self.live_run.answers_of(self.item, self.case.compared)
+        if sends is None and not isinstance(self.case.provider, ChatProvider):
+            yield from self._one_by_one(is_certain)
+            return
+        sends = sends or self.live_run.send_repeats(self.case)
+        try:
+            for number, _ in sends.arriving(is_certain, self.live_run.wait_for_first):
+                yield RepeatedAnswer.of(number, partial(self.live_run.judged, sends, number))
+        finally:
+            sends.abandon()
+
+    def _one_by_one(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
+        """Send in this thread, where Ctrl-C arrives: it has to end an agent's process."""
+        __tracebackhide__ = True
+        recorded = self.case.recorded_numbers()
+        for number in sorted(range(1, self.case.repeat + 1), key=lambda number: number not in recorded):
+            if number not in recorded and is_certain():
+                return
+            yield RepeatedAnswer.of(number, partial(self.live_run.send_here, self.case, number, self.api))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswers:
+    """Answers of a replayed run: all that are recorded for this very request, though the outcome may be certain before.
+
+    Args:
+        case: what would be sent.
+        api: its stand-in of the APIs.
+    """
+
+    case: LiveCase
+    api: EvalAPI
+
+    def answers(self, is_certain: IsCertain) -> Iterator[RepeatedAnswer]:
+        """See `RepeatedAnswers`; without any recorded answer the error is that of a case that is sent once."""
+        __tracebackhide__ = True
+        del is_certain
+        case = self.case
+        for number in case.recorded_numbers() or [1]:
+            replay = partial(replay_answer, case.place_of(number), case.provider, case.compared, self.api)
+            yield RepeatedAnswer.of(number, replay)
 
 
 @dataclass(slots=True)
@@ -165,15 +284,15 @@ class RepeatedCase:
         except ProviderError as error:
             return error, ()
         results: tuple[CheckResult, ...] = ()
-        grades = grades_of_answer(self.item, self.case, self.provider_request, live)
         if self.checks is not None:
             checks = self.checks.for_answer()
-            checks.grade_answer(response, self._votes(number, live), grades)
+            checks.grade_answer(response, self._votes(number, live))
             failure = checks.failure()
             with_place = self.item.config.stash.get(all_results_key, False)
             results = tuple(check_result(each, self.case, with_place=with_place) for each in checks.graded)
         try:
-            call_hook(self.item, self.case, self.provider_request, response, grades)
+            hook = self.item.ihook.pytest_chatprompt_response
+            hook(case=self.case, request=self.provider_request, response=response)
         except ENDED_EARLY:
             raise
         except (pytest.fail.Exception, Exception) as error:
@@ -238,6 +357,9 @@ class RepeatedCase:
     def _set_up_fixtures(self, first: ProviderResponse) -> None:
         """Set up the project's fixtures that use `eval_response`; they get the first answer."""
         __tracebackhide__ = True
+        if self.item.finish is not None:
+            # The fixtures have ended, and none of them asks for the answer.
+            return
         self.item.stash[first_response_key] = first
         if self.request.getfixturevalue(RESPONSE_FIXTURE) != first:
             raise CheckError(

@@ -99,7 +99,8 @@ class ReportHooks:
         if report.failed and report.when == "call" and call.excinfo is not None and is_outage(call.excinfo.value):
             # The case itself did not fail. Pytest reports a failed setup as an error, in JUnit's XML as `<error>`.
             report.when = "setup"
-        self._add_result(item, report)
+        if report.failed or not item.awaits_answer:
+            self._add_result(item, report)
         add_uses(item, report)
         return report
 

@@ -69,9 +69,7 @@ class EvalSession:
             if options.live:
                 from pytest_chatprompt.items.live_run import LiveRun  # noqa: PLC0415
 
-                live = LiveRun(
-                    config, options, reader=session.reader(), redactor=session.redactor, router=session.router()
-                )
+                live = LiveRun(config, options, redactor=session.redactor, router=session.router())
                 config.pluginmanager.register(live, LIVE_RUN)
         return session
 

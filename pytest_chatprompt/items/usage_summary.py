@@ -98,8 +98,6 @@ class UsageSummary:
         """What to know about the run beside the numbers, a line each."""
         if budget_key in config.stash:
             yield config.stash[budget_key]
-        if self._cases and config.pluginmanager.hasplugin("dsession"):
-            yield "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
         reasons: dict[str, set[str]] = defaultdict(set)
         for case in itertools.chain.from_iterable(self._cases.values()):
             if "not_sent_ahead" in case:

@@ -2,12 +2,13 @@
 
 In: what the judge is asked, the answer, and a function that sends. Out: the votes of the judge for each question. An
 error of the judge is a vote without a verdict, and becomes an error of its check. `preview_judging` shows what will be
-sent, for the snapshot. `prefetch` judges the answers of live runs in its threads, `items` those of replayed runs.
+sent, for the snapshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +17,10 @@ from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.preview import preview_prepared
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
-from pytest_chatprompt.cases.case import EvalCase
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
-from pytest_chatprompt.grading.check import Check
 from pytest_chatprompt.grading.grade import describe_crash
-from pytest_chatprompt.grading.judge import JudgePrompt, JudgeQuestion, JudgeVote, LlmRubric, judge_questions, read_vote
-from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, read_vote
+from pytest_chatprompt.live.answers import SentExchange
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, turn_content
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider
@@ -51,8 +50,10 @@ class Judging:
     previews: tuple[Exchange, ...]
 
     def asks_the_same(self, other: Judging) -> bool:
-        """Whether another one asks the same judge the same."""
-        return self.judge is other.judge and self.questions == other.questions
+        """Whether another one asks the same, with the same requests."""
+        return self.questions == other.questions and all(
+            mine.sends_the_same(its) for mine, its in zip(self.previews, other.previews, strict=True)
+        )
 
 
 def preview_judging(
@@ -86,63 +87,19 @@ def _preview(request: ProviderRequest, show: Callable[[ProviderRequest], Exchang
         raise CheckError(f"the judge crashed with {describe_crash(error)}") from error
 
 
-def judging_ahead(
-    judge: ChatProvider | None,
-    checks: Iterable[Check],
-    case: EvalCase,
-    request: ProviderRequest,
-    prompt: Callable[[], JudgePrompt | None],
-) -> Judging | None:
-    """What a judge will be asked about the answer to a case that has not run; `None` for nothing.
-
-    Args:
-        judge: the provider that judges; `None` if it is not known yet, or does not prepare its requests.
-        checks: of the case.
-        case: the case.
-        request: what is made of it.
-        prompt: gives the project's prompt of the judge; `None` if it has none.
-
-    Raises:
-        CheckError: it cannot be known before the case runs.
-    """
-    asking = [check for check in checks if isinstance(check, LlmRubric)]
-    if not asking:
-        return None
-    if judge is None:
-        raise CheckError("the judge is not known before the case runs")
-    questions = judge_questions(asking, case, request.question, prompt())
-    return preview_judging(judge, questions, partial(preview_prepared, judge))
-
-
-def run_in_turn(asks: Sequence[Ask]) -> list[JudgeVote]:
-    """Ask one after the other."""
-    return [ask() for ask in asks]
-
-
-def judge_answer(
-    judging: Judging,
-    response: ProviderResponse,
-    recording: OpenRecording | None,
-    send: SendToJudge,
-    run: Callable[[Sequence[Ask]], list[JudgeVote]] = run_in_turn,
-) -> Votes:
-    """Ask a judge about an answer.
+def judge_asks(
+    judging: Judging, response: ProviderResponse, recording: OpenRecording | None, send: SendToJudge
+) -> list[Ask]:
+    """What asks a judge about an answer, once for each vote; nothing for a response that is no answer.
 
     Args:
         judging: what to ask.
         response: the answer.
         recording: of the case, which replays and records the judge's replies too; `None` for neither.
         send: sends a request to the judge.
-        run: runs all of it, in whatever threads.
-
-    Returns:
-        The votes of each question; where the judge gave none, they say why. Nothing if the response is no answer.
-
-    Raises:
-        RequestCancelledError: the run was stopped.
     """
     if not response.is_awaited or response.blocked is not None or not (response.text.strip() or response.tool_calls):
-        return ()
+        return []
     calls = [(call.function.name, call.function.arguments) for call in response.tool_calls]
     answer = turn_content(TranscriptTurn("assistant", response.text, calls))
     asks: list[Ask] = []
@@ -153,8 +110,13 @@ def judge_answer(
             part = None if recording is None else recording.part(base_url)
             ask = partial(_ask, judging.judge, question, preview, answer, part, send)
             asks.append(partial(_ask_and_record, part, ask))
-    votes = iter(run(asks))
-    return tuple(tuple(next(votes) for _ in range(question.votes)) for question in judging.questions)
+    return asks
+
+
+def votes_by_question(judging: Judging, votes: Sequence[JudgeVote]) -> Votes:
+    """The votes of each question; none if the judge was asked nothing."""
+    left = iter(votes)
+    return tuple(tuple(itertools.islice(left, question.votes)) for question in judging.questions) if votes else ()
 
 
 def _ask_and_record(part: OpenRecording | None, ask: Ask) -> JudgeVote:

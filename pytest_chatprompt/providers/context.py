@@ -110,6 +110,8 @@ class SendContext(NamedTuple):
         budget: what all requests may cost together; `None` for no limit.
         order: those with lower numbers are paid for first where requests wait for the budget.
         waiting: entered while a request waits for its turn, so that others can go meanwhile.
+        variables: environment variables of the provider as they were in its test, which may be over; those that it
+            lacks, and all if it is `None`, are read from the environment of the process.
         is_priced: whether answers have a cost: those that are made up offline have none.
     """
 
@@ -120,6 +122,7 @@ class SendContext(NamedTuple):
     budget: Budget | None = None
     order: int = 0
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    variables: Mapping[str, str] | None = None
     is_priced: bool = True
 
 

@@ -473,46 +473,27 @@ def test_a_judge_that_depends_on_the_case_is_asked_ahead(
 
 
 @pytest.mark.parametrize(
-    ("override", "asks", "gives", "reason"),
+    ("override", "asks", "gives"),
     [
-        pytest.param(
-            BY_CASE,
-            "eval_judge",
-            "yield",
-            "the fixture eval_judge in conftest.py has code after its yield",
-            id="a yield",
-        ),
-        pytest.param(
-            BY_CASE,
-            "request",
-            "return",
-            "the fixture eval_judge in conftest.py asks for the fixture request",
-            id="another fixture",
-        ),
-        pytest.param(
-            BY_CASE,
-            "fine_provider",
-            "return",
-            "the fixture fine_provider in conftest.py has code after its yield",
-            id="a fixture with a yield",
-        ),
-        pytest.param(
-            FUNCTION_JUDGE,
-            "",
-            "",
-            "their judge does not prepare its requests as the providers of APIs do",
-            id="a judge of own code",
-        ),
+        pytest.param(BY_CASE, "eval_judge", "yield", id="a yield"),
+        pytest.param(BY_CASE, "request", "return", id="another fixture"),
+        pytest.param(BY_CASE, "fine_provider", "return", id="a fixture with a yield"),
     ],
 )
-def test_a_judge_that_is_not_known_ahead_is_asked_case_by_case(
-    judged_project: Run, server: Server, override: str, asks: str, gives: str, reason: str
+def test_no_fixture_of_a_judge_costs_parallelism(
+    judged_project: Run, server: Server, override: str, asks: str, gives: str
 ) -> None:
-    result = judged_by_case(judged_project, server, override, asks, gives)("--chatprompt-live")
+    run = judged_by_case(judged_project, server, override, asks, gives)
+    server.gather(4)
+    run("--chatprompt-live").assert_outcomes(passed=4)
+    assert server.max_in_flight >= 4
+
+
+def test_a_judge_of_own_code_is_asked_while_its_test_runs(judged_project: Run, server: Server) -> None:
+    result = judged_by_case(judged_project, server, FUNCTION_JUDGE, "", "")("--chatprompt-live")
     result.assert_outcomes(passed=4)
-    # What the fixture gives is known of the cases after the first one only.
-    count = 3 if override == FUNCTION_JUDGE else 4
-    assert f"{count} cases were sent one by one: {reason}" in result.outlines
+    reason = "their judge does not prepare its requests as the providers of APIs do"
+    assert f"4 cases were sent one by one: {reason}" in result.outlines
 
 
 def test_the_default_judge_is_the_default_provider_whatever_is_judged(run: Run) -> None:

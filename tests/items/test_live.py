@@ -339,7 +339,7 @@ FREQUENT_PROGRESS = """
 import sys
 import pytest_chatprompt.items.live_run
 
-sys.modules["pytest_chatprompt.items.request_waiting"].PROGRESS_SECONDS = 0.1
+sys.modules["pytest_chatprompt.items.live_run"].PROGRESS_SECONDS = 0.1
 """
 
 

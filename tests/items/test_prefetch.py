@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 import xml.etree.ElementTree as ET
@@ -10,12 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_chatprompt.items import upcoming
-from pytest_chatprompt.items.case_runner import CaseRunner
-from pytest_chatprompt.items.live_plugin import find_live_run
-from pytest_chatprompt.live import compute_turn
-from pytest_chatprompt.live.compute_turn import ComputeTurn
-from pytest_chatprompt.live.prefetch import Prefetcher
+from pytest_chatprompt.items import live_run
 from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.server import Reply, Server
 
@@ -29,69 +23,27 @@ def test_as_many_requests_are_in_flight_as_allowed_and_each_is_sent_once(
     assert sorted(server.last_contents) == sorted(case_ids(12))
 
 
-def test_requests_are_sent_ahead_up_to_a_distance_that_moves_on_with_the_run(
+def test_only_so_many_cases_wait_for_an_answer_before_them(
     live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upcoming, "_LEAST_AHEAD", 4)
-    monkeypatch.setattr(upcoming, "_ROUNDS_AHEAD", 1)
+    monkeypatch.setattr(live_run, "_MOST_HELD", 5)
+    monkeypatch.setattr(live_run, "_ROUNDS_HELD", 1)
     sent_with_the_first: list[str] = []
 
-    def script(number: int, body: Any) -> Reply:
-        """Keep the first case waiting until others have been sent, and could be too many, and a later request too."""
-        is_first = body["messages"][-1]["content"] == "c0"
-        needed = 5 if is_first else 10 if number == 8 else 0
-        deadline = time.monotonic() + 60
-        while len(server.requests) < needed and time.monotonic() < deadline:
-            time.sleep(0.005)
-        if is_first:
-            time.sleep(0.1)
+    def script(_: int, body: Any) -> Reply:
+        """Keep the first case waiting until others have been sent, and could be too many."""
+        if body["messages"][-1]["content"] == "c0":
+            deadline = time.monotonic() + 60
+            while len(server.requests) < 5 and time.monotonic() < deadline:
+                time.sleep(0.005)
+            time.sleep(0.2)
             sent_with_the_first.extend(sorted(server.last_contents))
-        server.is_overdue |= time.monotonic() >= deadline
         return server.reply
 
     server.script = script
     live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "2").assert_outcomes(passed=12)
-    assert not server.is_overdue
     assert sent_with_the_first == ["c0", "c1", "c2", "c3", "c4"]
     assert sorted(server.last_contents) == sorted(case_ids(12))
-
-
-def test_a_case_computes_alone_and_lets_others_compute_while_it_waits(
-    live_project: MakeLiveProject, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compute_turn, "_MOST_SECONDS_OF_TEST", 5.0)
-    holders: list[object] = []
-    taken: list[object] = []
-    run_case = CaseRunner.run
-
-    def run_and_note(runner: CaseRunner) -> None:
-        live: Any = find_live_run(runner.request.config)
-        holders.append(live.executor.turn._holder)
-        run_case(runner)
-        holders.append(live.executor.turn._holder)
-
-    monkeypatch.setattr(CaseRunner, "run", run_and_note)
-    monkeypatch.setattr(ComputeTurn, "_take_from_test", lambda *_: taken.append(None))
-    server.script = lambda *_: Reply(delay_seconds=0.05)
-    live_project(4)("--chatprompt-live", "--chatprompt-concurrency", "2").assert_outcomes(passed=4)
-    assert holders == ["test"] * 8
-    assert taken == []
-
-
-def test_no_garbage_is_collected_while_requests_are_put_into_the_queue(
-    live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collecting: list[bool] = []
-    prefetch = Prefetcher.prefetch
-
-    def prefetch_and_note(*arguments: Any) -> None:
-        collecting.append(gc.isenabled())
-        prefetch(*arguments)
-
-    monkeypatch.setattr(Prefetcher, "prefetch", prefetch_and_note)
-    live_project(4)("--chatprompt-live").assert_outcomes(passed=4)
-    assert collecting == [False] * 3
-    assert gc.isenabled()
 
 
 def test_the_ini_limits_the_requests_in_flight(live_project: MakeLiveProject, server: Server) -> None:
@@ -216,13 +168,14 @@ def openai_provider():
         result.stdout.no_fnmatch_line(f"*{text}*")
 
 
-def test_cases_of_a_custom_provider_that_needs_a_route_are_sent_in_their_turn(
+def test_cases_of_a_custom_provider_that_needs_a_route_are_sent_together_too(
     live_project: MakeLiveProject, server: Server
 ) -> None:
     server.reply = Reply({"answer": "a live answer"})
     gateway = (GATEWAY.replace("/chat/completions", "/ask") + ROUTE).replace("URL", server.url)
+    server.gather(4)
     live_project(4, conftest=gateway)("--chatprompt-live").assert_outcomes(passed=4)
-    assert server.last_contents == case_ids(4)
+    assert sorted(server.last_contents) == case_ids(4)
 
 
 def test_each_of_several_custom_providers_gets_its_own_cases(live_project: MakeLiveProject, server: Server) -> None:
@@ -382,10 +335,10 @@ def test_workers_send_each_case_once(live_project: MakeLiveProject, server: Serv
     assert ("chatprompt_openai_cases", "24") in {(each.get("name"), each.get("value")) for each in properties}
 
 
-@pytest.mark.parametrize(("workers", "limit"), [("1", 2), ("2", 4)], ids=["one worker", "two workers"])
-def test_under_n_each_worker_has_at_most_two_requests_in_flight(
-    live_project: MakeLiveProject, server: Server, workers: str, limit: int
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_under_n_the_workers_share_the_requests_in_flight(
+    live_project: MakeLiveProject, server: Server, workers: str
 ) -> None:
-    server.reply = Reply(delay_seconds=0.1)
-    live_project(8)("--chatprompt-live", "--chatprompt-concurrency", "8", "-n", workers).assert_outcomes(passed=8)
-    assert 2 <= server.max_in_flight <= limit
+    server.gather(4)
+    live_project(12)("--chatprompt-live", "--chatprompt-concurrency", "4", "-n", workers).assert_outcomes(passed=12)
+    assert server.max_in_flight == 4

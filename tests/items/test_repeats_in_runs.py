@@ -94,16 +94,12 @@ def test_the_requests_of_a_case_that_is_skipped_are_ended(repeated: MakeRun, ser
     assert result.duration < 15
 
 
-def test_a_case_whose_fixture_may_change_what_it_sends_sends_its_own_repeats_together(
-    repeated: MakeRun, server: Server
-) -> None:
+def test_cases_with_a_fixture_of_their_own_are_sent_together(repeated: MakeRun, server: Server) -> None:
     conftest = "\n@pytest.fixture(autouse=True)\ndef own(eval_case):\n    pass\n"
     run = repeated(many(2, 3), conftest)
-    server.gather(3)
-    result = run(LIVE)
-    result.assert_outcomes(passed=2)
-    assert server.max_in_flight == 3
-    result.stdout.fnmatch_lines(["2 cases were sent one by one: the fixture own in conftest.py may skip them"])
+    server.gather(6)
+    run(LIVE).assert_outcomes(passed=2)
+    assert server.max_in_flight == 6
 
 
 def test_the_cases_of_a_session_provider_and_of_its_override_are_each_in_flight_together(
@@ -385,7 +381,6 @@ def test_ctrl_c_records_the_answers_that_have_arrived(repeated: MakeRun, server:
         return GOOD
 
     server.script = script
-    # In a thread, it would interrupt the case that the answer is for.
     interrupting = """
 import time
 from pytest_chatprompt.items.live_plugin import find_live_run
@@ -395,12 +390,11 @@ configs, calls = [], []
 def pytest_configure(config):
     configs.append(config)
 
-@pytest.mark.thread_unsafe
 def pytest_chatprompt_response(response):
     calls.append(response)
     if len(calls) == 2:
         deadline = time.monotonic() + 60
-        while len(find_live_run(configs[0]).prefetcher.arrived().get("a.eval.yaml::c1", ())) < 3:
+        while find_live_run(configs[0]).pool.finished < 5:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         raise KeyboardInterrupt

@@ -104,7 +104,7 @@ def test_ctrl_c_starts_none_of_the_requests_that_wait(
         wait_until(lambda: len(server.requests) >= 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pytest_chatprompt.items.request_waiting.wait", interrupted)
+    monkeypatch.setattr("pytest_chatprompt.live.pool.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run("--chatprompt-live", "--chatprompt-concurrency=3")
     server.stall.set()
@@ -143,24 +143,24 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         pathlib.Path(f"pid-{os.getpid()}").touch()
 
-def pytest_runtest_logreport(report):
-    if report.when == "setup" and report.failed:
-        pathlib.Path(f"stopped-{os.getpid()}").write_text(str(report.longrepr))
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        pathlib.Path(f"stopped-{os.getpid()}").write_text(str(session.shouldstop))
 """
-    run = live_project(12, conftest=log)
+    run = live_project(32, conftest=log)
     server.stall = threading.Event()
     with pytest_process(run, "-n", "2") as process:
-        wait_until(lambda: len(server.requests) >= 4)
+        wait_until(lambda: len(server.requests) >= 8)
         process.send_signal(signal.SIGINT)
         assert process.wait(50) == pytest.ExitCode.INTERRUPTED
     pids = [int(path.name.partition("-")[2]) for path in run.path.glob("pid-*")]
     assert len(pids) == 2
     wait_until(lambda: not any(map(is_alive, pids)))
-    # Each has ended its case by itself. pytest-xdist kills those that do not.
+    # Each has ended by itself. pytest-xdist kills those that do not.
     stopped = [path.read_text() for path in run.path.glob("stopped-*")]
     assert len(stopped) == 2
     assert all("the run was stopped" in text for text in stopped)
-    assert len(server.requests) == 4
+    assert len(server.requests) == 8
     server.stall.set()
 
 
@@ -188,7 +188,7 @@ def pytest_runtest_call(item):
     if live is not None and item.name == "c1":
         threading.Timer(0.5, live.cancel).start()
 """
-    server.script = lambda _, body: Reply(delay_seconds=20 if body["messages"][-1]["content"] == "c1" else 0)
+    server.script = lambda _, body: Reply(delay_seconds=0 if body["messages"][-1]["content"] == "c0" else 20)
     result = live_project(3, conftest=stopping, settings="")("--chatprompt-live", "--junitxml=out.xml")
     result.assert_outcomes(passed=1, errors=2)
     result.stdout.fnmatch_lines(["a.eval.yaml:5:5: case 'c1': the run was stopped", "openai        1 *"])
@@ -208,15 +208,15 @@ def recordings(run: Run) -> list[str]:
 TOUCH_WHEN_FOUR_ARE_ANSWERED = """
 import pathlib, threading, time
 
-def watch(executor):
-    while executor.finished < 4:
+def watch(pool):
+    while pool.finished < 4:
         time.sleep(0.01)
     pathlib.Path("answered").touch()
 
 def pytest_collection_finish(session):
     live = session.config.pluginmanager.get_plugin("chatprompt-live")
     if live is not None:
-        threading.Thread(target=watch, args=(live.executor,), daemon=True).start()
+        threading.Thread(target=watch, args=(live.pool,), daemon=True).start()
 """
 
 
@@ -239,7 +239,7 @@ import time
 
 def pytest_chatprompt_response():
     deadline = time.monotonic() + 60
-    while live.executor.finished < 2:
+    while live.pool.finished < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     pytest.fail("the first case fails")
@@ -380,7 +380,7 @@ def pytest_runtest_call(item):
         live.cancel()
 """
     run = live_project(3, conftest=stopping)
-    marks = "def pytest_collection_modifyitems(items):\n    [item.add_marker(pytest.mark.skipif(False, reason='')) for item in items]\n"
+    marks = "def pytest_collection_modifyitems(items):\n    [item.add_marker(pytest.mark.xfail(False, reason='')) for item in items]\n"
     run.append("conftest.py", marks)
     result = run("--chatprompt-live")
     result.assert_outcomes(passed=1, errors=2)

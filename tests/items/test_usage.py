@@ -23,25 +23,6 @@ def test_the_summary_counts_retries_and_shows_unknown_usage(live_project: MakeLi
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "count"),
-    [
-        pytest.param(["-n", "2"], 1, id="with two workers"),
-        pytest.param(["-n", "1"], 1, id="with one worker"),
-        pytest.param([], 0, id="without -n"),
-        pytest.param(["-n", "0"], 0, id="with -n 0"),
-    ],
-)
-def test_under_n_the_summary_says_that_a_run_without_workers_is_as_fast(
-    live_project: MakeLiveProject, arguments: list[str], count: int
-) -> None:
-    result = live_project(4)("--chatprompt-live", *arguments)
-    result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["*usage of the live run*"])
-    note = "Under -n each worker has at most two requests in flight; a live run is usually faster without -n."
-    assert result.outlines.count(note) == count
-
-
 @pytest.mark.parametrize("arguments", [["-n", "2"], []], ids=["with workers", "without workers"])
 def test_offline_there_is_no_usage_and_no_note_about_workers(
     live_project: MakeLiveProject, arguments: list[str]

@@ -11,9 +11,10 @@ import pytest
 
 from pytest_chatprompt.errors import BudgetError, RequestCancelledError
 from pytest_chatprompt.live.budget import BudgetReservation, RunBudget
-from pytest_chatprompt.live.executor import RequestExecutor
+from pytest_chatprompt.live.pool import RequestPool
 from pytest_chatprompt.providers.context import Cancellation, SendContext, use_context
 from pytest_chatprompt.providers.prices import Billing, TokenPrice
+from tests.live.test_pool import paused
 
 PRICE = TokenPrice(input_usd=1, output_usd=1)
 OPENAI = Billing("OpenAI", "m", price=PRICE)
@@ -174,10 +175,10 @@ def test_a_reservation_ends_once() -> None:
 def test_a_request_that_has_left_its_place_holds_up_no_other() -> None:
     budget = RunBudget(1)
     first = reserve(budget)
-    executor = RequestExecutor(2, budget)
-    job = executor.submit(5, lambda: reserve(budget).settle(0.1), group="a")
+    jobs = RequestPool(2, budget)
+    job = jobs.submit(5, lambda: reserve(budget).settle(0.1), group="a")
     until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
-    with executor.pause():
+    with paused(jobs):
         # Now its turn comes, and it may not go on. Another one in this thread may.
         first.release()
         with use_context(SendContext(order=-2)):
@@ -185,16 +186,16 @@ def test_a_request_that_has_left_its_place_holds_up_no_other() -> None:
         assert not job.done()
     job.result(timeout=60)
     assert budget.spent_usd == pytest.approx(0.2)
-    executor.cancel()
+    jobs.cancel()
 
 
 def test_a_request_waits_again_if_another_one_was_faster() -> None:
     budget = RunBudget(1)
     first = reserve(budget)
-    executor = RequestExecutor(1, budget)
-    job = executor.submit(5, lambda: reserve(budget).settle(0.1), group="a")
+    jobs = RequestPool(1, budget)
+    job = jobs.submit(5, lambda: reserve(budget).settle(0.1), group="a")
     until(lambda: len(budget._accounts[OPENAI].waiting) == 1)
-    with executor.pause():
+    with paused(jobs):
         first.release()
         # It has seen that it may go on, and waits for its place.
         time.sleep(0.2)
@@ -203,7 +204,7 @@ def test_a_request_waits_again_if_another_one_was_faster() -> None:
     assert not job.done()
     faster.settle(0.1)
     job.result(timeout=60)
-    executor.cancel()
+    jobs.cancel()
 
 
 def test_cancelling_ends_a_wait() -> None:

@@ -12,8 +12,8 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.grading.judge import JudgeQuestion, PromptFile, default_prompt
-from pytest_chatprompt.live.judging import Judging, Votes, judge_answer, preview_judging
-from pytest_chatprompt.live.sending import SentExchange
+from pytest_chatprompt.live.answers import SentExchange
+from pytest_chatprompt.live.judging import Judging, SendToJudge, Votes, judge_asks, preview_judging, votes_by_question
 
 JUDGE = OpenAIProvider(api_key="sk-1", base_url="https://judge.example/v1")
 ANSWER = ProviderResponse(text="Hello.")
@@ -24,6 +24,13 @@ def judging(*questions: JudgeQuestion) -> Judging:
     """What the judge will be asked, one question by default."""
     asked = questions or (JudgeQuestion("Greets.", "hi", default_prompt(), {}),)
     return preview_judging(JUDGE, asked, lambda request: preview_prepared(JUDGE, request))
+
+
+def judge_answer(
+    judging: Judging, response: ProviderResponse, recording: OpenRecording | None, send: SendToJudge
+) -> Votes:
+    """What the judge says about an answer, asked once after the other."""
+    return votes_by_question(judging, [ask() for ask in judge_asks(judging, response, recording, send)])
 
 
 def sending(reply: Callable[[ProviderRequest], str]) -> Callable[..., SentExchange]:
@@ -109,8 +116,10 @@ def test_a_judge_that_cannot_show_what_it_sends_is_an_error() -> None:
         preview_judging(JUDGE, [question], show)
 
 
-def test_judging_asks_the_same_only_with_the_same_judge_and_questions() -> None:
+def test_judging_asks_the_same_only_with_the_same_questions_and_requests() -> None:
     first = judging()
     assert first.asks_the_same(judging())
     assert not first.asks_the_same(judging(JudgeQuestion("Other.", "hi", default_prompt(), {})))
-    assert not first.asks_the_same(Judging(OpenAIProvider(), first.questions, first.previews))
+    other = OpenAIProvider(model="other")
+    shown = preview_judging(other, first.questions, lambda request: preview_prepared(other, request))
+    assert not first.asks_the_same(shown)

@@ -238,8 +238,7 @@ class HTTPClient:
                 cancellation.cancel()
 
     def close(self) -> None:
-        """End the requests in flight, and accept others again."""
-        self.cancel()
+        """Accept requests again after `cancel`; those in flight go on."""
         self._is_cancelled = False
 
 
