@@ -198,7 +198,7 @@ def test_the_errors_of_a_case_in_code_are_text(run: Run, capture: str) -> None:
     assert "All traceback entries are hidden" not in output
     assert "pytest_chatprompt/" not in output
     assert "AttributeError" not in output
-    assert "attachment_reading.py" in run("--full-trace", "-k", "test_missing").stdout.str()
+    assert "attachments.py" in run("--full-trace", "-k", "test_missing").stdout.str()
 
 
 def test_the_ini_applies_to_cases_in_code_too(run: Run) -> None:
