@@ -113,7 +113,7 @@ class ReportHooks:
         clean = map_texts(data, self._clean)
         if clean is not data:
             shown = self.config.hook.pytest_report_from_serializable(config=self.config, data=clean)
-            vars(report).update({name: vars(shown)[name] for name in vars(report)})
+            vars(report).update({name: value for name, value in vars(shown).items() if name in vars(report)})
 
     def _clean(self, text: str) -> str:
         redacted = self.redactor.redact(text)

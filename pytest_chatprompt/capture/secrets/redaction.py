@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pytest_chatprompt.text.shared_texts import SharedTexts
 
 REDACTED: Final = "[secret]"
+# Where a recording keeps the events of a stream.
+_STREAM_KEYS: Final = ("events", "body")
 # Escapes within escapes: JSON in a string of JSON.
 _LEVELS_OF_ESCAPES: Final = 2
 # What may stay as it is in a URL: nothing, a slash, what browsers leave, what httpx leaves in a path and in a query.
@@ -263,7 +265,8 @@ class Redactor:
         """Put `[secret]` in place of every secret that `find` would find in JSON data; gives new data.
 
         A value under the name of a secret is replaced wherever it stands in the data. Bytes in base64 stay base64. A
-        string is replaced as a whole if it holds a secret in a way that leaves no place to cut.
+        string is replaced as a whole if it holds a secret in a way that leaves no place to cut. If a stream sends one
+        in pieces, the first piece of its text has the whole of it.
 
         Args:
             data: mappings become dicts, sequences lists.
@@ -281,8 +284,21 @@ class Redactor:
         if isinstance(data, Mapping):
             return {self._cut(key, named): self._redacted(value, named, key) for key, value in data.items()}
         if isinstance(data, list | tuple):
-            return [self._redacted(item, named, "") for item in data]
+            items = [self._redacted(item, named, "") for item in data]
+            if key in _STREAM_KEYS:
+                self._redact_stream(items)
+            return items
         return data
+
+    def _redact_stream(self, events: list[Any]) -> None:
+        """Look at what the same field of several events says as one text: a client joins it too."""
+        fields: dict[tuple[Any, ...], list[tuple[Any, Any]]] = {}
+        _add_pieces(events, (), fields)
+        for pieces in fields.values():
+            text = "".join([container[key] for container, key in pieces])
+            if len(pieces) > 1 and (clean := self.redact_data(text)) != text:
+                for container, key in pieces:
+                    container[key], clean = clean, ""
 
     def _redacted_text(self, text: str, named: SecretForms, *, is_binary: bool) -> str:
         content = decoded(text) if is_binary else None
@@ -342,6 +358,20 @@ class Redactor:
                     self._forms.add(secret, what)
                     # Last: whoever knows of this secret finds it.
                     self._learned += 1
+
+
+def _add_pieces(
+    data: dict[str, Any] | list[Any], path: tuple[Any, ...], fields: dict[tuple[Any, ...], list[tuple[Any, Any]]]
+) -> None:
+    """Add where the strings of events stand to the fields of their stream: by keys, by indices and by types."""
+    if isinstance(data, dict):
+        path = (*path, *(str(each) for key, each in data.items() if key == "type" or key.lower().endswith("index")))
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        here = (*path, key) if isinstance(data, dict) else path
+        if isinstance(value, str):
+            fields.setdefault(here, []).append((data, key))
+        elif isinstance(value, dict | list):
+            _add_pieces(value, here, fields)
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:

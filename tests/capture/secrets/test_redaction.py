@@ -94,6 +94,12 @@ def test_the_variables_of_an_agent_are_learned() -> None:
     assert redactor.find("fast-0123456789") is None
 
 
+def test_the_key_of_a_provider_is_learned_under_any_name() -> None:
+    redactor = Redactor({})
+    redactor.add_key(KEY, "the key of Mistral")
+    assert redactor.find(f"x {KEY}") == ("", "the key of Mistral")
+
+
 def test_a_variable_that_is_set_later_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     redactor = Redactor(os.environ)
     monkeypatch.setenv("LATE_TOKEN", KEY)
@@ -311,6 +317,32 @@ def test_the_strings_of_data_are_redacted() -> None:
     redactor = Redactor({"API_KEY": KEY})
     data = {KEY: [f"x {KEY}", 5, None, ("a", {"b": json.dumps({"c": KEY})})]}
     assert redactor.redact_data(data) == {"[secret]": ["x [secret]", 5, None, ["a", {"b": '{"c": "[secret]"}'}]]}
+
+
+def test_bytes_of_a_recording_are_bytes_after_redaction() -> None:
+    content = base64.b64encode(f"\0{KEY}\0".encode()).decode()
+    redacted = Redactor({"API_KEY": KEY}).redact_data({"base64": content})
+    assert base64.b64decode(redacted["base64"]) == b"\0[secret]\0"
+
+
+def test_what_a_stream_sends_in_pieces_is_redacted_as_one_text() -> None:
+    redactor = Redactor({"API_KEY": KEY})
+    events = [
+        {"index": 0, "text": KEY[:5], "other": ["a", 5]},
+        {"index": 1, "text": "b"},
+        {"index": 0, "text": KEY[5:]},
+    ]
+    stored = redactor.redact_data({"reply": {"events": events}})["reply"]["events"]
+    assert [each["text"] for each in stored] == ["[secret]", "b", ""]
+
+
+def test_a_value_under_a_secret_s_name_is_redacted_wherever_the_data_repeats_it() -> None:
+    data = [{"access_token": "q7Rk2ZpX9vLm", "api_key": "sk-demo-7Rk2"}, "with q7Rk2ZpX9vLm and sk-demo-7Rk2"]
+    redactor = Redactor({}, [re.compile("sk-demo-.*")])
+    assert redactor.redact_data(data) == [
+        {"access_token": "[secret]", "api_key": "sk-demo-7Rk2"},
+        "with [secret] and sk-demo-7Rk2",
+    ]
 
 
 def test_a_redacted_json_text_is_still_json() -> None:
