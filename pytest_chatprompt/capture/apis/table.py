@@ -1,7 +1,7 @@
 """The table of the APIs: one line for each.
 
 The method and the path of a request come in, the API that answers there comes out. `offline_api`, `sent_request`,
-`prompt_prefix` and `reports.page_requests` call it.
+`prompt_cost` and `reports.page_requests` call it.
 """
 
 from __future__ import annotations
