@@ -2,7 +2,7 @@
 
 The bodies of its requests come in, in order. The same bodies come out with a placeholder for each of these, so that a
 run can be compared with another: `{id 1}` stands for the first UUID that the agent sent, wherever it stands again.
-`agent_requests` makes one for each run of an agent.
+`provider_capture` makes one for each run of an agent.
 """
 
 from __future__ import annotations
