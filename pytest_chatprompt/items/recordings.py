@@ -1,8 +1,4 @@
-"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping.
-
-A test and the run's options come in; a `RecordingPlace` comes out. `case_response`, `case_runner`, `prefetch_planner`,
-`live_run` and `fixtures` call it.
-"""
+"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from pytest_chatprompt.snapshots.files import remove_snapshot
 from pytest_chatprompt.snapshots.names import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording
 from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording
 from pytest_chatprompt.snapshots.stored_requests import stored_hashes
-from pytest_chatprompt.snapshots.unused import is_own_file
+from pytest_chatprompt.snapshots.unused import is_written_file
 
 
 class RemovalError(Exception):
@@ -187,7 +187,7 @@ def checked_paths(names: Iterable[str], root: Path) -> list[Path]:
 def _checked(name: str, root: Path) -> Path:
     path = root / name
     is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-    is_snapshot = path.suffix == ".yaml" and ("]" in path.stem or is_own_file(path) or not path.exists())
+    is_snapshot = path.suffix == ".yaml" and ("]" in path.stem or is_written_file(path) or not path.exists())
     if not (is_inside and is_snapshot) or ".." in path.parts:
         raise RemovalError(f"{name}: not a snapshot in {root}; nothing was removed")
     return path
