@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -122,6 +122,8 @@ _SENDING_OR_WRITING: Final = {
     "--chatprompt-remove-unused": "chatprompt_remove_unused",
 }
 _FILE_PATTERNS: Final = ["*.eval.yaml", "*.eval.yml"]
+_CONCURRENCY: Final = f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})"
+_BUDGET: Final = "send nothing more in a live run once this much was spent, in US dollars"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,140 +188,85 @@ snapshot_folders_key: Final = pytest.StashKey[list[Path]]()
 crashed_key: Final = pytest.StashKey[bool]()
 
 
+# The options of the command line, by what follows `--chatprompt-`.
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "provider": {"metavar": "NAME", "help": "send every case through this provider instead of the one in its file"},
+    "live": {
+        "action": "store_true",
+        "help": "send requests to the real APIs; each is compared with its snapshot first",
+    },
+    "concurrency": {"metavar": "N", "help": _CONCURRENCY},
+    "repeat": {"metavar": "N", "help": "how often each case is sent in a live run, whatever its file says"},
+    "budget-usd": {"metavar": "X", "help": _BUDGET},
+    "record": {
+        "action": "store_true",
+        "help": "with --chatprompt-live: write what the APIs reply beside the snapshots",
+    },
+    "replay": {
+        "action": "store_true",
+        "help": "use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
+    },
+    "against": {
+        "metavar": "REF",
+        "help": "compare with the snapshots of a git revision in place of those on disk: what this branch changes",
+    },
+    "remove-unused": {
+        "action": "store_true",
+        "help": "remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
+    },
+    "schema": {
+        "action": "store_true",
+        "help": "print the JSON Schema of eval files, for editors, and collect nothing",
+    },
+    "show": {
+        "action": "store_true",
+        "help": "print what is sent, as a conversation and as it is, and compare nothing",
+    },
+    "report": {
+        "dest": "chatprompt_reports",
+        "metavar": "PATH",
+        "action": "append",
+        "default": [],
+        "help": "write a report of the run, in the format of the suffix "
+        f"({', '.join(REPORT_SUFFIXES)}); may be repeated",
+    },
+}
+# The ini values, by what follows `chatprompt_`: their help, type and default.
+_INI_VALUES: Final[Mapping[str, tuple[str, Any, Any]]] = {
+    "concurrency": (_CONCURRENCY, None, None),
+    "budget_usd": (_BUDGET, None, None),
+    "provider": (f"the provider of cases that name none (default: {DEFAULT_PROVIDER})", None, None),
+    "judge": ("the provider that llm_rubric asks (default: that of chatprompt_provider)", None, None),
+    "judge_template": ("a YAML or JSON file with the prompt of llm_rubric, relative to the root folder", None, None),
+    "files": (f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})", "args", _FILE_PATTERNS),
+    "guideline_patterns": (
+        "globs of the files that are guidelines, for eval files that have none of their own",
+        "linelist",
+        None,
+    ),
+    "system_prompt": ("the system prompt of cases that set none", None, None),
+    "allowed_secrets": (
+        "regular expressions of texts that are not secrets, and may stand in a snapshot",
+        "linelist",
+        [],
+    ),
+    "allowed_hosts": ("hosts that tests with eval_api may reach, by name or address", "linelist", []),
+    "placeholders": (
+        "environment variables that eval_api sets where they are not set, or none "
+        "(default: the API keys of installed SDKs)",
+        "args",
+        None,
+    ),
+}
+
+
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("chatprompt", "evals of chat prompts")
-    group.addoption(
-        "--chatprompt-provider",
-        dest="chatprompt_provider",
-        metavar="NAME",
-        help="send every case through this provider instead of the one in its file",
-    )
-    group.addoption(
-        "--chatprompt-live",
-        dest="chatprompt_live",
-        action="store_true",
-        help="send requests to the real APIs; each is compared with its snapshot first",
-    )
-    group.addoption(
-        "--chatprompt-concurrency",
-        dest="chatprompt_concurrency",
-        metavar="N",
-        help=f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
-    )
-    group.addoption(
-        "--chatprompt-repeat",
-        dest="chatprompt_repeat",
-        metavar="N",
-        help="how often each case is sent in a live run, whatever its file says",
-    )
-    group.addoption(
-        "--chatprompt-budget-usd",
-        dest="chatprompt_budget_usd",
-        metavar="X",
-        help="send nothing more in a live run once this much was spent, in US dollars",
-    )
-    group.addoption(
-        "--chatprompt-record",
-        dest="chatprompt_record",
-        action="store_true",
-        help="with --chatprompt-live: write what the APIs reply beside the snapshots",
-    )
-    group.addoption(
-        "--chatprompt-replay",
-        dest="chatprompt_replay",
-        action="store_true",
-        help="use the recorded replies in place of real ones; with --chatprompt-live, record those that are missing",
-    )
-    group.addoption(
-        "--chatprompt-against",
-        dest="chatprompt_against",
-        metavar="REF",
-        help="compare with the snapshots of a git revision in place of those on disk: what this branch changes",
-    )
-    group.addoption(
-        "--chatprompt-remove-unused",
-        dest="chatprompt_remove_unused",
-        action="store_true",
-        help="remove unused snapshots of own code, unused recordings and replies, too, if all tests pass",
-    )
-    group.addoption(
-        "--chatprompt-schema",
-        dest="chatprompt_schema",
-        action="store_true",
-        help="print the JSON Schema of eval files, for editors, and collect nothing",
-    )
-    group.addoption(
-        "--chatprompt-show",
-        dest="chatprompt_show",
-        action="store_true",
-        help="print what is sent, as a conversation and as it is, and compare nothing",
-    )
-    group.addoption(
-        "--chatprompt-report",
-        dest="chatprompt_reports",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help=f"write a report of the run, in the format of the suffix ({', '.join(REPORT_SUFFIXES)}); may be repeated",
-    )
-    parser.addini(
-        "chatprompt_concurrency",
-        f"how many requests of a live run may be in flight at once (default: {DEFAULT_CONCURRENCY})",
-        default=None,
-    )
-    parser.addini(
-        "chatprompt_budget_usd",
-        "send nothing more in a live run once this much was spent, in US dollars",
-        default=None,
-    )
-    parser.addini(
-        "chatprompt_provider",
-        f"the provider of cases that name none (default: {DEFAULT_PROVIDER})",
-        default=None,
-    )
-    parser.addini(
-        "chatprompt_judge",
-        "the provider that llm_rubric asks (default: that of chatprompt_provider)",
-        default=None,
-    )
-    parser.addini(
-        "chatprompt_judge_template",
-        "a YAML or JSON file with the prompt of llm_rubric, relative to the root folder",
-        default=None,
-    )
-    parser.addini(
-        "chatprompt_files",
-        f"globs of the eval files (default: {' '.join(_FILE_PATTERNS)})",
-        type="args",
-        default=_FILE_PATTERNS,
-    )
-    parser.addini(
-        "chatprompt_guideline_patterns",
-        "globs of the files that are guidelines, for eval files that have none of their own",
-        type="linelist",
-        default=None,
-    )
-    parser.addini("chatprompt_system_prompt", "the system prompt of cases that set none", default=None)
-    parser.addini(
-        "chatprompt_allowed_secrets",
-        "regular expressions of texts that are not secrets, and may stand in a snapshot",
-        type="linelist",
-        default=[],
-    )
-    parser.addini(
-        "chatprompt_allowed_hosts",
-        "hosts that tests with eval_api may reach, by name or address",
-        type="linelist",
-        default=[],
-    )
-    parser.addini(
-        "chatprompt_placeholders",
-        "environment variables that eval_api sets where they are not set, or none "
-        "(default: the API keys of installed SDKs)",
-        type="args",
-        default=None,
-    )
+    for name, settings in _OPTIONS.items():
+        group.addoption(f"--chatprompt-{name}", **{"dest": f"chatprompt_{name.replace('-', '_')}", **settings})
+    for name, (text, kind, default) in _INI_VALUES.items():
+        parser.addini(f"chatprompt_{name}", text, type=kind, default=default)
 
 
 def resolve_options(config: pytest.Config) -> Options:

@@ -197,7 +197,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     option.disable_unused_snapshots = is_disabled or exitstatus == pytest.ExitCode.INTERRUPTED
     folders = {path.parent for path in {item.path for item in getattr(session, "items", ())}}
     dirname = snapshot_dirname(session.config)
-    if any(_holds_own_snapshot(folder / dirname) for folder in folders):
+    if any(_holds_written_file(folder / dirname) for folder in folders):
         option.ignore_file_extensions.append("yaml")
     _register_review(session.config)
     result = yield
@@ -216,13 +216,13 @@ def _register_review(config: pytest.Config) -> None:
         register_review(config, reporter)
 
 
-def _holds_own_snapshot(folder: Path) -> bool:
+def _holds_written_file(folder: Path) -> bool:
     """Whether a folder of snapshots has one of this plugin."""
     if next(folder.glob("*/*.yaml"), None) is None:
         return False
-    from pytest_chatprompt.snapshots.unused import holds_own_file  # noqa: PLC0415
+    from pytest_chatprompt.snapshots.unused import holds_written_file  # noqa: PLC0415
 
-    return holds_own_file(folder)
+    return holds_written_file(folder)
 
 
 @pytest.hookimpl(optionalhook=True)

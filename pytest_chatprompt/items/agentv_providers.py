@@ -1,8 +1,4 @@
-"""Targets of AgentV: the provider that a target's name stands for, if no fixture has that name.
-
-In: a name, and the file or the test that asks for it. Out: the provider of the target, with what the target says about
-it. `file` asks which fixture is behind a name, `fixtures` for the provider itself.
-"""
+"""Targets of AgentV: the provider that a target's name stands for, if no fixture has that name."""
 
 from __future__ import annotations
 
@@ -28,11 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Targets:
-    """The targets of a run.
-
-    Args:
-        config: the configuration of the run.
-    """
+    """The targets of a run."""
 
     config: pytest.Config
     # What was made of which provider, by the place of the target, the identity of the provider, and the folder.

@@ -20,7 +20,6 @@ class FileWarnings:
     """The warnings about the eval files of a run.
 
     Args:
-        config: the configuration of the run.
         diagnostics: in the order of collection.
     """
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_chatprompt.capture.eval_api import EvalAPI
     from pytest_chatprompt.grading.grade import GradedCheck
 
-OWN_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
+PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
 # By these a test ends before its end, and has not failed.
 ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 
@@ -277,7 +277,7 @@ class EvalItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
         """Show an error of this package by its text at the position of the case; others as pytest does."""
         error = excinfo.value
-        if not isinstance(error, OWN_ERRORS) or self.config.getoption("fulltrace", False):
+        if not isinstance(error, PACKAGE_ERRORS) or self.config.getoption("fulltrace", False):
             return super().repr_failure(excinfo, *args, **kwargs)
         representation: Any = super().repr_failure(text_failure(self.with_position(error)))
         # The position in the eval file, not of the `raise`: `--tb=line` and reports show it.

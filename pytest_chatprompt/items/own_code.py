@@ -1,8 +1,6 @@
 """Own code: `eval_api` in an ordinary test captures requests from the fixture's set-up to its tear-down.
 
-The fixture starts an `OwnCodeCapture` for the test that asks for it. From then on the requests of the test's code come
-to its `EvalAPI`, and nothing else leaves this process. `report_hooks` asks what the test has to fail for: its
-code may have swallowed the error.
+Nothing else leaves this process meanwhile. What went wrong fails the test, even if its code has swallowed the error.
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ class OwnCodeCapture:
     """`EvalAPI` for one ordinary test.
 
     Args:
-        item: the test.
         redactor: learns the credentials in the requests.
         tell: see `Owner`.
         place: of its recording; `None` if the run neither replays nor records.

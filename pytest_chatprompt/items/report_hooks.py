@@ -1,8 +1,7 @@
 """Report hooks: how the run of an eval item is reported.
 
-A `ReportHooks` is registered as a plugin together with the run's `EvalSession`. It shows errors of this package as text
-at the position of the case, a user's errors by the user's own lines, and outages as errors rather than failures. What a
-report of an eval item, or of a test with `eval_api`, shows holds no secret.
+Errors of this package are shown as text at the position of the case, a user's errors by the user's own lines, and
+outages as errors rather than failures. What a report of an eval item, or of a test with `eval_api`, shows holds no secret.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
 from pytest_chatprompt.errors import CaptureError
 from pytest_chatprompt.items.item import (
     ENDED_EARLY,
-    OWN_ERRORS,
+    PACKAGE_ERRORS,
     EvalItem,
     add_uses,
     failed_checks_key,
@@ -54,9 +53,7 @@ class ReportHooks:
     """The hooks that make the reports of eval items.
 
     Args:
-        config: the run's configuration.
         network: knows the network access that an item swallowed.
-        redactor: the secrets of the run.
     """
 
     config: pytest.Config
@@ -141,7 +138,7 @@ class ReportHooks:
         if call.excinfo is None or not report.failed or self.config.getoption("fulltrace", False):
             return
         error = call.excinfo.value
-        if isinstance(error, OWN_ERRORS) and user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
+        if isinstance(error, PACKAGE_ERRORS) and user_frames(error.__traceback__, _INSTALLED_FOLDERS) is None:
             report.longrepr = item.repr_failure(text_failure(str(error)))
             # The section was added for tracebacks, which show the error in another way.
             report.sections[:] = [section for section in report.sections if section != ("eval_api", str(error))]
@@ -166,7 +163,7 @@ class ReportHooks:
         if call.excinfo is None or self.config.getoption("fulltrace", False):
             return (yield)
         error = call.excinfo.value
-        if not isinstance(error, OWN_ERRORS):
+        if not isinstance(error, PACKAGE_ERRORS):
             # Fixtures that are asked for late put their own machinery between the item and the user's code.
             call.excinfo = pytest.ExceptionInfo.from_exception(
                 error.with_traceback(user_frames(error.__traceback__) or error.__traceback__)

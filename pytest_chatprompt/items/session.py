@@ -37,8 +37,6 @@ class EvalSession:
     """What the eval files of a run share.
 
     Args:
-        config: the run's configuration.
-        redactor: the secrets of the run.
         network: keeps the eval items offline.
         unused_snapshots: finds the snapshots that nothing of the run uses.
     """

@@ -28,8 +28,6 @@ class SharedByRun:
     What only running a test needs is imported by the first test that runs.
 
     Args:
-        config: the run's configuration.
-        redactor: the secrets of the run.
         snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
         renames: which snapshots show now what others showed before.
         revision: the git revision whose snapshots count; `None` for the files on disk.

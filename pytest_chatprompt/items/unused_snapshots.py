@@ -31,7 +31,7 @@ from pytest_chatprompt.options import (
 )
 from pytest_chatprompt.reports.terminal import write_line, write_title
 from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
-from pytest_chatprompt.snapshots.unused import gone_snapshots, own_files, unused_snapshots, unused_test_snapshots
+from pytest_chatprompt.snapshots.unused import gone_snapshots, unused_snapshots, unused_test_snapshots, written_files
 from pytest_chatprompt.wording import count, shown_path
 
 _UPDATE: Final = "--snapshot-update"
@@ -109,11 +109,7 @@ _RECORDING: Final = _Kind("recording", "no case and no test is left that has {}"
 
 @dataclass(eq=False)
 class UnusedSnapshots:
-    """The hooks that find unused snapshots.
-
-    Args:
-        config: the run's configuration.
-    """
+    """The hooks that find unused snapshots."""
 
     config: pytest.Config
 
@@ -249,7 +245,7 @@ class UnusedSnapshots:
             return False
         name = normalized_name(folder.name)
         has_file = any(normalized_name(path.stem) == name for path in folder.parent.parent.iterdir())
-        return not has_file and bool(own_files(folder))
+        return not has_file and bool(written_files(folder))
 
     def _missing(self, uses: _Uses) -> set[str]:
         """The tests without which nothing of a file can be called unused."""
@@ -269,7 +265,7 @@ class UnusedSnapshots:
             for uses in settled.values()
             for path in self._unused_of(uses)
         }
-        left = {path for folder in self._facts.orphans for path in own_files(Path(folder))}
+        left = {path for folder in self._facts.orphans for path in written_files(Path(folder))}
         self._find_renames(set(unused))
         is_updated = self._is_set("update_snapshots")
         if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
@@ -425,7 +421,7 @@ def _left_out(tests: Sequence[pytest.Item], folder: Path) -> bool:
         folder: of its snapshots.
     """
     collected = {test_name(item).partition("[")[0] for item in tests}
-    snapshots = (path.stem.partition("[")[0] for path in own_files(folder) if not is_recording(path))
+    snapshots = (path.stem.partition("[")[0] for path in written_files(folder) if not is_recording(path))
     # Of `name.1.yaml`, a further comparison of a test, the name is before the number.
     names = {re.sub(r"\.\d+$", "", stem) for stem in snapshots} - collected
     module = getattr(tests[0], "module", None)

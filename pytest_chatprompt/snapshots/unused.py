@@ -89,10 +89,10 @@ def unused_test_snapshots(folder: Path, asserted: Collection[Path], tests: Itera
     """
     used = {normalized_name(path.name) for path in asserted}
     used |= {normalized_name(f"{stem}{RECORDING_SUFFIX}") for stem in tests}
-    return [path for path in own_files(folder, _FIRST_KEYS) if normalized_name(path.name) not in used]
+    return [path for path in written_files(folder, _FIRST_KEYS) if normalized_name(path.name) not in used]
 
 
-def own_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIRST_KEYS)) -> list[Path]:
+def written_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIRST_KEYS)) -> list[Path]:
     """The snapshots and recordings in a folder, which need not exist; sorted paths.
 
     Args:
@@ -107,12 +107,12 @@ def own_files(folder: Path, first_keys: tuple[bytes, ...] = (b"provider:", *_FIR
     ]
 
 
-def holds_own_file(folder: Path) -> bool:
+def holds_written_file(folder: Path) -> bool:
     """Whether a folder of the folders of snapshots holds a file of this plugin: then syrupy finds no YAML unused."""
-    return any(map(is_own_file, folder.glob("*/*.yaml")))
+    return any(map(is_written_file, folder.glob("*/*.yaml")))
 
 
-def is_own_file(path: Path) -> bool:
+def is_written_file(path: Path) -> bool:
     """Whether a file in a folder of snapshots looks like a snapshot or a recording that this plugin wrote."""
     return path.name.endswith(CASE_FILE_SUFFIXES) or is_test_snapshot(path)
 

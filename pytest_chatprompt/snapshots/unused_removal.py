@@ -18,7 +18,7 @@ from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.errors import ReplayError
 from pytest_chatprompt.snapshots.files import OLD_RECORDING_SUFFIX, RECORDING_SUFFIX, is_recording, remove_snapshot
 from pytest_chatprompt.snapshots.recording_files import load_recording, save_recording, stored_hashes
-from pytest_chatprompt.snapshots.unused import is_own_file
+from pytest_chatprompt.snapshots.unused import is_written_file
 
 
 class RemovalError(Exception):
@@ -185,7 +185,7 @@ def checked_paths(names: Iterable[str], root: Path) -> list[Path]:
 def _checked(name: str, root: Path) -> Path:
     path = root / name
     is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-    is_snapshot = path.suffix == ".yaml" and ("]" in path.stem or is_own_file(path) or not path.exists())
+    is_snapshot = path.suffix == ".yaml" and ("]" in path.stem or is_written_file(path) or not path.exists())
     if not (is_inside and is_snapshot) or ".." in path.parts:
         raise RemovalError(f"{name}: not a snapshot in {root}; nothing was removed")
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_chatprompt.snapshots.unused import is_own_file, unused_test_snapshots
+from pytest_chatprompt.snapshots.unused import is_written_file, unused_test_snapshots
 
 
 def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:
@@ -12,7 +12,7 @@ def test_files_are_known_by_their_names_and_first_keys(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("value: 1\n")
     (tmp_path / "c.yaml").mkdir()
     names = ["a.yaml", "b.yaml", "c.yaml", "d[x].yaml", "e.recording.yaml"]
-    assert [is_own_file(tmp_path / name) for name in names] == [True, False, False, True, True]
+    assert [is_written_file(tmp_path / name) for name in names] == [True, False, False, True, True]
 
 
 def test_temporary_files_are_not_unused(tmp_path: Path) -> None:
