@@ -158,24 +158,24 @@ class LiveRun:
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
         item = held.item
-        setup, call, teardown = held.reports
+        _, call, teardown = held.reports
         item.awaits_answer = False
         try:
             if held.asks:
-                setup, again, teardown = held.reports = runtestprotocol(item, log=False, nextitem=following)
+                held.reports = runtestprotocol(item, log=False, nextitem=following)
             else:
                 item.finish = held.finish
                 # What pytest sets up for a test.
                 item.stash[caplog_records_key] = {}
                 item.funcargs = {}
-                again = call_and_report(item, "call", log=False)
+                again = held.reports[1] = call_and_report(item, "call", log=False)
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
-                held.reports = [setup, again, teardown]
-            again.duration = call.duration + max(again.duration, answers.seconds)
         finally:
             item.finish = None
             answers.abandon()
+        graded = held.reports[1]
+        graded.duration = call.duration + max(graded.duration, answers.seconds)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

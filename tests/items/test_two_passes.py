@@ -216,17 +216,13 @@ def whole_run():
 def test_a_second_set_up_that_sends_something_else_is_an_error(live_project: MakeLiveProject, server: Server) -> None:
     conftest = """
 import itertools
+from pytest_chatprompt import ChatMessage
+
 COUNT = itertools.count()
 
 @pytest.fixture
 def eval_request(eval_request):
-    if not "--snapshot-update" in __import__("sys").argv:
-        pass
-    return eval_request.model_copy(update={"temperature": 0.1 * next(COUNT)})
-
-@pytest.fixture(scope="session")
-def eval_masks():
-    return {}
+    return eval_request.model_copy(update={"chat_prompt": (ChatMessage("user", f"number {next(COUNT)}"),)})
 
 def pytest_chatprompt_response(response):
     pass
@@ -277,12 +273,36 @@ def grade(case, response):
     result.stdout.fnmatch_lines(["a.eval.yaml::c0", "*warned for c0"])
 
 
+@pytest.mark.parametrize(("end", "outcome"), [("skip", "skipped"), ("fail", "errors")])
+def test_the_second_set_up_may_skip_or_fail(
+    live_project: MakeLiveProject, server: Server, end: str, outcome: str
+) -> None:
+    conftest = f"""
+SET_UP = []
+
+@pytest.fixture(autouse=True)
+def graded(eval_case):
+    SET_UP.append(eval_case.id)
+    if SET_UP.count("c1") == 2 and eval_case.id == "c1":
+        pytest.{end}("not twice")
+
+def pytest_chatprompt_response(response):
+    pass
+"""
+    run = live_project(3)
+    run.append("conftest.py", conftest)
+    run(LIVE).assert_outcomes(passed=2, **{outcome: 1})
+    assert sorted(server.last_contents) == case_ids(3)
+
+
 def test_pdb_stops_where_an_answer_fails(live_project: MakeLiveProject) -> None:
     conftest = """
 def pytest_chatprompt_response(case):
     assert case.id != "c1"
 
 class NoDebugger:
+    quitting = False
+
     def __init__(self, **_):
         pass
     def reset(self):
