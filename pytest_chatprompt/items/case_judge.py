@@ -20,8 +20,9 @@ from pytest_chatprompt.items.item import EvalItem
 from pytest_chatprompt.items.judge_template import project_prompt
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once
-from pytest_chatprompt.live.answers import LiveResponse, SentExchange
+from pytest_chatprompt.live.answers import LiveResponse
 from pytest_chatprompt.live.judging import Judging, judge_asks, preview_judging, votes_by_question
+from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.chat.base import ChatProvider

@@ -1,7 +1,4 @@
-"""The origin of a fixture or a hook: this plugin, the project, or pytest and what is installed.
-
-A function comes in; whose it is and where it stands come out. `prefetch_rules` and `early_fixtures` ask.
-"""
+"""The origin of a fixture or a hook: this plugin, the project, or pytest and what is installed."""
 
 from __future__ import annotations
 

@@ -34,8 +34,9 @@ from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, add_uses
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
-from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent, send_to_judge
+from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
+from pytest_chatprompt.live.sending import send_to_judge
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.chat.base import ChatProvider

@@ -1,7 +1,4 @@
-"""How often an item is sent in a live or replayed run, and where its first answer is kept.
-
-The run's configuration and a case come in; the number comes out. `case_runner`, `prefetch_planner` and `live_run` ask.
-"""
+"""How often an item is sent in a live or replayed run, and where its first answer is kept."""
 
 from __future__ import annotations
 
