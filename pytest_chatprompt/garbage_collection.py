@@ -2,7 +2,8 @@
 
 Python starts a collection by the number of new objects, and each full one visits all objects that there are. Imported
 modules, a loaded eval file and the items of a run are no garbage, so these collections find nothing. `plugin` and
-`items.running_imports` pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and `items.kept_objects` freezes what a run of eval items keeps.
+`items.running_imports` pause them around the import of the rooms, `evalfile.loader` around the loading of a file, and
+`items.kept_objects` freezes what a run of eval items keeps.
 """
 
 from __future__ import annotations

@@ -12,23 +12,27 @@ from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.preview import can_preview, preview
 from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
-from pytest_chatprompt.errors import PayloadWarning
+from pytest_chatprompt.errors import CheckError, PayloadWarning
 from pytest_chatprompt.evalfile.case import EvalCase
+from pytest_chatprompt.evalfile.definition_file import parse_definition_file
 from pytest_chatprompt.grading.check import Check
+from pytest_chatprompt.grading.judge_prompt import JudgePrompt, PromptFile
 from pytest_chatprompt.grading.llm_rubric import judge_questions
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.judge_template import project_prompt
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once
+from pytest_chatprompt.items.shared_file_reader import shared_file_reader
 from pytest_chatprompt.live.answers import LiveResponse
 from pytest_chatprompt.live.judging import Judging, judge_asks, preview_judging, votes_by_question
 from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.prompt.file_reader import AttachmentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.chat.base import ChatProvider
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+from pytest_chatprompt.wording import shown_path
 
 _JUDGE_FIXTURE: Final = "eval_judge"
 
@@ -97,3 +101,26 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
     with use_context(SendContext(is_offline=True)):
         votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
     return live._replace(judging=judging, votes=votes_by_question(judging, votes))
+
+
+def project_prompt(config: pytest.Config) -> JudgePrompt | None:
+    """The project's prompt of the judge; `None` if it has none.
+
+    Raises:
+        CheckError: there is no such file inside the root folder.
+        EvalFileError: it is not a list of messages.
+    """
+    name = config.stash[options_key].judge_template
+    if name is None:
+        return None
+    reader = shared_file_reader(config)
+    try:
+        found = reader.find(name, config.rootpath)
+        text = reader.read(found.path, name)
+    except AttachmentError as error:
+        raise CheckError(f"chatprompt_judge_template: {error}") from error
+    shown = shown_path(found.path, config.rootpath)
+    prompt: JudgePrompt = reader.parse_once(
+        (found.path, PromptFile), lambda: parse_definition_file(text, shown, "template", PromptFile)
+    )
+    return prompt
