@@ -230,9 +230,10 @@ def pytest_configure_node(node: Any) -> None:
     """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
     manager = node.config.pluginmanager
     if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.items.stop_signal import StopSignal  # noqa: PLC0415
+        from pytest_chatprompt.items.stop_signal import LostCases, StopSignal  # noqa: PLC0415
 
         manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
+        manager.register(LostCases(), "chatprompt-lost-cases")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -14,16 +14,18 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.cases.case import EvalCase
-from pytest_chatprompt.errors import PayloadWarning
+from pytest_chatprompt.errors import CheckError, PayloadWarning
 from pytest_chatprompt.grading.check import Check
-from pytest_chatprompt.grading.judge import judge_questions
+from pytest_chatprompt.grading.judge import JudgePrompt, PromptFile, judge_questions
 from pytest_chatprompt.items.item import EvalItem
-from pytest_chatprompt.items.judge_template import project_prompt
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.items.recordings import replay_once
-from pytest_chatprompt.live.answers import LiveResponse, SentExchange
+from pytest_chatprompt.items.shared import shared_file_reader
+from pytest_chatprompt.live.answers import LiveResponse
 from pytest_chatprompt.live.judging import Judging, judge_asks, preview_judging, votes_by_question
+from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.options import options_key
+from pytest_chatprompt.prompt.attachments import AttachmentError
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider
@@ -96,3 +98,21 @@ def ask_judge(item: EvalItem, judging: Judging, live: LiveResponse, place: Recor
     with use_context(SendContext(is_offline=True)):
         votes = [ask() for ask in judge_asks(judging, live.response, live.recording, replay)]
     return live._replace(judging=judging, votes=votes_by_question(judging, votes))
+
+
+def project_prompt(config: pytest.Config) -> JudgePrompt | None:
+    """The project's prompt of the judge; `None` if it has none.
+
+    Raises:
+        CheckError: there is no such file inside the root folder.
+        EvalFileError: it is not a list of messages.
+    """
+    name = config.stash[options_key].judge_template
+    if name is None:
+        return None
+    reader = shared_file_reader(config)
+    try:
+        prompt: JudgePrompt = reader.read_definition(name, config.rootpath, "template", PromptFile)
+    except AttachmentError as error:
+        raise CheckError(f"chatprompt_judge_template: {error}") from error
+    return prompt

@@ -7,6 +7,7 @@ there, in the order of the run, the item has a second pass, which grades the ans
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import socket
@@ -17,6 +18,7 @@ from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
@@ -30,18 +32,19 @@ from pytest_chatprompt.capture.preview import can_preview
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.items.fixture_origin import is_from_plugin, place_of
 from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, add_uses
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
-from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent, send_to_judge
+from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
+from pytest_chatprompt.live.sending import send_to_judge
 from pytest_chatprompt.options import Options
 from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
@@ -158,24 +161,24 @@ class LiveRun:
     def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
         """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
         item = held.item
-        setup, call, teardown = held.reports
+        _, call, teardown = held.reports
         item.awaits_answer = False
         try:
             if held.asks:
-                setup, again, teardown = held.reports = runtestprotocol(item, log=False, nextitem=following)
+                held.reports = runtestprotocol(item, log=False, nextitem=following)
             else:
                 item.finish = held.finish
                 # What pytest sets up for a test.
                 item.stash[caplog_records_key] = {}
                 item.funcargs = {}
-                again = call_and_report(item, "call", log=False)
+                again = held.reports[1] = call_and_report(item, "call", log=False)
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
-                held.reports = [setup, again, teardown]
-            again.duration = call.duration + max(again.duration, answers.seconds)
         finally:
             item.finish = None
             answers.abandon()
+        graded = held.reports[1]
+        graded.duration = call.duration + max(graded.duration, answers.seconds)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -279,7 +282,7 @@ class LiveRun:
             return "their provider ends with each of them: give its fixture session scope"
         if api.children.is_open:
             return "their provider needs eval_api, which ends with each of them"
-        return "pytest-timeout could not end the requests of a provider of your own" if has_timeout(item) else None
+        return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
 
     def note_why(self, item: EvalItem, reason: str) -> None:
         """Note why a case is sent while its test runs, for who asked for several requests at once."""
@@ -514,18 +517,14 @@ def _share(config: pytest.Config, concurrency: int) -> int:
     return max(concurrency // workers, 1)
 
 
-def _definition(item: EvalItem, name: str) -> Any:
-    """The definition of a fixture that overrides all others of its name."""
-    manager: Any = item.session._fixturemanager
-    return manager.getfixturedefs(name, item)[-1]
-
-
 def _why_by_override(item: EvalItem) -> str | None:
     # It may send by itself.
-    function = _definition(item, RESPONSE_FIXTURE).func
-    if is_from_plugin(function):
+    manager: Any = item.session._fixturemanager
+    function = manager.getfixturedefs(RESPONSE_FIXTURE, item)[-1].func
+    if function.__module__ == "pytest_chatprompt.fixtures":
         return None
-    return f"the fixture {RESPONSE_FIXTURE} is overridden in {place_of(function, item.config.rootpath)}"
+    file = shown_path(Path(inspect.unwrap(function).__code__.co_filename), item.config.rootpath)
+    return f"the fixture {RESPONSE_FIXTURE} is overridden in {file}"
 
 
 def _why_by_mark(item: EvalItem) -> str | None:
@@ -533,7 +532,7 @@ def _why_by_mark(item: EvalItem) -> str | None:
     return None if mark is None else f"the mark {mark} may skip or refuse them"
 
 
-def has_timeout(item: EvalItem) -> bool:
+def _has_timeout(item: EvalItem) -> bool:
     """Whether pytest-timeout may end the item's test while it waits."""
     config = item.config
     if not config.pluginmanager.hasplugin("timeout"):

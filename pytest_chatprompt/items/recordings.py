@@ -16,7 +16,8 @@ from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, R
 from pytest_chatprompt.items.item import note_use
 from pytest_chatprompt.items.own_assertions import SnapshotStems, checked_snapshot_folder
 from pytest_chatprompt.items.own_snapshots import command_for
-from pytest_chatprompt.live.answers import LiveResponse, SentExchange, was_replayed
+from pytest_chatprompt.live.answers import LiveResponse
+from pytest_chatprompt.live.sending import SentExchange, was_replayed
 from pytest_chatprompt.options import options_key
 from pytest_chatprompt.providers.context import SendContext, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse

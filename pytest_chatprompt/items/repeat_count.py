@@ -1,11 +1,9 @@
-"""How often an item is sent in a live or replayed run, and where its first answer is kept.
-
-The run's configuration and a case come in; the number comes out. `case_runner`, `prefetch_planner` and `live_run` ask.
-"""
+"""How often an item is sent in a live or replayed run, and where its first answer is kept."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -31,3 +29,13 @@ def repeat_of(config: pytest.Config, case: EvalCase) -> int:
         case: the case.
     """
     return config.stash[options_key].repeat or case.repeat or DEFAULT_REPEAT
+
+
+def rate_of(properties: Mapping[str, Any]) -> tuple[int, int]:
+    """How many answers of a repeated case passed, and of how many.
+
+    Args:
+        properties: its user properties, without their prefix.
+    """
+    passed, answers = properties[RATE_PROPERTY].split("/")
+    return int(passed), int(answers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,13 +31,14 @@ from pytest_chatprompt.items.case_checks import CaseChecks
 from pytest_chatprompt.items.case_results import judge_results, note_repeats, note_response, note_votes, response_result
 from pytest_chatprompt.items.item import ENDED_EARLY, RESPONSE_FIXTURE, EvalItem, failed_checks_key, is_outage
 from pytest_chatprompt.items.recordings import raise_if_unusable, record_repeats, replay_answer
-from pytest_chatprompt.items.repeat_count import first_response_key
-from pytest_chatprompt.items.repeat_usage import add_usage_of_repeats
+from pytest_chatprompt.items.repeat_count import INTERVAL_PROPERTY, RATE_PROPERTY, first_response_key
 from pytest_chatprompt.items.report_hooks import user_frames
-from pytest_chatprompt.items.usage import add_judge_usage
+from pytest_chatprompt.items.usage import add_judge_usage, add_replayed, add_usage, set_properties
 from pytest_chatprompt.options import all_results_key
-from pytest_chatprompt.results.records import AttemptResult, CheckResult, check_result
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.results.records import AttemptResult, CheckResult, RepeatsResult, check_result
 from pytest_chatprompt.results.texts import describe_repeats, repeats_result
+from pytest_chatprompt.snapshots.files import recording_path
 from pytest_chatprompt.wording import shown_path, visible
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from pytest_chatprompt.live.answers import LiveCase, LiveResponse
     from pytest_chatprompt.live.judging import Judging, Votes
     from pytest_chatprompt.prompt.request import ProviderRequest
-    from pytest_chatprompt.providers.response import ProviderResponse
     from pytest_chatprompt.snapshots.recording_place import RecordingPlace
 
 _MOST_OF_ANSWER: Final = 240
@@ -267,7 +267,7 @@ class RepeatedCase:
         if self.attempts:
             result = repeats_result(self.required, self.attempts)
             note_repeats(self.item, result)
-            add_usage_of_repeats(self.item, result, answers, self._errors)
+            _add_usage(self.item, result, answers, self._errors)
         first = self._first()
         if first is not None:
             note_response(self.item, first.response, is_replayed=first.is_replayed)
@@ -383,3 +383,30 @@ class RepeatedCase:
 
     def _text(self) -> str:
         return describe_repeats(repeats_result(self.required, self.attempts))
+
+
+def _add_usage(
+    item: EvalItem, result: RepeatsResult, answers: Sequence[LiveResponse], errors: Iterable[ProviderError]
+) -> None:
+    """Put the usage of a repeated case, and its rate, into its user properties.
+
+    Args:
+        item: the case's item.
+        result: how many answers pass.
+        answers: those that it got.
+        errors: those in place of answers.
+    """
+    sent: list[ProviderResponse | ProviderError] = [
+        *(live.response for live in answers if not live.is_replayed),
+        *errors,
+    ]
+    if sent:
+        add_usage(item, item.provider_name, *sent)
+    recordings = [live.recording for live in answers if live.recording is not None]
+    if recordings:
+        # All recordings are of one file.
+        unused = sum(exchange.repeat > result.planned for exchange in recordings[0].others)
+        add_replayed(item, recording_path(item.snapshot_folder, item.snapshot_stem), *recordings, unused=unused)
+    low, high = result.interval
+    rate = f"{result.passed}/{result.answers}"
+    set_properties(item, {RATE_PROPERTY: rate, INTERVAL_PROPERTY: f"{low} to {high}"})

@@ -1,7 +1,7 @@
 """Report hooks: how the run of an eval item is reported.
 
 Errors of this package are shown as text at the position of the case, a user's errors by the user's own lines, and
-outages as errors rather than failures. What a report of an eval item, or of a test with `eval_api`, shows holds no secret.
+outages as errors rather than failures. A report of an eval item, or of a test with `eval_api`, holds no secret.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stop signal: a file that tells the workers of pytest-xdist to end their requests, because the run is over.
+"""A live run in several processes: a file that tells the workers of pytest-xdist to stop, and cases that are lost.
 
 After the last failure that is allowed, the controller gives out no more tests and waits for those that run; after a
 SIGINT that only it has got, it waits ten seconds before it kills. A worker that waits for an API knows nothing of
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, Final, Self
 
 import pytest
+
+from pytest_chatprompt.options import crashed_key
 
 # How often a worker looks.
 _POLL_SECONDS: Final = 0.2
@@ -59,6 +61,36 @@ class StopSignal:
     def pytest_unconfigure(self) -> None:
         """Remove the stop file."""
         self._file.unlink(missing_ok=True)
+
+
+class LostCases:
+    """Reports the cases that are lost with a crashed worker of pytest-xdist: those that waited for their answers.
+
+    To pytest-xdist they are over, so that it starts none of them again: their requests may have been sent.
+    """
+
+    def __init__(self) -> None:
+        # Where they are, by the ids of those that have begun and of which nothing is reported.
+        self._open: dict[str, tuple[str, int | None, str]] = {}
+
+    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        """Note that a case has begun."""
+        self._open[nodeid] = location
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note that a case is reported."""
+        self._open.pop(report.nodeid, None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Report those that are lost."""
+        result = yield
+        if session.config.stash.get(crashed_key, False):
+            for nodeid, location in list(self._open.items()):
+                text = "its worker crashed before its answer was graded; its request may have been sent"
+                report = pytest.TestReport(nodeid, location, {}, "failed", text, "setup")
+                session.config.hook.pytest_runtest_logreport(report=report)
+        return result
 
 
 class StopWatcher:

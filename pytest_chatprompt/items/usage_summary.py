@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_chatprompt.items.repeat_count import RATE_PROPERTY
+from pytest_chatprompt.items.repeat_count import RATE_PROPERTY, rate_of
 from pytest_chatprompt.items.usage import PREFIX, UNKNOWN, budget_key, early_answers_key, pruned_key
 from pytest_chatprompt.reports.terminal import table_lines, write_line, write_title
 from pytest_chatprompt.wording import dollars
@@ -108,7 +108,6 @@ class UsageSummary:
                 yield f"{len(node_ids)} cases were sent one by one: {reason}"
         if self._repeated:
             # Most runs have none.
-            from pytest_chatprompt.items.repeat_usage import rate_of  # noqa: PLC0415
             from pytest_chatprompt.results.texts import summary_of_rates  # noqa: PLC0415
 
             yield from summary_of_rates({node_id: rate_of(case) for node_id, case in self._repeated.items()})

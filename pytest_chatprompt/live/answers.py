@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.vendor_api import PreparedRequest
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import SnapshotError
 from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
+from pytest_chatprompt.live.sending import send_once, send_to_judge
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider, ProviderResponse
 from pytest_chatprompt.snapshots.recording_place import RecordingPlace
@@ -46,18 +45,6 @@ class LiveResponse(NamedTuple):
     is_replayed: bool = False
     judging: Judging | None = None
     votes: Votes = ()
-
-
-class SentExchange(NamedTuple):
-    """What was sent, or replayed.
-
-    Args:
-        exchange: what the provider sent, with the response.
-        is_replayed: whether the response was recorded earlier, and nothing was sent for it.
-    """
-
-    exchange: Exchange
-    is_replayed: bool
 
 
 @dataclass(frozen=True)
@@ -258,63 +245,3 @@ class CaseAnswers:
 
 def _has_result(future: Future[Any]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def send_to_judge(
-    place: RecordingPlace, router: LiveCaptureRouter, judge: Provider, shown: Exchange, part: OpenRecording | None
-) -> SentExchange:
-    """Ask a judge about an answer to a case, or replay what it replied."""
-    return send_once(judge, shown, place, part, router)
-
-
-def send_once(  # noqa: PLR0913, PLR0917 - what a live run has for one send
-    provider: Provider,
-    shown: Exchange,
-    place: RecordingPlace,
-    recording: OpenRecording | None,
-    router: LiveCaptureRouter,
-    api: EvalAPI | None = None,
-) -> SentExchange:
-    """Send a request, or replay its reply.
-
-    Args:
-        provider: the provider.
-        shown: what it was shown to send.
-        place: of the recording.
-        recording: of the case, or a part of it; `None` if the run neither replays nor records.
-        router: captures the requests of providers that cannot prepare them.
-        api: the stand-in of the case, to whose server child processes send; `None` if it has none.
-
-    Raises:
-        ProviderError: there is no response.
-        ReplayError: the recording is unreadable.
-    """
-    recorded = place.recorded_response(recording, shown)
-    if recorded is not None:
-        return SentExchange(shown._replace(response=recorded), True)
-    if isinstance(provider, ChatProvider) and shown.prepared is not None:
-        exchange = shown._replace(response=_send_prepared(provider, shown.prepared, recording))
-    else:
-        from pytest_chatprompt.capture.provider_capture import capture_live  # noqa: PLC0415 - most prepare theirs
-
-        exchange = capture_live(provider, shown.request, router, shown.replies, api=api, recording=recording)
-        if recording is not None and not recording.exchanges():
-            recording.add_response(place.response_exchange(shown, exchange.response))
-    return SentExchange(exchange, was_replayed(recording))
-
-
-def was_replayed(recording: OpenRecording | None) -> bool:
-    """Whether a recording gave replies, and nothing was sent beside them."""
-    return recording is not None and bool(recording.replayed) and not recording.sent_count
-
-
-def _send_prepared(
-    provider: ChatProvider, prepared: PreparedRequest, recording: OpenRecording | None
-) -> ProviderResponse:
-    if recording is None:
-        return provider.send_prepared(prepared)
-    # Most runs neither replay nor record.
-    from pytest_chatprompt.capture.recording.open_recording import replay_or_post, with_recorded_latency  # noqa: PLC0415
-
-    with use_context(current_context()._replace(replay=partial(replay_or_post, recording))):
-        return with_recorded_latency(provider.send_prepared(prepared), recording)

@@ -113,7 +113,7 @@ class RunBudget:
                         self._changed.wait(_POLL_SECONDS)
                         if cancellation.cancelled.is_set():
                             raise RequestCancelledError
-                # Only here: nothing may be in flight of a job that has left its place, since a paused executor does not
+                # Only here: nothing may be in flight of a job that has left its place, since a paused pool does not
                 # wait for it.
                 with self._changed:
                     if self._begin(account, waits=True):

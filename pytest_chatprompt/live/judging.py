@@ -20,7 +20,7 @@ from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ChatPromptError, CheckError, PayloadError, RequestCancelledError
 from pytest_chatprompt.grading.grade import describe_crash
 from pytest_chatprompt.grading.judge import JudgeQuestion, JudgeVote, read_vote
-from pytest_chatprompt.live.answers import SentExchange
+from pytest_chatprompt.live.sending import SentExchange
 from pytest_chatprompt.prompt.conversion import TranscriptTurn, turn_content
 from pytest_chatprompt.prompt.request import ProviderRequest
 from pytest_chatprompt.providers.agents.base import PLACEHOLDER_FOLDER, AgentProvider

@@ -12,8 +12,8 @@ from pytest_chatprompt.capture.recording.open_recording import OpenRecording
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import RequestCancelledError
 from pytest_chatprompt.grading.judge import JudgeQuestion, PromptFile, default_prompt
-from pytest_chatprompt.live.answers import SentExchange
 from pytest_chatprompt.live.judging import Judging, SendToJudge, Votes, judge_asks, preview_judging, votes_by_question
+from pytest_chatprompt.live.sending import SentExchange
 
 JUDGE = OpenAIProvider(api_key="sk-1", base_url="https://judge.example/v1")
 ANSWER = ProviderResponse(text="Hello.")
