@@ -50,6 +50,7 @@ def wrap_snapshot(item: pytest.Item, snapshot: SnapshotAssertion, masks: object)
                 root,
                 revision=revision,
                 note_written=session.unused_snapshots.renames.note_written,
+                shared=session.reader().shared,
             ),
         )
     # An eval item has no late differences.

@@ -124,7 +124,7 @@ class SnapshotMatcher:
             judge = () if judging is None else judging.previews
             masks = case.place.masks
             data = masks.apply(snapshot_data(exchange, case.provider_name, self.root, judge))
-            is_equal = file_shows(case.snapshot_path, dump(data))
+            is_equal = file_shows(case.snapshot_path, dump(data, shared=self.reader.shared))
         except Exception:
             # Errors of the case are reported when it runs.
             return None
