@@ -74,6 +74,7 @@ def wrap_snapshot(request: pytest.FixtureRequest, snapshot: SnapshotAssertion | 
                 root,
                 revision=shared.revision,
                 note_written=shared.renames.note_written,
+                shared=shared.reader.shared,
             ),
         )
     # An eval item has no late differences.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pytest_chatprompt.snapshots.diff import Comparison
     from pytest_chatprompt.snapshots.revision import Revision
+    from pytest_chatprompt.text.shared_texts import SharedTexts
 
 
 def filtered(
@@ -74,11 +75,13 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
     Attributes:
         is_filtered: whether the next assertion has a matcher or leaves keys out; looking takes as long as writing.
         read_committed: reads a snapshot of a git revision by its path; `None` to compare with the files on disk.
+        shared: long texts that are part of the data of many snapshots.
     """
 
     file_extension = "yaml"
     is_filtered = True
     read_committed: Callable[[Path], str | None] | None = None
+    shared: SharedTexts | None = None
     # The file that was read last.
     _read: Path | None = None
 
@@ -93,7 +96,7 @@ class ChatPromptSnapshotExtension(SingleFileSnapshotExtension):
         """Convert the asserted value to the text of a snapshot; one that is not a dict goes under the key `value`."""
         if self.is_filtered:
             data = filtered(data, matcher, exclude, include)
-        return dump(data if isinstance(data, dict) else {"value": data})
+        return dump(data if isinstance(data, dict) else {"value": data}, shared=self.shared)
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -203,6 +206,7 @@ class AssertionContext(NamedTuple):
         revision: the git revision whose snapshots count in place of those on disk.
         compares: whether values are compared; else each is equal, once its data could be made.
         describe_command: gives the command that writes the snapshots of the test.
+        shared: long texts that are part of what many tests compare.
         note_written: called with the path of each snapshot that is written, with its text before (`None` if there was
             none), and with its new text.
         note_asserted: called with the path of each snapshot that the test compares with.
@@ -215,6 +219,7 @@ class AssertionContext(NamedTuple):
     revision: Revision | None = None
     compares: bool = True
     describe_command: Callable[[], str] = str
+    shared: SharedTexts | None = None
     note_written: Callable[[Path, str | None, str], Any] = _ignore
     note_asserted: Callable[[str], Any] = _unchanged
     note_derived: Callable[[EvalSnapshot], Any] = _unchanged
@@ -306,6 +311,7 @@ class EvalSnapshot(SnapshotAssertion):
         if is_own:
             revision = self.context.revision
             extension.read_committed = None if revision is None else revision.read
+            extension.shared = self.context.shared
             extension.is_filtered = self._is_filtered or any(getattr(self, name) for name in _FILTERS)
         self._has_compared_data = is_own and not self._is_diff
         self._is_filtered = self._is_diff = False

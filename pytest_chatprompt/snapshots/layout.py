@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
 
 import yaml
 from yaml.resolver import Resolver
+
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _RESOLVER: Final[Any] = Resolver()
@@ -135,42 +137,50 @@ _INVISIBLE_IN_BLOCK: Final = re.compile(f"[\x00-\x09\x0b-\x1f{INVISIBLE}]")
 _INDENT: Final = "  "
 
 
-def dump(data: Mapping[str, Any], *, escape_blocks: bool = False) -> str:
+class _Layout(NamedTuple):
+    """How strings of several lines are written."""
+
+    escapes_blocks: bool
+    shared: SharedTexts
+
+
+def dump(data: Mapping[str, Any], *, escape_blocks: bool = False, shared: SharedTexts | None = None) -> str:
     """Write JSON data as YAML, in the order of the data; `""` for an empty mapping.
 
     Args:
         data: mappings with string keys, sequences, strings, numbers, booleans and `None`.
         escape_blocks: write every string of several lines with escapes, even if all of it is visible.
+        shared: long texts that are part of the data of many snapshots; each is laid out once.
 
     Raises:
         TypeError: the data contains a value of another type.
     """
     lines: list[str] = []
-    _add_lines(lines, data, "", escape_blocks)
+    _add_lines(lines, data, "", _Layout(escape_blocks, shared or SharedTexts()))
     return "\n".join([*lines, ""])
 
 
 # The functions add to one list: a generator in each level would hand on every line through all levels around it.
 
 
-def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, escape_blocks: bool) -> None:
+def _add_lines(lines: list[str], value: Mapping[str, Any] | Sequence[Any], indent: str, layout: _Layout) -> None:
     """Add the lines of a mapping or sequence that is not empty."""
     if isinstance(value, (dict, Mapping)):
         for key, inner in value.items():
-            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, escape_blocks, is_item=False)
+            _add_entry(lines, f"{indent}{inline(key)}:", inner, indent, layout, is_item=False)
     else:
         for inner in value:
-            _add_entry(lines, f"{indent}-", inner, indent, escape_blocks, is_item=True)
+            _add_entry(lines, f"{indent}-", inner, indent, layout, is_item=True)
 
 
 def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
-    lines: list[str], prefix: str, value: Any, indent: str, escape_blocks: bool, *, is_item: bool
+    lines: list[str], prefix: str, value: Any, indent: str, layout: _Layout, *, is_item: bool
 ) -> None:
     """Add the lines of a mapping's value or a sequence's item, beginning with its key or dash."""
     deeper = indent + _INDENT
     match value:
         case str() if "\n" in value:
-            _add_block(lines, prefix, value, deeper, escape_blocks)
+            _add_block(lines, prefix, value, deeper, layout)
         case str():
             # Most values are strings of one line.
             lines.append(f"{prefix} {inline_text(value)}")
@@ -178,31 +188,38 @@ def _add_entry(  # noqa: PLR0913 - the place of an entry, and how it is written
             if is_item:
                 # The first key follows the dash on its line, the others stand below.
                 first = len(lines)
-                _add_lines(lines, value, deeper, escape_blocks)
+                _add_lines(lines, value, deeper, layout)
                 lines[first] = f"{prefix} {lines[first].removeprefix(deeper)}"
             else:
                 lines.append(prefix)
-                _add_lines(lines, value, deeper, escape_blocks)
+                _add_lines(lines, value, deeper, layout)
         case list() | tuple() if value:
             lines.append(prefix)
-            _add_lines(lines, value, deeper if is_item else indent, escape_blocks)
+            _add_lines(lines, value, deeper if is_item else indent, layout)
         case _:
             lines.append(f"{prefix} {inline(value)}")
 
 
-def _add_block(lines: list[str], prefix: str, text: str, indent: str, escape_blocks: bool) -> None:
+def _add_block(lines: list[str], prefix: str, text: str, indent: str, layout: _Layout) -> None:
     """Add the lines of a string of several lines."""
-    if escape_blocks or text.endswith("\n\n") or text == "\n" or not _is_all_visible(text.removesuffix("\n")):
+    shared = layout.shared
+    pieces = shared.pieces(text.removesuffix("\n"))
+    is_visible = all(shared.remember(piece, "visible", _is_all_visible) for piece in pieces)
+    if layout.escapes_blocks or text.endswith("\n\n") or text == "\n" or not is_visible:
         lines.append(f'{prefix} "\\')
         lines += _escaped_lines(text, indent)
         return
     # Without this number YAML takes the indentation from the first line that is not empty.
     indentation = "2" if text.lstrip("\n").startswith(" ") else ""
     lines.append(f"{prefix} |{indentation}" + ("" if text.endswith("\n") else "-"))
-    # All lines as one text: for a document of a megabyte, one by one takes longer than everything else together.
-    indented = text.removesuffix("\n").replace("\n", f"\n{indent}")
-    # No line ends in a blank, so empty lines stay empty.
-    lines.append(f"{indent}{indented}\n".replace(f"{indent}\n", "\n")[:-1])
+    lines += [shared.remember(piece, indent, partial(_indented, indent=indent)) for piece in pieces]
+
+
+def _indented(text: str, indent: str) -> str:
+    """Lines with an indentation, none of which ends in a blank; empty lines stay empty."""
+    # All as one text: for a document of a megabyte, one by one takes longer than everything else together.
+    indented = text.replace("\n", f"\n{indent}")
+    return f"{indent}{indented}\n".replace(f"{indent}\n", "\n")[:-1]
 
 
 def _escaped_lines(text: str, indent: str) -> list[str]:

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings, strategies as st
 from ruamel.yaml import YAML
 
 from pytest_chatprompt.snapshots.layout import dump
+from pytest_chatprompt.text.shared_texts import SharedTexts
 
 LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 
@@ -194,3 +195,27 @@ def test_the_same_ascii_characters_are_visible_in_ascii_texts_and_in_others(numb
 def test_a_lone_surrogate_is_escaped_and_loaded_again() -> None:
     assert dump({"a": "\ud83d"}) == 'a: "\\uD83D"\n'
     assert yaml.safe_load(dump({"a": "\ud83d"})) == {"a": "\ud83d"}
+
+
+def test_a_shared_text_is_laid_out_once_and_as_any_other() -> None:
+    lines = "".join(f"line {number}\n\n  with  blanks: {number}\n" for number in range(2_000))
+    shared_text = lines.rstrip("\n")
+    shared = SharedTexts()
+    shared.add(shared_text)
+    for number in range(3):
+        data = {
+            "question": f"question {number}\n{shared_text}",
+            "request": {"messages": [{"content": f"{shared_text}\n{number}\n{shared_text}\n"}, {"content": lines}]},
+        }
+        assert dump(data, shared=shared) == dump(data)
+
+
+@pytest.mark.parametrize("line", ["a blank at its end ", "a tab\t", "a no-break\xa0space"])
+def test_a_shared_text_with_something_invisible_is_escaped_as_any_other(line: str) -> None:
+    shared_text = "\n".join([*["visible"] * 3_000, line, "visible"])
+    shared = SharedTexts()
+    shared.add(shared_text)
+    data = {"question": f"one\n{shared_text}\ntwo"}
+    for _ in range(2):
+        assert dump(data, shared=shared) == dump(data)
+    assert yaml.safe_load(dump(data, shared=shared)) == data
