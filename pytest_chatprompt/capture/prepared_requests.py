@@ -7,14 +7,13 @@ of a case. `items` asks here first, then `provider_capture`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 import httpx
 
 from pytest_chatprompt.apis.chat_provider import ChatProvider
-from pytest_chatprompt.apis.table import is_built_in_class
+from pytest_chatprompt.apis.table import is_built_in_class, is_path_of
 from pytest_chatprompt.capture.exchange import Exchange
 from pytest_chatprompt.capture.network_guard import guard_network, raise_if_blocked
 from pytest_chatprompt.capture.sent_request import SentRequest, describe_request
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 _OFFLINE: Final = SendContext(is_offline=True, is_priced=False)
 _PLACEHOLDER: Final = ProviderResponse(text="")
-# The paths of APIs that are answered below any base URL: so a run need not load the APIs to know.
-_PATHS: Final[Mapping[str, str]] = {"openai-chat": "/chat/completions", "anthropic": "/v1/messages"}
 
 
 def capture_prepared(provider: object, request: ProviderRequest, api: EvalAPI) -> Exchange | None:
@@ -90,8 +87,7 @@ def is_built_in(provider: object) -> TypeGuard[ChatProvider]:
 @lru_cache(maxsize=256)
 def _refusal(sender: type[ChatProvider], url: str) -> str:
     """Why nothing answers the requests of a provider to a URL; `""` if something does."""
-    path = _PATHS.get(sender.offline_api)
-    if path is not None and url.endswith(path):
+    if sender.offline_api and is_path_of(sender.offline_api, parsed_url(url).path):
         return ""
     from pytest_chatprompt.capture.offline_api import find_offline_api  # noqa: PLC0415
     from pytest_chatprompt.capture.refusals import unanswered_message  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """The types of single settings, which eval files and chat providers share.
 
 In: a value of plain data. Out: the same value, checked. `settings` declares those of eval files with them, and
-`providers.chat.settings` the keyword arguments of chat providers, which every run with such a provider reads.
+`apis.chat_provider` the keyword arguments of chat providers, which every run with such a provider reads.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A request that is about to be sent comes in, and a part of the budget is reserved for it; its reply says what it cost.
 Only requests to the APIs of models count, and not those of built-in providers in threads that know the budget, which
-`providers.chat` meters itself.
+`apis.sending` meters itself.
 `open_recording` and `replaying` call it.
 """
 

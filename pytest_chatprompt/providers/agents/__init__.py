@@ -2,6 +2,6 @@
 
 A `ProviderRequest` comes in; its `question` and files become one document, and a command that runs an agent on it.
 Out come an `AgentInvocation` (the command and the document; nothing is started) and, after a run, a `ProviderResponse`.
-`providers.registry`, `capture` and `snapshots` call this room; users import its public names from `pytest_chatprompt`.
-To add an agent: one module here with a subclass of `AgentProvider`, one line in `providers.registry`, one fixture.
+`apis.table`, `capture` and `snapshots` call this room; users import its public names from `pytest_chatprompt`.
+To add an agent: one module here with a subclass of `AgentProvider`, one line in `apis.table`, one fixture.
 """

@@ -1,7 +1,7 @@
 """`CLIProvider`: run any agent that has a command line.
 
 You give the command, with placeholders for the document and the files; the output of the command, or a file that it
-writes, is the answer. Users and `providers.registry` import it.
+writes, is the answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`CodexProvider`: run OpenAI's Codex once, without a terminal.
 
 The document goes to the standard input of `codex exec`; the answer comes from the file of its last message, the token
-counts from the events that it prints. Users and `providers.registry` import it.
+counts from the events that it prints.
 Source: `codex exec --help` and the event lines of codex-cli 0.169.
 """
 

@@ -2,7 +2,6 @@
 
 The document goes to the standard input of `code chat`; the answer comes from a file that the document asks the agent
 to write, because the command returns as soon as the window has the prompt, and prints no answer.
-Users and `providers.registry` import it.
 Source: VS Code's `src/vs/platform/environment/node/argv.ts` (the options of `chat`) and `src/vs/code/node/cli.ts`:
 with `-` the standard input is attached to the chat as a file, so the prompt has to point to it.
 """
