@@ -196,6 +196,10 @@ class Answer:
         return self.input_tokens + self.output_tokens
 
 
+class UnansweredSchemaError(Exception):
+    """A request demands what fits a JSON Schema, and no reply to it can be made up."""
+
+
 def make_answer(request: ModelRequest, demand: Definitions, sent: Conversation, reply: Reply | None) -> Answer:
     """Decide what the model replies.
 
@@ -242,14 +246,26 @@ def _least(demand: Definitions, called: set[str]) -> tuple[str | None, list[dict
     forced = demand.forced
     if not forced and demand.schema is None:
         return OFFLINE_TEXT, []
-    # Not at the top: most requests demand nothing.
-    from pytest_chatprompt.apis.schema_instance import least_instance  # noqa: PLC0415
-
     if forced:
         tool = next((tool for tool in forced if tool.name not in called), forced[-1])
-        arguments = {"input": OFFLINE_TEXT} if tool.parameters is None else least_instance(tool.parameters)
+        arguments = {"input": OFFLINE_TEXT}
+        if tool.parameters is not None:
+            arguments = _instance(tool.parameters, f"the arguments of {tool.name!r}")
         return None, [{"name": tool.name, "arguments": arguments if isinstance(arguments, dict) else {}}]
-    return json_text(least_instance(demand.schema)), []
+    return json_text(_instance(demand.schema, "the answer")), []
+
+
+def _instance(schema: Any, what: str) -> Any:
+    # Not at the top: most requests demand nothing.
+    from pytest_chatprompt.apis.schema_instance import NoInstanceError, least_instance  # noqa: PLC0415
+
+    try:
+        return least_instance(schema)
+    except NoInstanceError:
+        raise UnansweredSchemaError(
+            f"the JSON Schema of {what} is one for which no offline reply can be made up; "
+            "queue one: eval_api.reply(json={...})"
+        ) from None
 
 
 def _tool_for(data: Any, forced: Sequence[Tool]) -> Tool | None:

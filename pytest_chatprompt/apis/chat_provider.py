@@ -40,6 +40,7 @@ from pytest_chatprompt.text.json_data import deep_merge
 
 if TYPE_CHECKING:
     from pytest_chatprompt.apis.answer import Definitions
+    from pytest_chatprompt.apis.model_api import ModelAPI
     from pytest_chatprompt.providers.http.error_replies import ErrorContext
     from pytest_chatprompt.providers.prices import Billing
 
@@ -262,15 +263,13 @@ class ChatProvider(VendorAPI):
         body = deep_merge(payload.body, self.extra_body)
         return body, payload.adjustments, self._findings(prompt, request, body)
 
-    def preflight_body(self, body: Mapping[str, Any]) -> tuple[Finding, ...]:
-        """Find what the API will refuse or misread in a body that any client sends to `offline_api`.
+    def preflight_body(self, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
+        """Find what the API will refuse or misread in a body that any client sends.
 
         Args:
             body: as it is sent; a message's number is its place in the conversation that is read from it.
+            api: reads the body: the one that `offline_api` names.
         """
-        from pytest_chatprompt.apis.table import get_api  # noqa: PLC0415 - what eval files send is not read back
-
-        api = get_api(self.offline_api)
         prompt = api.read_conversation(self.endpoint_path(), body).as_prompt()
         return self._findings(prompt, api.definitions(body), body)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import httpx
 
-from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest, make_answer
+from pytest_chatprompt.apis.answer import Answer, Definitions, ModelRequest, UnansweredSchemaError, make_answer
 from pytest_chatprompt.apis.conversation import Conversation
 from pytest_chatprompt.apis.reply import Reply
 
@@ -116,7 +116,12 @@ class ModelAPI(ABC):
             return self._error(request, model_request, reply.error)
         if reply is not None and not self.accepts(reply):
             raise ValueError(self.refusal)
-        return self.respond(request, model_request, self.reply_body(model_request, reply))
+        try:
+            body = self.reply_body(model_request, reply)
+        except UnansweredSchemaError as error:
+            # SDKs show the text of this error at once, and send nothing again.
+            return self._error(request, model_request, 400, str(error))
+        return self.respond(request, model_request, body)
 
     def respond(self, request: httpx.Request, model_request: ModelRequest, body: dict[str, Any]) -> httpx.Response:
         """Put the body of a reply into a response."""
@@ -151,9 +156,11 @@ class ModelAPI(ABC):
         """Read the tools, the tool choice and the response format of a request; by default, it has none."""
         return Definitions()
 
-    def _error(self, request: httpx.Request, model_request: ModelRequest, status: int) -> httpx.Response:
+    def _error(
+        self, request: httpx.Request, model_request: ModelRequest, status: int, message: str = ""
+    ) -> httpx.Response:
         word = self.error_words.get(status) or http.client.responses.get(status, f"error {status}")
-        message = f"{word} (queued by the test)"
+        message = message or f"{word} (queued by the test)"
         headers = {**self.headers(model_request), **self.error_headers(status)}
         return _response(request, status, self.error_body(model_request, status, message), headers)
 

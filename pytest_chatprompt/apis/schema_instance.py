@@ -1,9 +1,8 @@
 """The smallest valid instance of a JSON Schema: what a model that is made to write JSON could reply.
 
-The same for the same schema, of any dialect from draft 4 to 2020-12, with OpenAPI's `nullable` and Gemini's upper-case
-types. "Smallest" means: required properties alone, no more items than needed, 0, `""`, the first branch of a union that
-can end, the first value of an enum. Ignored are `not`, `dependentSchemas`, `unevaluated...`, references to other
-documents, and whether two branches of `oneOf` hold at once.
+For schemas as pydantic, zod and the vendors' SDKs write them; the same for the same schema. "Smallest" means: required
+properties alone, no more items than needed, 0, `""`, the first branch of a union that can end, the first value of an
+enum. What none of these writes, such as `if`, has no instance; `not` has no effect.
 """
 
 from __future__ import annotations
@@ -15,112 +14,136 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import count, islice
 from typing import Any, Final
 from urllib.parse import unquote
 
 from rstr.xeger import Xeger
 
+from pytest_chatprompt.apis.conversation import as_mapping
 from pytest_chatprompt.apis.json_body import json_text
 
 # How many references one value may stand below, tried one after the other, the smallest first.
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
-_MOST_UNIQUE_TRIES: Final = 64
-_MOST_ITEMS: Final = 5_000
-# A limit, so that no schema takes seconds.
+# Limits, so that no schema takes seconds.
+_MOST_TRIES: Final = 64
+_MOST_PATTERN_TRIES: Final = 300
 _MOST_VALUES: Final = 10_000
+_LONGEST: Final = 1_000_000
+
+# By `format`: the formats of JSON Schema (https://json-schema.org/draft/2020-12/json-schema-validation#section-7), and
+# those that pydantic and zod write. `n` counts the variants, `pad` is what makes the text longer.
+_FORMATS: Final[Mapping[str, str]] = {
+    name: template
+    for names, template in (
+        ("date-time", "2025-01-01T00:{minute:02}:{second:02}Z"),
+        ("date", "2025-01-{day:02}"),
+        ("time", "00:{minute:02}:{second:02}Z"),
+        ("duration", "PT{n}S"),
+        ("email idn-email", "{pad}a@example.com"),
+        ("hostname idn-hostname", "{pad}a.example.com"),
+        ("ipv4 ipvanyaddress", "127.0.0.{byte}"),
+        ("ipv4interface ipv4network ipvanyinterface ipvanynetwork", "127.0.0.{byte}/32"),
+        ("cidrv4", "127.0.0.{byte}/32"),
+        ("ipv6", "::{n:x}"),
+        ("ipv6interface ipv6network cidrv6", "::{n:x}/128"),
+        ("uri url uri-reference iri iri-reference uri-template multi-host-uri", "https://example.com/{pad}"),
+        ("uuid uuid4", "00000000-0000-4000-8000-{n:012x}"),
+        *((f"uuid{version}", f"00000000-0000-{version}000-8000-{{n:012x}}") for version in (1, 3, 5, 6, 7, 8)),
+        ("json-pointer", "/{pad}"),
+        ("relative-json-pointer json-string", "{n}"),
+        ("regex", "a{pad}"),
+        ("path file-path directory-path", "{pad}a"),
+        ("color", "#{n:06x}"),
+    )
+    for name in names.split()
+}
+
+
+# Keywords that say nothing about what is valid, and those that no SDK writes.
+_NOTES: Final = ("title", "description", "default", "examples", "deprecated", "nullable", "$comment", "$schema", "$id")
+_REFUSED: Final = ("if", "contains", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef")
+_COMBINING: Final = ("$ref", "ref", "allOf", "anyOf", "oneOf")
+
+
+class NoInstanceError(Exception):
+    """No valid instance was found: the schema contradicts itself, has no end, or wants too much."""
 
 
 def least_instance(schema: Any) -> Any:
-    """Make the smallest valid instance of a schema.
+    """Make the smallest valid instance of a schema, as JSON data.
 
     Args:
         schema: a JSON Schema.
 
-    Returns:
-        JSON data; `{}` if no instance was found, because the schema contradicts itself, has no end, or wants
-        too much.
+    Raises:
+        NoInstanceError: see there.
     """
     for depth in _DEPTHS:
-        try:
-            return _Walker(schema).instance(schema, depth)
-        except _Unsatisfiable:
-            continue
-        except (_TooLargeError, RecursionError):
-            break
-    return {}
+        with suppress(_UnsatisfiableError):
+            try:
+                return _Walker(schema).instance(schema, depth)
+            except RecursionError:
+                break
+    raise NoInstanceError
 
 
-class _TooLargeError(Exception):
-    """Even the smallest valid instance has too many values."""
+class _UnsatisfiableError(Exception):
+    """No instance within the allowed depth is valid; another branch of a union is tried then."""
 
 
 class _Walker:
     """Makes instances of the parts of one schema.
 
     Args:
-        root: the whole schema.
+        root: the whole schema, which references look into.
     """
 
     def __init__(self, root: Any) -> None:
         self._root = root
         # Which value each leaf takes, for arrays whose items must differ.
         self._variant = 0
-        # The schemas without an instance, by id and depth: unions would try them again and again.
-        self._dead: dict[tuple[int, int], Any] = {}
         self._values = 0
 
     def instance(self, schema: Any, depth: int) -> Any:
-        """An instance of one part.
-
-        Args:
-            schema: the part.
-            depth: how many references may be followed.
-
-        Raises:
-            _Unsatisfiable: no instance within that depth is valid.
-        """
-        key = (id(schema), depth)
+        """An instance of one part, in which `depth` references may be followed."""
         self._values += 1
-        if self._values > _MOST_VALUES:
-            raise _TooLargeError
-        if key in self._dead:
-            raise _Unsatisfiable
-        try:
-            found = _Rules(self._root, depth)
-            found.add(schema)
-            return self._choose(found, found.unions)
-        except _Unsatisfiable:
-            # With the schema itself, so that no other one gets its id.
-            self._dead[key] = schema
-            raise
-
-    def _choose(self, found: _Rules, unions: Sequence[Sequence[Any]]) -> Any:
-        """Choose a branch of each union, the first that has an instance together with all the rest."""
-        if not unions:
-            return self._value(found.rules, found.depth)
-        branches = unions[0]
-        first = self._variant % len(branches)
-        for branch in (*branches[first:], *branches[:first]):
-            chosen = _Rules(self._root, found.depth)
-            chosen.rules = {name: list(rule) if isinstance(rule, list) else rule for name, rule in found.rules.items()}
-            try:
-                chosen.add(branch)
-                return self._choose(chosen, [*unions[1:], *chosen.unions])
-            except _Unsatisfiable:
-                continue
-        raise _Unsatisfiable
+        rules = as_mapping(schema)
+        if self._values > _MOST_VALUES or any(keyword in rules for keyword in _REFUSED):
+            raise NoInstanceError
+        if schema is False:
+            raise _UnsatisfiableError
+        for key in [key for key in _COMBINING if key in rules]:
+            rest = {name: value for name, value in rules.items() if name != key}
+            value = rules.get(key)
+            if key.endswith("ref") and isinstance(value, str):
+                if depth == 0:
+                    raise _UnsatisfiableError
+                return self.instance(_merged(_find(self._root, value), rest), depth - 1)
+            if isinstance(value, list) and value:
+                if key == "allOf":
+                    parts = [_find(self._root, part["$ref"]) if "$ref" in as_mapping(part) else part for part in value]
+                    return self.instance(functools.reduce(_merged, parts, rest), depth - 1)
+                return self._first_of(rest, [branch for branch in value if branch is not False], depth)
+        return self._value(rules, depth)
 
     def _value(self, rules: Mapping[str, Any], depth: int) -> Any:
-        if "enum" in rules:
-            values = [value for value in rules["enum"] if "type" not in rules or _type_of(value) in _with_number(rules)]
-            if not values:
-                raise _Unsatisfiable
+        values = [rules["const"]] if "const" in rules else rules.get("enum")
+        if isinstance(values, list) and values:
             return values[self._variant % len(values)]
-        types = rules.get("type") or [_implied_type(rules)]
-        for kind in types[:-1]:
-            with suppress(_Unsatisfiable):
-                return self._of_type(kind, rules, depth)
-        return self._of_type(types[-1], rules, depth)
+        types = _types(rules)
+        if len(types) > 1:
+            rest = {name: value for name, value in rules.items() if name not in ("type", "nullable")}
+            return self._first_of(rest, [{"type": kind} for kind in types], depth)
+        return self._of_type(types[0], rules, depth)
+
+    def _first_of(self, rest: Mapping[str, Any], branches: Sequence[Any], depth: int) -> Any:
+        """An instance of the rest with the first branch that has one; another variant begins with another branch."""
+        first = self._variant % max(len(branches), 1)
+        for branch in (*branches[first:], *branches[:first]):
+            with suppress(_UnsatisfiableError):
+                return self.instance(_merged(rest, branch), depth)
+        raise _UnsatisfiableError
 
     def _of_type(self, kind: str, rules: Mapping[str, Any], depth: int) -> Any:
         match kind:
@@ -128,517 +151,206 @@ class _Walker:
                 return self._object(rules, depth)
             case "array":
                 return self._array(rules, depth)
+            case "string" if rules.get("contentMediaType") == "application/json":
+                return json_text(self.instance(rules.get("contentSchema", True), depth))
             case "string":
-                if rules.get("contentMediaType") == "application/json":
-                    return json_text(self.instance(rules.get("contentSchema", True), depth))
-                return _least_string(rules, self._variant)
+                return _string(rules, self._variant)
             case "integer" | "number":
-                return _least_number(rules, is_integer=kind == "integer", variant=self._variant)
+                return _number(rules, is_integer=kind == "integer", variant=self._variant)
             case "boolean":
                 return bool(self._variant % 2)
         return None
 
     def _object(self, rules: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        properties = rules.get("properties", {})
-        names = _with_dependents(rules.get("required", ()), rules)
-        least = int(_as_number(rules.get("minProperties")) or 0)
-        for name in properties:
-            if len(names) >= least:
-                break
-            if name not in names and properties[name] is not False:
-                names = _with_dependents([*names, name], rules)
-        for name in self._other_names(rules, depth) if len(names) < least else ():
-            if len(names) >= least:
-                break
-            if name not in names:
-                names.append(name)
+        properties = as_mapping(rules.get("properties"))
+        required = rules["required"] if isinstance(rules.get("required"), list) else []
+        names = list(dict.fromkeys(name for name in required if isinstance(name, str)))
+        least = _size(rules.get("minProperties"))
+        names += [name for name in properties if name not in names][: max(least - len(names), 0)]
+        patterns = as_mapping(rules.get("patternProperties"))
+        others = rules.get("additionalProperties", True)
+        for pattern, schema in patterns.items():
+            rules, others = {**rules, "propertyNames": {"pattern": pattern}}, schema
+        if len(names) < least and others is False:
+            raise _UnsatisfiableError
+        missing = max(least - len(names), 0)
+        if "propertyNames" in rules:
+            names += self._different([rules["propertyNames"]] * missing, depth, names)
+        else:
+            names += list(islice((f"key{n}" for n in count(1) if f"key{n}" not in names), missing))
         # In the order of the properties, as models write them.
         ordered = [name for name in properties if name in names] + [name for name in names if name not in properties]
-        return {name: self.instance(_property_schema(name, rules), depth) for name in ordered}
-
-    def _other_names(self, rules: Mapping[str, Any], depth: int) -> Iterator[str]:
-        """Names for properties that the schema does not name."""
-        patterns = [pattern for pattern in rules.get("patternProperties", {}) if isinstance(pattern, str)]
-        before = self._variant
-        for variant in range(_MOST_UNIQUE_TRIES):
-            self._variant = variant
-            try:
-                if rules.get("additionalProperties") is False:
-                    names = [_least_string({"patterns": [pattern]}, variant) for pattern in patterns]
-                elif isinstance(rules.get("propertyNames"), Mapping):
-                    names = [self.instance({"type": "string", "allOf": [rules["propertyNames"]]}, depth)]
-                else:
-                    names = [f"key{variant + 1}"]
-            finally:
-                self._variant = before
-            yield from names
-        raise _Unsatisfiable
+        return {name: self.instance(properties.get(name, others), depth) for name in ordered}
 
     def _array(self, rules: Mapping[str, Any], depth: int) -> list[Any]:
-        count = int(_as_number(rules.get("minItems")) or 0)
-        contained = int(rules.get("minContains", 1)) if "contains" in rules else 0
-        count = max(count, contained)
-        if count > _MOST_ITEMS or count > (_as_number(rules.get("maxItems")) or count):
-            raise _Unsatisfiable
-        items = rules.get("items", True)
-        first, rest = (items, rules.get("additionalItems", True)) if isinstance(items, list) else ([], items)
-        first = rules.get("prefixItems") or first
-        schemas = [first[index] if index < len(first) else rest for index in range(count)]
-        # The last ones are those that `contains` wants: what comes first may have a schema of its own.
-        for index in range(count - contained, count):
-            schemas[index] = {"allOf": [schemas[index], rules["contains"]]}
-        if not rules.get("uniqueItems"):
-            return [self.instance(schema, depth) for schema in schemas]
-        return self._unique(schemas, depth)
+        length, items = _size(rules.get("minItems")), rules.get("items", True)
+        if length > _size(rules.get("maxItems"), length):
+            raise _UnsatisfiableError
+        # Draft 7 has the schemas of the first items under `items`.
+        first = items if isinstance(items, list) else rules.get("prefixItems")
+        first = list(first[:length]) if isinstance(first, list) else []
+        rest = rules.get("additionalItems", True) if isinstance(items, list) else items
+        schemas = [*first, *[rest] * (length - len(first))]
+        if rules.get("uniqueItems") is True:
+            return self._different(schemas, depth)
+        return [self.instance(schema, depth) for schema in schemas]
 
-    def _unique(self, schemas: Sequence[Any], depth: int) -> list[Any]:
-        items: dict[str, Any] = {}
+    def _different(self, schemas: Sequence[Any], depth: int, taken: Sequence[Any] = ()) -> list[Any]:
+        """Instances that differ from each other and from those that are taken."""
+        found: dict[str, Any] = {json_text(each): each for each in taken}
         before = self._variant
-        try:
-            for schema in schemas:
-                for variant in range(before, before + len(items) + _MOST_UNIQUE_TRIES):
-                    self._variant = variant
-                    item = self.instance(schema, depth)
-                    if json_text(item) not in items:
-                        items[json_text(item)] = item
-                        break
-                else:
-                    raise _Unsatisfiable
-        finally:
-            self._variant = before
-        return list(items.values())
+        for schema in schemas:
+            for self._variant in range(before, before + len(found) + _MOST_TRIES):
+                item = self.instance(schema, depth)
+                if json_text(item) not in found:
+                    found[json_text(item)] = item
+                    break
+            else:
+                raise _UnsatisfiableError
+        self._variant = before
+        return list(found.values())[len(taken) :]
 
 
-def _with_dependents(names: Sequence[str], rules: Mapping[str, Any]) -> list[str]:
-    """The names of properties, and of those that must stand beside them."""
-    wanted = list(names)
-    for name in wanted:
-        for key in ("dependentRequired", "dependencies"):
-            others = rules.get(key, {}).get(name)
-            if isinstance(others, list):
-                wanted += [other for other in others if other not in wanted]
-    return wanted
+def _merged(one: Any, other: Any) -> dict[str, Any]:
+    """Two schemas that hold at once: they share their properties, and say the same wherever both say something."""
+    one, other = as_mapping(one), as_mapping(other)
+    merged = {**one, **other}
+    for key in one.keys() & other.keys():
+        both = one[key], other[key]
+        if all(isinstance(value, Mapping) for value in both):
+            merged[key] = {**both[0], **both[1]}
+        elif all(isinstance(value, list) for value in both) and key == "required":
+            merged[key] = [*both[0], *both[1]]
+        elif key == "type" and set(map(str, both)) == {"integer", "number"}:
+            merged[key] = "integer"
+        elif both[0] != both[1] and key not in _NOTES:
+            raise _UnsatisfiableError
+    return merged
 
 
-def _property_schema(name: str, rules: Mapping[str, Any]) -> Any:
-    schemas = [rules["properties"][name]] if name in rules.get("properties", {}) else []
-    schemas += [schema for pattern, schema in rules.get("patternProperties", {}).items() if _matches(pattern, name)]
-    if not schemas:
-        return rules.get("additionalProperties", True)
-    return schemas[0] if len(schemas) == 1 else {"allOf": schemas}
-
-
-def _implied_type(rules: Mapping[str, Any]) -> str:
-    """Infer the type of a schema that names none from its keywords."""
-    for kind, keywords in (
-        ("object", ("properties", "required", "additionalProperties", "patternProperties", "minProperties")),
-        ("array", ("items", "prefixItems", "minItems", "contains")),
-        ("string", ("patterns", "minLength", "maxLength", "format")),
-        ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
-    ):
-        if any(keyword in rules for keyword in keywords):
-            return kind
-    return "string"
-
-
-def _type_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    for kind, types in (("boolean", bool), ("string", str), ("object", Mapping), ("array", list)):
-        if isinstance(value, types):
-            return kind
-    return "integer" if float(value).is_integer() else "number"
-
-
-def _with_number(rules: Mapping[str, Any]) -> Sequence[str]:
-    types: list[str] = rules["type"]
-    return [*types, "integer"] if "number" in types else types
-
-
-_ALL_TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
-_LOWER_BOUNDS: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains")
-_UPPER_BOUNDS: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains")
-_MAPPINGS: Final = ("properties", "patternProperties", "dependentRequired", "dependencies")
-_SCHEMAS: Final = ("items", "additionalProperties", "contains", "propertyNames")
-_MERGED_ABOVE: Final = ("type", "enum", "const", "nullable", "allOf", "anyOf", "oneOf", "if", "then", "else")
-
-
-class _Unsatisfiable(Exception):  # noqa: N818 - no error: another branch of a union is tried then
-    """No instance within the allowed depth is valid."""
-
-
-class _Rules:
-    """The rules of one place of a schema.
-
-    Args:
-        root: the whole schema, which references look into.
-        depth: how many references may be followed from here on.
-
-    Attributes:
-        rules: the keywords that hold here, merged.
-        unions: for each `anyOf`, `oneOf` and `if` its branches.
-        depth: what is left of it.
-    """
-
-    def __init__(self, root: Any, depth: int) -> None:
-        self.root = root
-        self.depth = depth
-        self.rules: dict[str, Any] = {}
-        self.unions: list[Sequence[Any]] = []
-
-    def add(self, schema: Any) -> None:
-        """Add a schema, with all that it refers to.
-
-        Raises:
-            _Unsatisfiable: it contradicts what was added before, or refers too deep.
-        """
-        followed: set[str] = set()
-        pending = [schema]
-        while pending:
-            current = pending.pop()
-            if current is False:
-                raise _Unsatisfiable
-            if not isinstance(current, Mapping):
-                continue
-            for key in ("$ref", "$dynamicRef", "ref"):
-                reference = current.get(key)
-                if isinstance(reference, str) and reference not in followed:
-                    followed.add(reference)
-                    self.depth -= 1
-                    if self.depth < 0:
-                        raise _Unsatisfiable
-                    pending.append(_find_reference(self.root, reference))
-            if isinstance(current.get("allOf"), list):
-                pending += reversed(current["allOf"])
-            self._add_unions(current)
-            self._merge(current)
-
-    def _add_unions(self, schema: Mapping[str, Any]) -> None:
-        for key in ("anyOf", "oneOf"):
-            branches = schema.get(key)
-            if isinstance(branches, list) and branches:
-                self.unions.append(branches)
-        if "if" in schema:
-            # What fits both `if` and `then` is valid; `else` alone is too where `if` does not hold.
-            self.unions.append([{"allOf": [schema["if"], schema.get("then", True)]}, schema.get("else", True)])
-
-    def _merge(self, schema: Mapping[str, Any]) -> None:
-        types = _types(schema)
-        if types is not None:
-            self._intersect("type", types)
-        if "const" in schema:
-            self._intersect("enum", [schema["const"]])
-        if isinstance(schema.get("enum"), list):
-            self._intersect("enum", schema["enum"])
-        for key, value in schema.items():
-            if key not in _MERGED_ABOVE:
-                self._merge_keyword(key, value)
-
-    def _merge_keyword(self, key: str, value: Any) -> None:
-        if key in _LOWER_BOUNDS:
-            self._bound(key, value, max)
-        elif key in _UPPER_BOUNDS:
-            self._bound(key, value, min)
-        elif key in _MAPPINGS:
-            self._merge_mappings(key, value)
-        elif key == "required":
-            names = map(str, value if isinstance(value, list) else ())
-            self.rules[key] = list(dict.fromkeys([*self.rules.get(key, ()), *names]))
-        elif key == "pattern":
-            self.rules["patterns"] = [*self.rules.get("patterns", ()), value]
-        elif key in _SCHEMAS and key in self.rules:
-            self.rules[key] = {"allOf": [self.rules[key], value]}
-        else:
-            self.rules.setdefault(key, value)
-
-    def _intersect(self, key: str, values: Sequence[Any]) -> None:
-        before = self.rules.get(key)
-        kept = list(values) if before is None else [value for value in before if _holds(values, value)]
-        if key == "type" and before is not None and "number" in before and "integer" in values:
-            kept = list(dict.fromkeys([*kept, "integer"]))
-        if not kept:
-            raise _Unsatisfiable
-        self.rules[key] = kept
-
-    def _bound(self, key: str, value: Any, choose: Any) -> None:
-        number = _as_number(value)
-        if isinstance(value, bool):
-            # Draft 4: whether `minimum` itself is excluded.
-            self.rules[key] = self.rules.get(key) or value
-        elif number is not None:
-            before = _as_number(self.rules.get(key))
-            self.rules[key] = number if before is None else choose(before, number)
-
-    def _merge_mappings(self, key: str, value: Any) -> None:
-        if not isinstance(value, Mapping):
-            return
-        merged = dict(self.rules.get(key, {}))
-        for name, schema in value.items():
-            merged[name] = {"allOf": [merged[name], schema]} if name in merged and key.endswith("roperties") else schema
-        self.rules[key] = merged
-
-
-def _find_reference(root: Any, reference: str) -> Any:
-    """The schema that a reference names, by JSON pointer or by anchor; `True`, which takes all, for one elsewhere.
-
-    Args:
-        root: the whole schema.
-        reference: such as `#/$defs/Node`.
-    """
-    _, _, fragment = reference.partition("#")
-    if fragment and not fragment.startswith("/"):
-        return _find_anchor(root, fragment)
+def _find(root: Any, reference: Any) -> Any:
+    """The schema that a reference names, such as `#/$defs/Node`; `True`, which takes all, if it is not in the root."""
     current = root
-    for step in fragment.split("/")[1:]:
+    for step in str(reference).partition("#")[2].split("/")[1:]:
         key = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(current, Mapping) and key in current:
-            current = current[key]
-        elif isinstance(current, list) and key.isdigit() and int(key) < len(current):
-            current = current[int(key)]
+        if isinstance(current, list) and key.isdecimal():
+            current = dict(enumerate(current)).get(int(key), True)
         else:
-            return True
+            current = as_mapping(current).get(key, True)
     return current
 
 
-def _as_number(value: Any) -> int | float | None:
-    """A number, also one that OpenAPI writes as text (`minItems: "2"`); `None` for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
-
-
-def _find_anchor(root: Any, name: str) -> Any:
-    pending = [root]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, Mapping):
-            if name in (current.get("$anchor"), current.get("$dynamicAnchor")):
-                return current
-            pending += current.values()
-        elif isinstance(current, list):
-            pending += current
-    return True
-
-
-def _types(schema: Mapping[str, Any]) -> list[str] | None:
-    declared = schema.get("type")
+def _types(rules: Mapping[str, Any]) -> list[str]:
+    """The types of a schema, in JSON Schema's words; Gemini writes them in capitals."""
+    declared = rules.get("type")
     names = [name.lower() for name in (declared if isinstance(declared, list) else [declared]) if isinstance(name, str)]
-    types = [name for name in names if name in _ALL_TYPES]
-    if not types:
+    is_nullable = rules.get("nullable") is True
+    if not names and is_nullable and len(rules) == 1:
         # google-genai writes an optional reference to the model itself as nothing but this.
-        return ["null"] if schema.get("nullable") is True and len(schema) == 1 else None
-    return [*types, "null"] if schema.get("nullable") is True and "null" not in types else types
+        return ["null"]
+    for kind, keywords in _IMPLIED.items():
+        if not names and any(keyword in rules for keyword in keywords):
+            names = [kind]
+    return [*(names or ["string"]), *(["null"] if is_nullable else [])]
 
 
-def _holds(values: Sequence[Any], value: Any) -> bool:
-    if value == "integer" and "number" in values:
-        return True
-    # `1 == True` in Python, not in JSON.
-    return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
-
-
-def _least_number(rules: Mapping[str, Any], *, is_integer: bool, variant: int = 0) -> int | float:
-    """Make the number nearest to 0 within the bounds.
-
-    Args:
-        rules: the keywords, exclusive bounds as numbers or as draft 4 has them.
-        is_integer: whether it must be one.
-        variant: another number gives another one, if there is one.
-
-    Raises:
-        _Unsatisfiable: none was found within the bounds.
-    """
-    low, excludes_low = _bound(rules, "minimum", "exclusiveMinimum", max)
-    high, excludes_high = _bound(rules, "maximum", "exclusiveMaximum", min)
-    step = _fraction(rules.get("multipleOf")) or None
-    if is_integer:
-        step = Fraction(1) if step is None else Fraction(step.numerator)
-
-    def fits(number: Fraction) -> bool:
-        above = low is None or number > low or (number == low and not excludes_low)
-        below = high is None or number < high or (number == high and not excludes_high)
-        return above and below and (step is None or (number / step).denominator == 1)
-
-    candidates = list(filter(fits, _numbers(low, high, step, variant)))
-    if not candidates:
-        raise _Unsatisfiable
-    return _plain(candidates[variant % len(candidates)])
-
-
-def _numbers(low: Fraction | None, high: Fraction | None, step: Fraction | None, variant: int) -> Iterator[Fraction]:
-    stride = step or Fraction(1)
-    yield Fraction(0)
-    if low is not None and low > 0:
-        first, sign = Fraction(math.ceil(low / stride)) * stride, 1
-        yield low
-    elif high is not None and high < 0:
-        first, sign = Fraction(math.floor(high / stride)) * stride, -1
-        yield high
-    else:
-        first, sign = Fraction(0), 1
-    for index in range(variant + 3):
-        yield first + sign * index * stride
-        yield first - sign * index * stride
-    if low is not None and high is not None:
-        for parts in range(2, variant + 4):
-            yield low + (high - low) / parts
-    elif low is not None:
-        yield low + Fraction(1, 2)
-    elif high is not None:
-        yield high - Fraction(1, 2)
-
-
-def _bound(rules: Mapping[str, Any], key: str, exclusive_key: str, choose: Any) -> tuple[Fraction | None, bool]:
-    bound, exclusive = _fraction(rules.get(key)), rules.get(exclusive_key)
-    if isinstance(exclusive, bool):
-        return bound, exclusive
-    exclusive = _fraction(exclusive)
-    if bound is None or exclusive is None:
-        return (bound, False) if exclusive is None else (exclusive, True)
-    chosen = choose(bound, exclusive)
-    return chosen, chosen == exclusive
-
-
-def _fraction(value: Any) -> Fraction | None:
-    number = _as_number(value)
-    return None if number is None or not math.isfinite(number) else Fraction(str(number))
-
-
-def _plain(number: Fraction) -> int | float:
-    return number.numerator if number.denominator == 1 else float(number)
-
-
-_LONGEST: Final = 1_000_000
-_TRIES: Final = 300
-
-# The formats of JSON Schema 2020-12 (https://json-schema.org/draft/2020-12/json-schema-validation#section-7), and those
-# that pydantic writes. `n` counts the variants, `pad` is what makes the string longer.
-_FORMATS: Final[Mapping[str, str]] = {
-    "date-time": "2025-01-01T00:{minute:02}:{second:02}Z",
-    "date": "2025-01-{day:02}",
-    "time": "00:{minute:02}:{second:02}Z",
-    "duration": "PT{n}S",
-    "email": "{pad}a@example.com",
-    "idn-email": "{pad}a@example.com",
-    "hostname": "{pad}a.example.com",
-    "idn-hostname": "{pad}a.example.com",
-    "ipv4": "127.0.0.{byte}",
-    "ipv6": "::{n:x}",
-    "ipvanyaddress": "127.0.0.{byte}",
-    "ipv4interface": "127.0.0.{byte}/32",
-    "ipv4network": "127.0.0.{byte}/32",
-    "ipvanyinterface": "127.0.0.{byte}/32",
-    "ipvanynetwork": "127.0.0.{byte}/32",
-    "ipv6interface": "::{n:x}/128",
-    "ipv6network": "::{n:x}/128",
-    "uri": "https://example.com/{pad}",
-    "url": "https://example.com/{pad}",
-    "uri-reference": "https://example.com/{pad}",
-    "iri": "https://example.com/{pad}",
-    "iri-reference": "https://example.com/{pad}",
-    "uri-template": "https://example.com/{pad}",
-    "multi-host-uri": "https://example.com/{pad}",
-    "uuid": "00000000-0000-4000-8000-{n:012x}",
-    "uuid1": "00000000-0000-1000-8000-{n:012x}",
-    "uuid3": "00000000-0000-3000-8000-{n:012x}",
-    "uuid4": "00000000-0000-4000-8000-{n:012x}",
-    "uuid5": "00000000-0000-5000-8000-{n:012x}",
-    "uuid6": "00000000-0000-6000-8000-{n:012x}",
-    "uuid7": "00000000-0000-7000-8000-{n:012x}",
-    "uuid8": "00000000-0000-8000-8000-{n:012x}",
-    "json-pointer": "/{pad}",
-    "relative-json-pointer": "{n}",
-    "regex": "a{pad}",
-    "json-string": "{n}",
-    "path": "{pad}a",
-    "file-path": "{pad}a",
-    "directory-path": "{pad}a",
-    "color": "#{n:06x}",
+_IMPLIED: Final[Mapping[str, Sequence[str]]] = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
+    "array": ("items", "prefixItems", "minItems"),
+    "string": ("pattern", "minLength", "maxLength", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 
 
-def _least_string(rules: Mapping[str, Any], variant: int = 0) -> str:
-    """Make the smallest valid string.
+def _as_number(value: Any) -> Fraction | None:
+    """A number, also one that OpenAPI writes as text (`minItems: "2"`); `None` for anything else."""
+    if isinstance(value, str) and value.isdecimal():
+        return Fraction(int(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return Fraction(str(value)) if is_number else None
 
-    Args:
-        rules: the keywords, with `patterns` in place of `pattern`; a `default` or `examples` serve where no string that
-            fits the patterns is found otherwise.
-        variant: another number gives another string, if there is one.
 
-    Raises:
-        _Unsatisfiable: the lengths exclude each other, or no string was found that fits the patterns.
-    """
-    least = int(_as_number(rules.get("minLength")) or 0)
-    most = _as_number(rules.get("maxLength"))
-    if least > _LONGEST or (most is not None and most < least):
-        raise _Unsatisfiable
-    patterns = [pattern for pattern in rules.get("patterns", ()) if isinstance(pattern, str)]
+def _size(value: Any, default: int = 0) -> int:
+    """A length; those above the largest one are as good as endless."""
+    number = _as_number(value)
+    return default if number is None else max(min(math.ceil(number), _LONGEST), 0)
 
-    def fits(text: str) -> bool:
-        is_short_enough = most is None or len(text) <= most
-        return is_short_enough and len(text) >= least and all(_matches(pattern, text) for pattern in patterns)
 
-    distinct: list[str] = []
-    for text in _candidates(rules, patterns, least, variant):
-        if fits(text) and text not in distinct:
-            distinct.append(text)
-            if len(distinct) > variant:
+def _number(rules: Mapping[str, Any], *, is_integer: bool, variant: int) -> int | float:
+    """The number nearest to 0 within the bounds; another one for another variant."""
+    low, above = _as_number(rules.get("minimum")), _as_number(rules.get("exclusiveMinimum"))
+    high, below = _as_number(rules.get("maximum")), _as_number(rules.get("exclusiveMaximum"))
+    step = _as_number(rules.get("multipleOf"))
+    step = Fraction(1) if is_integer and (step is None or step.denominator > 1) else step
+    bounds = [bound for bound in (low, above, high, below) if bound is not None]
+
+    def fits(number: Fraction) -> bool:
+        return (
+            (low is None or number >= low)
+            and (above is None or number > above)
+            and (high is None or number <= high)
+            and (below is None or number < below)
+            and (not step or (number / step).denominator == 1)
+        )
+
+    grid = step or Fraction(1)
+    near = [Fraction(0), *bounds, *(Fraction(math.floor(bound / grid)) * grid for bound in bounds)]
+    near += [start + sign * index * grid for index in range(1, variant + 3) for start in near for sign in (1, -1)]
+    near.sort(key=lambda number: (abs(number), number < 0))
+    width = max(bounds, default=Fraction(0)) - min(bounds, default=Fraction(0))
+    between = (min(bounds) + width / parts for parts in range(2, variant + 4 if bounds else 2))
+    found = list(dict.fromkeys(number for number in (*near, *between) if fits(number)))
+    if not found:
+        raise _UnsatisfiableError
+    chosen = found[variant % len(found)]
+    return chosen.numerator if chosen.denominator == 1 else float(chosen)
+
+
+def _string(rules: Mapping[str, Any], variant: int) -> str:
+    """The simplest text; another one for another variant. A `default` serves where none is found for a pattern."""
+    least, most = _size(rules.get("minLength")), _size(rules.get("maxLength"), _LONGEST)
+    pattern = rules.get("pattern")
+    compiled = _compiled(pattern) if isinstance(pattern, str) else None
+    found: list[str] = []
+    for text in _texts(rules, compiled, least, variant) if least <= most else ():
+        if least <= len(text) <= most and (compiled is None or compiled.search(text)) and text not in found:
+            found.append(text)
+            if len(found) > variant:
                 break
-    if not distinct:
-        raise _Unsatisfiable
-    return distinct[variant % len(distinct)]
+    if not found:
+        raise _UnsatisfiableError
+    return found[variant % len(found)]
 
 
-def _candidates(rules: Mapping[str, Any], patterns: Sequence[str], least: int, variant: int) -> Iterator[str]:
-    template = _FORMATS.get(str(rules.get("format")))
-    if template is not None:
-        shortest = len(_filled(template, 0, ""))
-        for number in range(variant + 1):
-            yield _filled(template, number, "a" * (max(0, least - shortest) + number))
-    given = [rules.get("default"), *(rules["examples"] if isinstance(rules.get("examples"), list) else ())]
-    for pattern in patterns:
-        yield from _matching(pattern, least)
-    if patterns:
-        yield "".join(_write(pattern, _Choices(0)) or "" for pattern in patterns)
-        yield from (text for text in given if isinstance(text, str))
-    else:
-        yield from _words(least)
-
-
-def _filled(template: str, number: int, pad: str) -> str:
-    minute, second = divmod(number % 3600, 60)
-    day, byte = 1 + number % 28, 1 + number % 254
-    return template.format(n=number, pad=pad, minute=minute, second=second, day=day, byte=byte)
-
-
-def _matching(pattern: str, least: int) -> Iterator[str]:
-    """Strings that a pattern probably matches: the simplest, then longer and other ones."""
-    simplest = _write(pattern, _Choices(0))
-    if simplest is None:
-        return
-    yield simplest
-    missing = max(least - len(simplest), 0)
-    yield from filter(None, (_write(pattern, _Choices(more)) for more in range(least, missing - 1, -1)))
-    choices = (_Choices(least if seed % 2 else seed // 8, seed) for seed in range(_TRIES))
-    yield from filter(None, (_write(pattern, each) for each in choices))
-    # Without `^` or `$` there may be more around it.
-    yield simplest + "a" * missing
-    yield "a" * missing + simplest
-
-
-def _write(pattern: str, choices: _Choices) -> str | None:
-    """A text that a pattern probably matches; `None` for a pattern that Python or `rstr` cannot read."""
-    compiled = _compiled(pattern)
-    if compiled is None:
-        return None
-    # It takes what chooses as `random.Random`, and knows no atomic groups.
+def _texts(rules: Mapping[str, Any], pattern: re.Pattern[str] | None, least: int, variant: int) -> Iterator[str]:
+    template = _FORMATS.get(str(rules.get("format")), "")
+    for n in range(variant + 1) if template else ():
+        (minute, second), day, byte = divmod(n % 3600, 60), 1 + n % 28, 1 + n % 254
+        filled = functools.partial(template.format, n=n, minute=minute, second=second, day=day, byte=byte)
+        yield filled(pad="a" * (max(0, least - len(filled(pad=""))) + n))
+    if pattern is None:
+        # All words of small letters, shorter ones first.
+        yield "a" * least
+        for number in count(1):
+            word = ""
+            while number:
+                number, digit = divmod(number - 1, 26)  # noqa: PLW2901
+                word = chr(ord("a") + digit) + word
+            yield word.rjust(least, "a")
+    # `rstr` knows no atomic groups.
     with suppress(KeyError):
-        return Xeger(choices).xeger(compiled)  # type: ignore[arg-type]
-    return None
+        simplest = Xeger(_Choices(0)).xeger(pattern)  # type: ignore[arg-type]
+        yield simplest
+        yield from (Xeger(_Choices(more)).xeger(pattern) for more in (least, max(least - len(simplest), 0)))  # type: ignore[arg-type]
+        # Without `^` or `$` there may be more behind it.
+        yield simplest.ljust(least, "a")
+        for seed in range(_MOST_PATTERN_TRIES):
+            yield Xeger(_Choices(least if seed % 2 else seed // 8, seed)).xeger(pattern)  # type: ignore[arg-type]
+    yield from (text for text in (rules.get("default"),) if isinstance(text, str))
 
 
 class _Choices:
-    """What `rstr` asks where a pattern leaves a choice: the simplest text, or by chance from a seed.
+    """What `rstr` asks, in place of `random.Random`, where a pattern leaves a choice: the simplest text, or by chance.
 
     Args:
         more: how often a part that may be repeated is repeated more than it must be.
@@ -654,51 +366,28 @@ class _Choices:
 
     def choice(self, options: Sequence[Any]) -> Any:
         """One of the characters of a set, or of the alternatives."""
-        if not isinstance(options[0], str):
-            return options[0] if self._random is None else self._random.choice(options)
-        # `rstr` makes some sets of characters in an order that changes from run to run.
-        ordered = sorted(options, key=lambda character: ("a0A".find(character) % 4, not character.isalnum(), character))
+        ordered = options
+        if isinstance(options[0], str):
+            # `rstr` makes some sets of characters in an order that changes from run to run.
+            ordered = sorted(options, key=lambda each: ("a0A".find(each) % 4, not each.isalnum(), each))
         return ordered[0] if self._random is None else self._random.choice(ordered)
 
     def randint(self, least: int, most: int) -> int:
         """How often a part is repeated."""
-        more = min(
-            self._more if self._random is None else self._random.randint(0, self._more), self._left, most - least
-        )
-        self._left -= max(more, 0)
-        return least + max(more, 0)
+        more = self._more if self._random is None else self._random.randint(0, self._more)
+        more = max(min(more, self._left, most - least), 0)
+        self._left -= more
+        return least + more
 
     def shuffle(self, characters: list[str]) -> None:
         """`rstr` shuffles single characters only."""
 
 
-def _words(least: int) -> Iterator[str]:
-    """All words of small letters, shorter ones first."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    yield "a" * least
-    number = 0
-    while True:
-        number += 1
-        rest, word = number, ""
-        while rest:
-            rest, digit = divmod(rest - 1, len(letters))
-            word = letters[digit] + word
-        yield word.rjust(least, "a")
-
-
 @functools.lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    # ECMAScript writes a named group without the `P`, and `$` there never stands before a line break at the end.
-    for candidate in (re.sub(r"\(\?<(?![=!])", "(?P<", pattern), pattern):
-        try:
-            return re.compile(candidate)
-        except (re.error, RecursionError, OverflowError, FutureWarning):
-            # Where a project makes errors of warnings, `[[` is one.
-            continue
-    return None
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text; a pattern that Python cannot read counts as found."""
-    compiled = _compiled(pattern)
-    return compiled is None or compiled.search(text) is not None
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern as Python reads it; ECMAScript writes a named group without the `P`."""
+    try:
+        return re.compile(re.sub(r"\(\?<(?![=!])", "(?P<", pattern))
+    except (re.error, RecursionError, OverflowError, FutureWarning):
+        # Such as `\\p{Lu}`; where a project makes errors of warnings, `[[` too.
+        raise NoInstanceError from None

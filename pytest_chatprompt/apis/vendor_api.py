@@ -256,8 +256,8 @@ class VendorAPI(ABC):
             another server.
         default_base_url: the base URL if nothing sets one, and offline.
         key_is_optional: whether requests go out without a key where none is set.
-        offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of the table in
-            `capture.apis`; `""` for none of them.
+        offline_api: the API that answers offline: `openai-chat`, `anthropic`, `gemini`, or another one of `table`;
+            `""` for none of them.
         offline_path: a regular expression for paths that are answered offline too; `""` for the API's own only.
         offline_reply: a JSON body to answer them with; empty for the reply of `offline_api`. With neither, a test
             needs a route of its own.

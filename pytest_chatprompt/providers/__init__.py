@@ -1,8 +1,8 @@
-"""Providers: they send a request to an LLM API or hand it to an agent, and read the answer.
+"""What providers need to send a request to an API, and the agents that a request can be handed to.
 
-In: a `ProviderRequest`, made by `prompt`.
+In: a `ProviderRequest`, made by `prompt`, or what `apis` makes of it.
 Out: a `ProviderResponse`, or a `ProviderError`.
-`chat` has a module for each API, `agents` one for each agent, `registry` the table of both; `http` and `preflight`
-serve `chat`. All share `arguments` (checks of settings), `context` (offline or live) and `response` (what comes out).
+`agents` has a module for each agent; `http` sends, `prices` says what tokens cost. All share `arguments` (checks of
+settings), `context` (offline or live) and `response` (what comes out).
 Users and every later room may call it; knows neither pytest nor snapshots.
 """

@@ -317,3 +317,20 @@ def test_what_is_not_understood_stays_as_json_text() -> None:
 
 def test_a_body_without_messages_is_an_empty_conversation() -> None:
     assert get_api("openai-chat").read_conversation(PATH, None) == Conversation()
+
+
+def test_a_schema_that_no_sdk_writes_is_an_error_that_says_to_queue_a_reply() -> None:
+    schema = {"if": {"const": 1}, "then": {"const": 2}}
+    body = HELLO | {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    for each, what in (
+        (body, "the answer"),
+        (HELLO | {"tools": [tool], "tool_choice": "required"}, "the arguments of 'f'"),
+    ):
+        response = ask(PATH, each)
+        assert response.status_code == 400
+        assert response.json()["error"]["message"] == (
+            f"the JSON Schema of {what} is one for which no offline reply can be made up; "
+            "queue one: eval_api.reply(json={...})"
+        )
+    assert ask(PATH, body, Reply(json={"a": 1})).json()["choices"][0]["message"]["content"] == '{"a": 1}'

@@ -153,7 +153,7 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
     request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
     with use_context(OFFLINE):
         findings = provider().preflight(request)
-        found_in_body = provider().preflight_body(provider().preview_body(request).body)
+        found_in_body = provider().preflight_body(provider().preview_body(request).body, get_api(provider.offline_api))
     assert found_in_body == findings
 
 

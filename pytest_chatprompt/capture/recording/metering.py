@@ -1,6 +1,6 @@
 """Metering: what the requests of other clients cost, for the budget of a run.
 
-Built-in providers meter theirs in `providers.chat`.
+Built-in providers meter theirs in `apis.sending`.
 """
 
 from __future__ import annotations

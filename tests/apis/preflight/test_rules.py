@@ -513,6 +513,7 @@ def test_each_rule_has_a_unique_name_and_a_document_of_the_vendor(provider: type
         "https://docs.ollama.com/",
         "https://github.com/ollama/ollama/",
         "https://openrouter.ai/docs/",
+        "https://github.com/mistralai/mistral-common/",
     )
     assert len(set(names)) == len(names) > 0
     assert all(rule.source.startswith(hosts) for rule in provider.rules)
