@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 import xml.etree.ElementTree as ET
@@ -15,7 +14,6 @@ from pytest_chatprompt.items.case_runner import CaseRunner
 from pytest_chatprompt.items.live_plugin import find_live_run
 from pytest_chatprompt.live import compute_turn
 from pytest_chatprompt.live.compute_turn import ComputeTurn
-from pytest_chatprompt.live.prefetch import Prefetcher
 from tests.items.conftest import LIVE_CONFTEST, MakeLiveProject, Run, case_ids, eval_file
 from tests.server import Reply, Server
 
@@ -76,22 +74,6 @@ def test_a_case_computes_alone_and_lets_others_compute_while_it_waits(
     live_project(4)("--chatprompt-live", "--chatprompt-concurrency", "2").assert_outcomes(passed=4)
     assert holders == ["test"] * 8
     assert taken == []
-
-
-def test_no_garbage_is_collected_while_requests_are_put_into_the_queue(
-    live_project: MakeLiveProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collecting: list[bool] = []
-    prefetch = Prefetcher.prefetch
-
-    def prefetch_and_note(*arguments: Any) -> None:
-        collecting.append(gc.isenabled())
-        prefetch(*arguments)
-
-    monkeypatch.setattr(Prefetcher, "prefetch", prefetch_and_note)
-    live_project(4)("--chatprompt-live").assert_outcomes(passed=4)
-    assert collecting == [False] * 3
-    assert gc.isenabled()
 
 
 def test_the_ini_limits_the_requests_in_flight(live_project: MakeLiveProject, server: Server) -> None:
