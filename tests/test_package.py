@@ -89,23 +89,6 @@ def test_the_public_names_are_imported_where_their_source_cannot_be_read(monkeyp
     assert set(modules.values()) == {"pytest_chatprompt.public_names"}
 
 
-def test_no_garbage_is_collected_while_a_public_name_is_imported() -> None:
-    program = """
-import gc, sys
-
-class Finder:
-    def find_spec(self, name, path, target=None):
-        if name == "pytest_chatprompt.cases.message":
-            print(gc.isenabled())
-
-sys.meta_path.insert(0, Finder())
-from pytest_chatprompt import ImagePart
-print(gc.isenabled())
-"""
-    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert output.split() == ["False", "True"]
-
-
 def annotations_of(name: str) -> str:
     """The annotations of a public name: of its public fields and attributes, and of its public methods' arguments."""
     public = getattr(pytest_chatprompt, name)
