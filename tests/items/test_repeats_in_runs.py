@@ -326,18 +326,11 @@ def pytest_runtest_protocol(item, nextitem):
 """
 
 
-def test_a_rerun_gets_all_answers_anew(repeated: MakeRun, server: Server) -> None:
-    run = repeated(
-        many(1, 2),
-        RERUNS
-        + "\n@pytest.fixture(autouse=True)\ndef first(eval_response):\n    assert eval_response.text == 'good'\n",
-    )
-    server.script = scripted(BAD, *[GOOD] * 3)
-    result = run(LIVE, RECORD, ONE_BY_ONE, "--junitxml=junit.xml")
-    result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*not all of these*")
-    assert len(server.requests) == 3
-    assert recorded_numbers(run) == [1, 2]
+def test_a_plugin_that_runs_failures_again_sends_no_case_again(repeated: MakeRun, server: Server) -> None:
+    run = repeated(many(1, 2), RERUNS)
+    server.reply = BAD
+    run(LIVE, RECORD).assert_outcomes(failed=1)
+    assert len(server.requests) == 2
 
 
 @pytest.mark.measures_processes
