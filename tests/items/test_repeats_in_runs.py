@@ -114,11 +114,10 @@ def pytest_chatprompt_response(response):
     assert "good" in response.text
 """
     run = repeated(many(2, 3).replace("provider: openai", "provider: [openai, other]"), conftest)
-    # The second provider is known when its first case asks for it.
-    server.gather(6)
+    server.gather(12)
     run(LIVE, "--chatprompt-concurrency=12").assert_outcomes(passed=4)
     assert len(server.requests) == 12
-    assert server.max_in_flight == 6
+    assert server.max_in_flight == 12
 
 
 # --- other providers
