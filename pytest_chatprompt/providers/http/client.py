@@ -202,7 +202,11 @@ class HTTPClient:
         # The caller decides how many requests are in flight at once. No connection is used twice: bytes that come after
         # a reply would be taken for the next one, and an open connection would evade what refuses new ones.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        client = httpx.Client(limits=limits, headers=_HEADERS)
+        try:
+            client = httpx.Client(limits=limits, headers=_HEADERS)
+        except KeyError:
+            # It looks through the environment, from which pytest removes a variable at the end of each test.
+            client = httpx.Client(limits=limits, headers=_HEADERS)
         # As an argument, httpx would copy them into cookies of its own class.
         client._cookies = ReplyCookies()
         limit_connections(client, self._limits)
