@@ -61,6 +61,8 @@ _FIRST: Final = -1
 # that wait take memory.
 _MOST_HELD: Final = 1_000
 _ROUNDS_HELD: Final = 16
+# A fixture that asks for no others has nothing that ends with the test, unless it has code after its `yield`.
+_HARMLESS: Final = frozenset({"eval_case", "eval_request"})
 # Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
 _MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
 
@@ -119,6 +121,8 @@ class LiveRun:
         self._graded: _HeldItem | None = None
         # The values of session-scoped fixtures that are set up once.
         self._lasting: list[object] = []
+        # What fixtures of the item that runs have returned that only know its case.
+        self._returned: list[object] = []
         self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
         self._progress_at = time.monotonic()
@@ -152,6 +156,7 @@ class LiveRun:
             # The controller knows by this what a crash of the worker loses.
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._next = None
+        self._returned.clear()
         held = _HeldItem(item, runtestprotocol(item, log=False, nextitem=following))
         if self._next is not None and all(report.passed for report in held.reports):
             case, held.finish, held.asks = self._next
@@ -188,10 +193,13 @@ class LiveRun:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
-        """Note what fixtures give that are set up once in a run."""
+        """Note what fixtures give that is not ended with the test."""
         value = yield
-        if request.scope == "session" and fixturedef.params is None:
-            self._lasting.append(value)
+        if request.scope == "session":
+            if fixturedef.params is None:
+                self._lasting.append(value)
+        elif _HARMLESS.issuperset(fixturedef.argnames) and not inspect.isgeneratorfunction(fixturedef.func):
+            self._returned.append(value)
         return value
 
     def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
@@ -278,8 +286,8 @@ class LiveRun:
         """Why a provider that has to be called can only be called in the test."""
         if not compared.sent:
             return "their provider makes no HTTP request that could be compared in advance"
-        if not any(value is provider for value in self._lasting):
-            return "their provider ends with each of them: give its fixture session scope"
+        if not any(value is provider for value in (*self._lasting, *self._returned)):
+            return "their provider may end with each of them: give its fixture session scope"
         if api.children.is_open:
             return "their provider needs eval_api, which ends with each of them"
         return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None

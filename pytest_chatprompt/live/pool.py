@@ -130,8 +130,9 @@ class RequestPool:
 
     @property
     def waiting(self) -> int:
-        """How many jobs have not started."""
-        return len(self._queue)
+        """How many jobs wait for a thread, and not for the turn of their group."""
+        with self._lock:
+            return sum(job.group not in self._away for job in self._queue) if self._away else len(self._queue)
 
     def wait_for_end(self, seconds: float, futures: Collection[RequestFuture[Any]] = ()) -> None:
         """Wait until one of some futures has ended, or until a job starts or ends, or for some time."""

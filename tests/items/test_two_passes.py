@@ -345,7 +345,7 @@ class Gateway:
 
 @pytest.fixture
 def openai_provider():
-    return Gateway()
+    yield Gateway()
 """
 FUNCTION = """
 @pytest.fixture(scope="session")
@@ -390,7 +390,7 @@ def replace_sockets(monkeypatch):
     [
         pytest.param(FIXTURE_OF_RESPONSE, "passed", "the fixture eval_response is overridden in conftest.py", id="override"),
         pytest.param(MARKED, "xfailed", "the mark xfail may skip or refuse them", id="mark"),
-        pytest.param(OWN, "passed", "their provider ends with each of them: give its fixture session scope", id="own"),
+        pytest.param(OWN, "passed", "their provider may end with each of them: give its fixture session scope", id="own"),
         pytest.param(FUNCTION, "passed", "their provider makes no HTTP request that could be compared in advance", id="no request"),
         pytest.param(AGENT, "passed", "agents run one after the other", id="agent"),
         pytest.param(SERVED, "passed", "their provider needs eval_api, which ends with each of them", id="eval_api"),

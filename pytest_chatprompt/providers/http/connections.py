@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.cookiejar import CookieJar
 from typing import Any, Final
 
@@ -32,7 +33,13 @@ def open_client(
 ) -> Iterator[httpx.Client]:
     """A client for one request, all of whose steps together take at most `timeout_seconds`."""
     backend = _Backend(time.monotonic() + timeout_seconds, cancellation)
-    with httpx.Client(verify=certificates, limits=_LIMITS, cookies=cookies) as client:
+    new_client = partial(httpx.Client, verify=certificates, limits=_LIMITS, cookies=cookies)
+    try:
+        client = new_client()
+    except KeyError:
+        # httpx looks through the environment, from which pytest removes a variable at the end of each test.
+        client = new_client()
+    with client:
         # httpx has no argument for the backend of httpcore, and a transport of our own would not know the proxies.
         for transport in (client._transport, *client._mounts.values()):
             if isinstance(transport, httpx.HTTPTransport):

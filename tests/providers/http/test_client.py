@@ -6,6 +6,8 @@ import gc
 import re
 import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -92,6 +94,36 @@ def test_a_closed_provider_can_be_used_again(server: Server) -> None:
         assert provider.send(HI).text == "ho"
         provider.close()
     assert "authorization" not in server.requests[0][1]
+
+
+def test_a_request_in_flight_goes_on_when_its_provider_is_closed(server: Server) -> None:
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
+    server.reply = Reply(ANSWER, delay_seconds=0.2)
+    with ThreadPoolExecutor() as threads:
+        sent = threads.submit(provider.send, HI)
+        while not server.requests:
+            time.sleep(0.005)
+        provider.close()
+        assert sent.result(timeout=60).text == "ho"
+
+
+def test_a_variable_that_is_removed_while_httpx_looks_for_proxies_is_no_error(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = OpenAIProvider(base_url=server.url, api_key="k", max_retries=0)
+    server.reply = Reply(ANSWER)
+    made: list[object] = []
+    make = httpx.Client
+
+    def fail_first(**arguments: Any) -> httpx.Client:
+        made.append(arguments)
+        if len(made) == 1:
+            raise KeyError("PYTEST_CURRENT_TEST")
+        return make(**arguments)
+
+    monkeypatch.setattr(httpx, "Client", fail_first)
+    assert provider.send(HI).text == "ho"
+    provider.close()
 
 
 def test_the_error_for_an_incomplete_reply_says_so(server: Server) -> None:
