@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import os
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable
@@ -18,7 +17,6 @@ from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
@@ -28,12 +26,12 @@ from _pytest.runner import call_and_report, get_reraise_exceptions, runtestproto
 from pytest_chatprompt.apis.chat_provider import ChatProvider
 from pytest_chatprompt.capture.eval_api import EvalAPI
 from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
-from pytest_chatprompt.capture.preview import can_preview
 from pytest_chatprompt.capture.secrets.redaction import Redactor
 from pytest_chatprompt.capture.sent_request import Exchange
 from pytest_chatprompt.errors import ProviderError
-from pytest_chatprompt.items.item import RESPONSE_FIXTURE, EvalItem, add_uses
+from pytest_chatprompt.items.item import EvalItem, add_uses
 from pytest_chatprompt.items.recordings import record_answer, record_repeats
+from pytest_chatprompt.items.sent_in_test import why_in_its_test
 from pytest_chatprompt.items.stop_signal import StopWatcher
 from pytest_chatprompt.items.usage import note_budget, note_early_answers, note_why_not_ahead
 from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
@@ -44,7 +42,6 @@ from pytest_chatprompt.providers.agents.base import AgentProvider
 from pytest_chatprompt.providers.context import current_context, use_context
 from pytest_chatprompt.providers.response import Provider
 from pytest_chatprompt.reports.terminal import write_line
-from pytest_chatprompt.wording import shown_path
 
 if TYPE_CHECKING:
     from pytest_chatprompt.live.budget import RunBudget
@@ -63,8 +60,6 @@ _MOST_HELD: Final = 1_000
 _ROUNDS_HELD: Final = 16
 # A fixture that asks for no others has nothing that ends with the test, unless it has code after its `yield`.
 _HARMLESS: Final = frozenset({"eval_case", "eval_request"})
-# Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
-_MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
 
 
 @dataclass(eq=False)
@@ -177,6 +172,8 @@ class LiveRun:
                 item.stash[caplog_records_key] = {}
                 item.funcargs = {}
                 again = held.reports[1] = call_and_report(item, "call", log=False)
+                # As pytest does at the end of a test.
+                os.environ.pop("PYTEST_CURRENT_TEST", None)
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
         finally:
@@ -268,29 +265,8 @@ class LiveRun:
         self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
     ) -> str | None:
         """Why a case has to be sent while its test runs; `None` if its test can be over by then."""
-        if isinstance(provider, AgentProvider):
-            # In the thread where Ctrl-C arrives.
-            return "agents run one after the other"
-        if judging is not None and not (isinstance(judging.judge, ChatProvider) and can_preview(judging.judge)):
-            return "their judge does not prepare its requests as the providers of APIs do"
-        return (
-            _why_by_override(item)
-            or next(
-                (f"the mark {mark} may skip or refuse them" for mark in _MARKS if item.get_closest_marker(mark)), None
-            )
-            or _replaced_function()
-            or (None if compared.prepared is not None else self._why_by_provider(item, provider, compared, api))
-        )
-
-    def _why_by_provider(self, item: EvalItem, provider: Provider, compared: Exchange, api: EvalAPI) -> str | None:
-        """Why a provider that has to be called can only be called in the test."""
-        if not compared.sent:
-            return "their provider makes no HTTP request that could be compared in advance"
-        if not any(value is provider for value in (*self._lasting, *self._returned)):
-            return "their provider may end with each of them: give its fixture session scope"
-        if api.children.is_open:
-            return "their provider needs eval_api, which ends with each of them"
-        return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
+        lasts = any(value is provider for value in (*self._lasting, *self._returned))
+        return why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
 
     def note_why(self, item: EvalItem, reason: str) -> None:
         """Note why a case is sent while its test runs, for who asked for several requests at once."""
@@ -523,38 +499,3 @@ def _share(config: pytest.Config, concurrency: int) -> int:
     """How many requests this process may have in flight: workers of pytest-xdist share them."""
     workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
     return max(concurrency // workers, 1)
-
-
-def _why_by_override(item: EvalItem) -> str | None:
-    # It may send by itself.
-    manager: Any = item.session._fixturemanager
-    function = manager.getfixturedefs(RESPONSE_FIXTURE, item)[-1].func
-    if function.__module__ == "pytest_chatprompt.fixtures":
-        return None
-    file = shown_path(Path(inspect.unwrap(function).__code__.co_filename), item.config.rootpath)
-    return f"the fixture {RESPONSE_FIXTURE} is overridden in {file}"
-
-
-def _why_by_mark(item: EvalItem) -> str | None:
-    mark = next((name for name in _MARKS if item.get_closest_marker(name)), None)
-    return None if mark is None else f"the mark {mark} may skip or refuse them"
-
-
-def _has_timeout(item: EvalItem) -> bool:
-    """Whether pytest-timeout may end the item's test while it waits."""
-    config = item.config
-    if not config.pluginmanager.hasplugin("timeout"):
-        return False
-    settings = (config.getoption("timeout", None), os.environ.get("PYTEST_TIMEOUT"))
-    return bool(any(settings) or item.get_closest_marker("timeout") or config.getini("timeout"))
-
-
-def _replaced_function() -> str | None:
-    """What has replaced a function of `socket` that opens connections, as tools do that refuse those of a test."""
-    if socket.socket.__module__ != "socket":
-        return f"{socket.socket.__module__} has replaced socket.socket"
-    for name in ("connect", "connect_ex"):
-        function = getattr(socket.socket, name)
-        if function is not getattr(socket.SocketType, name):
-            return f"{getattr(function, '__module__', 'something')} has replaced socket.socket.{name}"
-    return None

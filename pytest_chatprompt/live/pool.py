@@ -154,6 +154,9 @@ class RequestPool:
     def pause(self) -> None:
         """Wait for the jobs that are running, and start no other until `resume`."""
         with self._lock:
+            if not self._is_paused:
+                # Those that may start now: else each pause would find fewer in flight.
+                self._place_is_free.wait_for(lambda: self.in_flight >= self.concurrency or not self.waiting)
             self._is_paused = True
             self._place_is_free.wait_for(lambda: self.in_flight == 0)
 

@@ -311,7 +311,6 @@ def eval_masks():
     run = repeated(file, changing.replace("URL", server.url))
     run(LIVE, "--chatprompt-concurrency=2").assert_outcomes(passed=2)
     stamps = [body["user"] for _, _, body in server.requests if body["messages"][-1]["content"] == "c1"]
-    assert len(stamps) == 4
     assert len(set(stamps)) == 1
 
 
