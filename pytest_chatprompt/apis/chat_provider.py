@@ -263,16 +263,6 @@ class ChatProvider(VendorAPI):
         body = deep_merge(payload.body, self.extra_body)
         return body, payload.adjustments, self._findings(prompt, request, body)
 
-    def preflight_body(self, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
-        """Find what the API will refuse or misread in a body that any client sends.
-
-        Args:
-            body: as it is sent; a message's number is its place in the conversation that is read from it.
-            api: reads the body: the one that `offline_api` names.
-        """
-        prompt = api.read_conversation(self.endpoint_path(), body).as_prompt()
-        return self._findings(prompt, api.definitions(body), body)
-
     def _findings(
         self, prompt: ChatPrompt, definitions: ProviderRequest | Definitions, body: Mapping[str, Any]
     ) -> tuple[Finding, ...]:
@@ -504,3 +494,15 @@ def _legacy_prompt(request: ProviderRequest, system_prompt: str) -> ChatPrompt:
     system = "\n\n".join(text for text in (system_prompt, block) if text)
     user = ChatMessage("user", request.question)
     return (ChatMessage("system", system), user) if system else (user,)
+
+
+def preflight_body(provider: ChatProvider, body: Mapping[str, Any], api: ModelAPI) -> tuple[Finding, ...]:
+    """Find what the API of a provider will refuse or misread in a body that any client sends.
+
+    Args:
+        provider: knows the API's rules and models.
+        body: as it is sent; a message's number is its place in the conversation that is read from it.
+        api: reads the body: the one that `offline_api` names.
+    """
+    prompt = api.read_conversation(provider.endpoint_path(), body).as_prompt()
+    return provider._findings(prompt, api.definitions(body), body)

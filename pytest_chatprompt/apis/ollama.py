@@ -1,7 +1,7 @@
 """Ollama: its chat completions, which are OpenAI's, and its own APIs, `/api/chat` and `/api/generate`.
 
 Sources: https://docs.ollama.com/api/openai-compatibility, `openai/openai.go` of https://github.com/ollama/ollama, whose
-`ChatCompletionRequest` has `max_tokens` and no `max_completion_tokens`; `docs/api.md` there, and the package `ollama`
+`ChatCompletionRequest` has `max_tokens` and no `max_completion_tokens`; its document `api.md`, and the package `ollama`
 (`_types.py`, `_client.py`).
 """
 

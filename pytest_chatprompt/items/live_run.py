@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import wait
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -72,6 +72,7 @@ class _HeldItem:
         answers: what it waits for; `None` if it was not sent, or in its test.
         finish: grades the answers.
         asks: whether a fixture or a hook of the project asks for the answer.
+        funcargs: the values of its fixtures, for hooks that look at them.
     """
 
     item: EvalItem
@@ -79,6 +80,7 @@ class _HeldItem:
     answers: CaseAnswers | None = None
     finish: Callable[[], None] | None = None
     asks: bool = False
+    funcargs: dict[str, Any] = field(default_factory=dict)
 
     def is_ready(self) -> bool:
         """Whether its reports can be logged without waiting."""
@@ -111,7 +113,7 @@ class LiveRun:
         self._orders = itertools.count()
         self._held: deque[_HeldItem] = deque()
         # What the item that runs its first pass is going to wait for.
-        self._next: tuple[LiveCase, Callable[[], None], bool] | None = None
+        self._next: tuple[LiveCase, Callable[[], None], bool, dict[str, Any]] | None = None
         # The item that runs its second pass.
         self._graded: _HeldItem | None = None
         # The values of session-scoped fixtures that are set up once.
@@ -154,7 +156,7 @@ class LiveRun:
         self._returned.clear()
         held = _HeldItem(item, runtestprotocol(item, log=False, nextitem=following))
         if self._next is not None and all(report.passed for report in held.reports):
-            case, held.finish, held.asks = self._next
+            case, held.finish, held.asks, held.funcargs = self._next
             held.answers = CaseAnswers(self.pool, next(self._orders), case, self._router)
         self._held.append(held)
 
@@ -170,14 +172,14 @@ class LiveRun:
                 item.finish = held.finish
                 # What pytest sets up for a test.
                 item.stash[caplog_records_key] = {}
-                item.funcargs = {}
+                item.funcargs = held.funcargs
                 again = held.reports[1] = call_and_report(item, "call", log=False)
                 # As pytest does at the end of a test.
                 os.environ.pop("PYTEST_CURRENT_TEST", None)
                 teardown.user_properties, teardown.sections = again.user_properties, again.sections
                 add_uses(item, teardown)
         finally:
-            item.finish = None
+            item.finish, item.funcargs = None, {}
             answers.abandon()
         graded = held.reports[1]
         graded.duration = call.duration + max(graded.duration, answers.seconds)
@@ -289,7 +291,7 @@ class LiveRun:
             case.recorded_numbers()
         item.awaits_answer = True
         has_hooks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls())
-        self._next = case, finish, has_hooks or bool(item.response_fixtures)
+        self._next = case, finish, has_hooks or bool(item.response_fixtures), item.funcargs
 
     def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
         """The answers that an item waits for, in its second pass; `None` in its first one.

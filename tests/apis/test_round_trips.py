@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from pytest_chatprompt import APIStatusError, ProviderRequest, ProviderResponse
 from pytest_chatprompt.apis.aws_event_stream import read_messages
-from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.apis.chat_provider import ChatProvider, preflight_body
 from pytest_chatprompt.apis.conversation import Conversation, SentMedia
 from pytest_chatprompt.apis.reply import Reply
 from pytest_chatprompt.apis.table import API_NAMES, chat_providers, get_api
@@ -153,7 +153,7 @@ def test_preflight_finds_the_same_in_the_body_as_in_the_request(provider: Any, d
     request = ProviderRequest(chat_prompt=tuple(prompt), tools=tools, tool_choice=choice)
     with use_context(OFFLINE):
         findings = provider().preflight(request)
-        found_in_body = provider().preflight_body(provider().preview_body(request).body, get_api(provider.offline_api))
+        found_in_body = preflight_body(provider(), provider().preview_body(request).body, get_api(provider.offline_api))
     assert found_in_body == findings
 
 

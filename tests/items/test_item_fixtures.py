@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.items.conftest import HELLO, MakeLiveProject, Run
-from tests.server import Reply, Server
+from tests.server import Server
 
 KEPT = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks", "snapshot")
@@ -16,12 +16,10 @@ def outputs(result: pytest.RunResult) -> list[str]:
     return [line.partition("> ")[2] for line in result.outlines if "> " in line]
 
 
-@pytest.mark.parametrize("options", [[], ["--chatprompt-live"]], ids=["offline", "live"])
-def test_who_asks_later_gets_what_the_item_uses(
-    live_project: MakeLiveProject, server: Server, options: list[str]
-) -> None:
-    run = live_project(2)
+def test_who_asks_later_gets_what_the_item_uses(run: Run) -> None:
     asks = f"""
+import pytest
+
 REQUESTS = []
 
 @pytest.hookimpl(wrapper=True)
@@ -30,70 +28,35 @@ def pytest_runtest_call(item):
     print("\\n>", [item._request.getfixturevalue(name) is values[name] for name in {KEPT!r}])
     REQUESTS.append(values["eval_request"])
     yield
-    if {bool(options)}:
-        print(">", item._request.getfixturevalue("eval_response").text)
 
 def pytest_sessionfinish():
     print("\\n>", len({{id(value) for value in REQUESTS}}))
 """
-    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
-    result = run("-s", *options)
+    run.write({"a.eval.yaml": HELLO, "b.eval.yaml": HELLO, "conftest.py": asks})
+    result = run("-s", "--snapshot-update")
     result.assert_outcomes(passed=2)
-    shown = [str([True] * len(KEPT)), *(["a real answer"] if options else [])]
     # Each case has its own.
-    assert outputs(result) == [*shown, *shown, "2"]
-    assert len(server.requests) == (2 if options else 0)
+    assert outputs(result) == [str([True] * len(KEPT))] * 2 + ["2"]
 
 
-def test_who_asks_after_an_error_gets_the_error_and_sends_nothing(
-    live_project: MakeLiveProject, server: Server
+def test_hooks_see_the_values_of_a_live_case_when_it_is_compared_and_when_it_is_graded(
+    live_project: MakeLiveProject,
 ) -> None:
-    run = live_project(2)
-    asks = """
+    run = live_project(1)
+    looks = """
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    try:
-        return (yield)
-    except Exception as error:
-        with pytest.raises(type(error)) as again:
-            item._request.getfixturevalue("eval_response")
-        print("\\n>", again.value is error)
-        raise
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call":
+        print("\\n>", sorted(item.funcargs), item.funcargs["eval_case"].id)
+    return report
 """
-    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
-    server.reply = Reply({"error": {"message": "no"}}, 400)
+    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + looks})
     result = run("-s", "--chatprompt-live")
-    result.assert_outcomes(failed=2)
-    assert outputs(result) == ["True"] * 2
-    assert len(server.requests) == 2
-
-
-def test_a_late_fixture_that_asked_for_the_response_ends_with_its_case(
-    live_project: MakeLiveProject, server: Server
-) -> None:
-    run = live_project(2)
-    asks = """
-@pytest.fixture
-def late(eval_response):
-    yield eval_response
-    print("\\n>", "ended")
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    yield
-    if "eval_case" in item.fixturenames:
-        print("\\n>", item._request.getfixturevalue("late").text)
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session):
-    (definition,) = session._fixturemanager.getfixturedefs("eval_response", session.items[0])
-    print("\\n>", definition.cached_result, definition._finalizers)
-"""
-    run.write({"conftest.py": run.path.joinpath("conftest.py").read_text() + asks})
-    result = run("-s", "--chatprompt-live")
-    result.assert_outcomes(passed=2)
-    assert outputs(result) == ["a real answer", "ended"] * 2 + ["None []"]
-    assert len(server.requests) == 2
+    result.assert_outcomes(passed=1)
+    compared, graded = outputs(result)
+    assert compared == graded
+    assert "eval_request" in graded
 
 
 @pytest.mark.parametrize(("outcome", "count"), [("skip", "skipped"), ("fail", "failed")])

@@ -230,7 +230,8 @@ def pytest_chatprompt_response(response):
     run = live_project(1)
     run.append("conftest.py", conftest)
     run("--snapshot-update", LIVE).assert_outcomes(failed=1)
-    assert len(server.requests) == 1
+    # The second set-up may come before the first request has left: then it never does.
+    assert len(server.requests) <= 1
 
 
 @pytest.mark.parametrize("grader", ["python check", "hook", "fixture"])
