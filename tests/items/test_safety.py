@@ -278,7 +278,7 @@ def test_a_full_trace_shows_no_key(run: Run, server: Server) -> None:
     run.update()
     result = run("--chatprompt-live", "--full-trace", "-l", "-vv")
     result.assert_outcomes(errors=1)
-    assert "chat/base.py" in result.stdout.str()
+    assert "apis/chat_provider.py" in result.stdout.str()
     assert KEY not in result.stdout.str()
 
 
