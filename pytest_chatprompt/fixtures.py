@@ -55,7 +55,7 @@ the provider 'cli' has no command; write the one of your agent into conftest.py:
 def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T:
     """The value of a fixture; an eval item keeps it for all who ask, since pytest does not make all of its fixtures."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
+    from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
     if not isinstance(request.node, EvalItem):
         return make()
@@ -67,10 +67,10 @@ def _once(request: pytest.FixtureRequest, name: str, make: Callable[[], T]) -> T
 def eval_case(request: pytest.FixtureRequest) -> EvalCase:
     """The case of the eval file that is running (EvalCase, frozen)."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
+    from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
     if not isinstance(request.node, EvalItem):
-        from pytest_chatprompt.items.code_case import fail_without_case  # noqa: PLC0415
+        from pytest_chatprompt.runs.code_case import fail_without_case  # noqa: PLC0415
 
         fail_without_case(request.node)
     case: EvalCase = request.node.once("eval_case", request.node.valid_case)
@@ -81,7 +81,7 @@ def eval_case(request: pytest.FixtureRequest) -> EvalCase:
 def eval_request(request: pytest.FixtureRequest, eval_case: EvalCase) -> ProviderRequest:
     """The ProviderRequest made from the case."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.code_case import request_of_case  # noqa: PLC0415
+    from pytest_chatprompt.runs.code_case import request_of_case  # noqa: PLC0415
 
     return _once(
         request, "eval_request", lambda: request_of_case(request, eval_case, _provider_name, _existing_providers)
@@ -116,8 +116,8 @@ def _provider_named(request: pytest.FixtureRequest, name: str) -> Provider:
     except pytest.FixtureLookupError as error:
         if error.argname != fixture_name:
             raise
-        from pytest_chatprompt.items.agentv_providers import provider_of_target  # noqa: PLC0415
-        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+        from pytest_chatprompt.runs.agentv_providers import provider_of_target  # noqa: PLC0415
+        from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         # Its hooks show an error as text, also if this test is the first that needs them.
         EvalSession.get(request.config)
@@ -133,7 +133,7 @@ def _provider_name(request: pytest.FixtureRequest) -> str:
     options = request.config.stash[options_key]
     name: str | None = getattr(request.node, "provider_name", None) or options.provider
     if name is None:
-        from pytest_chatprompt.items.code_case import provider_named_by_case  # noqa: PLC0415
+        from pytest_chatprompt.runs.code_case import provider_named_by_case  # noqa: PLC0415
 
         name = provider_named_by_case(request)
     return name or options.default_provider
@@ -253,20 +253,20 @@ def cli_provider() -> CLIProvider:
 @pytest.fixture
 def eval_api(request: pytest.FixtureRequest) -> EvalAPI:
     """The offline stand-in of the APIs: a respx router, to which a test adds routes and replies."""
-    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
-    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
+    from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     session = EvalSession.get(request.config)
     if isinstance(request.node, EvalItem):
         # Without a name, the item asks for it, and no fixture of the project.
         return request.node.eval_api(is_read=request.fixturename is not None)
-    from pytest_chatprompt.items.own_code import OwnCodeCapture  # noqa: PLC0415
+    from pytest_chatprompt.runs.own_code import OwnCodeCapture  # noqa: PLC0415
 
     options, place, note_sent = request.config.stash[options_key], None, None
     # What recordings belong to whom is asked only where some may be moved or removed.
     settles = options.remove_unused or request.config.getoption("update_snapshots", False)
     if options.record or options.replay or settles:
-        from pytest_chatprompt.items.recordings import note_sent_requests, place_of_test  # noqa: PLC0415
+        from pytest_chatprompt.runs.recordings import note_sent_requests, place_of_test  # noqa: PLC0415
 
         place = place_of_test(request.node, request.getfixturevalue("eval_masks"))
         note_sent = partial(note_sent_requests, request.node, place) if settles else None
@@ -286,13 +286,13 @@ def eval_response(
 ) -> ProviderResponse:
     """The ProviderResponse; asking for it sends the request."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.item import EvalItem  # noqa: PLC0415
+    from pytest_chatprompt.runs.item import EvalItem  # noqa: PLC0415
 
     if isinstance(request.node, EvalItem):
-        from pytest_chatprompt.items.case_response import get_response  # noqa: PLC0415
+        from pytest_chatprompt.runs.case_response import get_response  # noqa: PLC0415
 
         return get_response(request.node, eval_provider, eval_api)
-    from pytest_chatprompt.items.code_case import response_in_test  # noqa: PLC0415
+    from pytest_chatprompt.runs.code_case import response_in_test  # noqa: PLC0415
 
     return response_in_test(request, eval_request, eval_provider, eval_api)
 
@@ -317,8 +317,8 @@ def eval_snapshot(
 ) -> SnapshotAssertion:
     """Syrupy's `snapshot` for what is sent: exact and readable YAML, one file each."""
     __tracebackhide__ = True
-    from pytest_chatprompt.items.own_snapshots import wrap_snapshot  # noqa: PLC0415
-    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.runs.own_snapshots import wrap_snapshot  # noqa: PLC0415
+    from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     EvalSession.get(request.config)
     return _once(request, "eval_snapshot", lambda: wrap_snapshot(request, snapshot, eval_masks))

@@ -29,7 +29,7 @@ from pytest_chatprompt.options import (
 )
 
 if TYPE_CHECKING:
-    from pytest_chatprompt.items.file import EvalFile
+    from pytest_chatprompt.runs.file import EvalFile
 
 # Not `from pytest_chatprompt import hookspecs`: that would look up a public name, which reads the list of them.
 import pytest_chatprompt.hookspecs as hookspecs  # noqa: PLR0402
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     options = config.stash[options_key] = resolve_options(config)
     config.addinivalue_line("markers", "thread_unsafe: a function or an eval case that may not be graded in a thread")
     if options.live or options.replay:
-        from pytest_chatprompt.items.usage_summary import UsageSummary  # noqa: PLC0415
+        from pytest_chatprompt.runs.usage_summary import UsageSummary  # noqa: PLC0415
 
         config.pluginmanager.register(UsageSummary(options.live, options.replay), "chatprompt-usage")
         _register_answers(config)
@@ -77,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[all_results_key] = True
         config.pluginmanager.register(ShownRequests(), "chatprompt-shown-requests")
     if options.against is not None:
-        from pytest_chatprompt.items.shared import SharedByRun  # noqa: PLC0415
+        from pytest_chatprompt.runs.shared import SharedByRun  # noqa: PLC0415
 
         SharedByRun.of(config).compare_with_revision(options.against)
     config.option.ignore_file_extensions = list(getattr(config.option, "ignore_file_extensions", None) or ())
@@ -103,8 +103,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
         return None
     if _snapshot_dirnames(parent.config) & set(file_path.parts):
         return None
-    from pytest_chatprompt.items.file import EvalFile  # noqa: PLC0415
-    from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+    from pytest_chatprompt.runs.file import EvalFile  # noqa: PLC0415
+    from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
     if parent.config.pluginmanager.hasplugin("syrupy"):
         # Registers the session's hooks before the first item exists.
@@ -150,7 +150,7 @@ def _explain_names(config: pytest.Config) -> Iterator[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Register the session's hooks before the first test runs, if one of them has snapshots or recordings."""
     if any(not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in items):
-        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+        from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(config)
 
@@ -165,7 +165,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Have the hooks that tell tests apart from the first test on, if one of them asks for `eval_api`."""
     if any("eval_api" in getattr(item, "fixturenames", ()) for item in session.items):
-        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+        from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(session.config)
 
@@ -230,7 +230,7 @@ def pytest_configure_node(node: Any) -> None:
     """In the controller of pytest-xdist, register the signal that stops the workers of a live run."""
     manager = node.config.pluginmanager
     if node.config.stash[options_key].live and not manager.hasplugin("chatprompt-stop"):
-        from pytest_chatprompt.items.stop_signal import LostCases, StopSignal  # noqa: PLC0415
+        from pytest_chatprompt.runs.stop_signal import LostCases, StopSignal  # noqa: PLC0415
 
         manager.register(StopSignal(node.workerinput["testrunuid"]), "chatprompt-stop")
         manager.register(LostCases(), "chatprompt-lost-cases")
@@ -244,6 +244,6 @@ def pytest_testnodedown(node: Any) -> None:
         return
     output = node.workeroutput.get("chatprompt")
     if output is not None:
-        from pytest_chatprompt.items.session import EvalSession  # noqa: PLC0415
+        from pytest_chatprompt.runs.session import EvalSession  # noqa: PLC0415
 
         EvalSession.get(node.config).merge_worker(output)

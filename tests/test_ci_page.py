@@ -19,7 +19,7 @@ from pytest_chatprompt.eval_file_check import __file__ as check_file
 from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.reports.markdown import LIMIT
 from tests.git_repository import Git, commit_all
-from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
+from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run, case_ids, eval_file, run
 from tests.server import Reply, Server
 
 __all__ = ["run"]

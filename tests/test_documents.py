@@ -47,9 +47,9 @@ from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.text.media_types import MEDIA_TYPES
 from tests.capture.clients.table import CLIENTS
 from tests.git_repository import Git, commit_all, git
-from tests.items.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.media import PNG
 from tests.providers.agents.fake_agents import write_executable
+from tests.runs.conftest import HELLO, LIVE_CONFTEST, Run, run
 from tests.server import CHAT_REPLY, Reply, Server
 
 __all__ = ["git", "run"]
@@ -521,7 +521,7 @@ def test_the_error_of_a_request_that_is_not_recorded_is_what_happens(
     run.update("--chatprompt-live", "--chatprompt-record").assert_outcomes(passed=1)
     run.write({"assistant.py": application.replace("Greet the customer.", "Greet the customer warmly.")})
     assert error in run("--chatprompt-replay").stdout.str()
-    own_recordings = (ROOT / "tests/items/test_own_recordings.py").read_text(encoding="utf-8")
+    own_recordings = (ROOT / "tests/runs/test_own_recordings.py").read_text(encoding="utf-8")
     assert summary.strip() in own_recordings
     assert late.partition(", which may")[0] in own_recordings
     run.update("--chatprompt-live", "--chatprompt-replay").assert_outcomes(passed=1)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 def test_it():
-    assert ("pytest_chatprompt.items.file" in sys.modules) is {is_forked}
+    assert ("pytest_chatprompt.runs.file" in sys.modules) is {is_forked}
     assert os.environ["OF_THE_TEST"] == "yes"
     assert tempfile.gettempdir() == {folder!r}
     assert Path.cwd() == Path({folder!r})

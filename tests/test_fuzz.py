@@ -17,7 +17,7 @@ from pytest_chatprompt import EvalCase, EvalFileError
 from pytest_chatprompt.cases.loader import InvalidCase, load_eval_file
 from pytest_chatprompt.text.yaml import parse_yaml
 from tests.eval_schema import schema_problems
-from tests.items.conftest import Run, run
+from tests.runs.conftest import Run, run
 
 __all__ = ["run"]
 

@@ -15,8 +15,8 @@ from pytest_chatprompt.report_commands import main
 from pytest_chatprompt.reports.formats import FORMATS
 from pytest_chatprompt.results.records import CaseResult, RunResults, SnapshotUses
 from tests.git_repository import Git, commit_all
-from tests.items.conftest import Run, case_ids, eval_file, run
 from tests.reports.results import answered
+from tests.runs.conftest import Run, case_ids, eval_file, run
 
 __all__ = ["run"]
 

@@ -1,7 +1,7 @@
 """Refusals: what a client gets for a request that is not answered, and the words for it.
 
 A request or its description comes in; a reply with an error comes out that every SDK shows at once, or the text of the
-error. `eval_api`, `provider_capture` and `items.own_code` call it.
+error. `eval_api`, `provider_capture` and `runs.own_code` call it.
 """
 
 from __future__ import annotations

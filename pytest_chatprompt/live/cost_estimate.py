@@ -1,7 +1,7 @@
 """Cost estimate: what it would cost to send what a case sends.
 
 The exchange of an offline run comes in; tokens and US dollars come out, and why a price is not known. Nothing is sent.
-`items.estimated_run` adds the estimates of a run up.
+`runs.estimated_run` adds the estimates of a run up.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.items.conftest import Run, run
+from tests.runs.conftest import Run, run
 from tests.server import CHAT_REPLY, Reply, Server
 
 __all__ = ["run"]

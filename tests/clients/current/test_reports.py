@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from tests.items.conftest import HELLO
-from tests.items.test_redaction import KEY, PYTHON_TESTS
+from tests.runs.conftest import HELLO
+from tests.runs.test_redaction import KEY, PYTHON_TESTS
 
 EVALS = """
 evalcases:

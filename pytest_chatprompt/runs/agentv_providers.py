@@ -1,0 +1,201 @@
+"""Targets of AgentV: the provider that a target's name stands for, if no fixture has that name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import pytest
+
+from pytest_chatprompt.errors import EvalFileError, MissingSettingError, ProviderError, UnknownProviderError
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.collection_warnings import FileWarnings
+from pytest_chatprompt.text.files import find_agentv_file
+from pytest_chatprompt.wording import did_you_mean, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pytest_chatprompt.cases.agentv import Target, TargetsFile
+    from pytest_chatprompt.providers.response import Provider
+
+
+@dataclass(eq=False)
+class Targets:
+    """The targets of a run."""
+
+    config: pytest.Config
+    # What was made of which provider, by the place of the target, the identity of the provider, and the folder.
+    _configured: dict[tuple[str, int, Path], tuple[Provider, Provider]] = field(default_factory=dict)
+    _paths: dict[Path, Path | None] = field(default_factory=dict)
+    _files: dict[Path, TargetsFile] = field(default_factory=dict)
+    _known: dict[tuple[Path, str], Target] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Targets:
+        """The targets of a run."""
+        return config.stash.setdefault(_key, cls(config))
+
+    def path(self, folder: Path) -> Path | None:
+        """The file of targets that counts for the eval files of a folder; `None` for none."""
+        if folder not in self._paths:
+            self._paths[folder] = find_agentv_file("targets.yaml", folder, self.config.rootpath)
+        return self._paths[folder]
+
+    def names(self, path: Path) -> Collection[str]:
+        """The names of the targets in a file.
+
+        Raises:
+            EvalFileError: the file is invalid.
+        """
+        from pytest_chatprompt.cases.agentv import read_targets_file  # noqa: PLC0415 - few projects have targets
+
+        if path not in self._files:
+            self._files[path] = read_targets_file(path, self.config.rootpath)
+        return self._files[path].nodes.keys()
+
+    def find(self, name: str, folder: Path) -> Target | None:
+        """The target of a name; `None` if there is none.
+
+        Args:
+            name: as an eval file or an option says it.
+            folder: of the eval file or the test.
+
+        Raises:
+            EvalFileError: the file of targets or this target is invalid.
+        """
+        path = self.path(folder)
+        if path is None or name not in self.names(path):
+            return None
+        if (path, name) not in self._known:
+            target = self._known[path, name] = self._files[path].read(name)
+            for diagnostic in target.ineffective:
+                FileWarnings.of(self.config).add(diagnostic)
+        return self._known[path, name]
+
+    def configure(self, provider: Provider, target: Target, folder: Path) -> Provider:
+        """A provider with what a target says about it; the same again for the same provider.
+
+        Args:
+            provider: of the fixture.
+            target: what it says counts.
+            folder: of the eval file; working folders are relative to it.
+        """
+        key = (target.place, id(provider), folder)
+        if key not in self._configured:
+            configured = _configured(provider, target, folder, is_live=self.config.stash[options_key].live)
+            self._configured[key] = (provider, configured)
+            if configured is not provider and hasattr(configured, "close"):
+                self.config.add_cleanup(configured.close)
+        return self._configured[key][1]
+
+
+_key: Final = pytest.StashKey[Targets]()
+
+
+def has_provider(name: str, file: pytest.Module) -> bool:
+    """Whether a fixture gives the provider of a name, itself or through a target.
+
+    Args:
+        name: of a provider or a target.
+        file: the eval file that says it.
+    """
+    manager: Any = file.session._fixturemanager
+    return bool(manager.getfixturedefs(provider_fixture_of(name, file), file))
+
+
+def provider_fixture_of(name: str, file: pytest.Module) -> str:
+    """The name of the fixture that gives the provider of a name, which need not exist.
+
+    Args:
+        name: of a provider or a target.
+        file: the eval file that says it.
+    """
+    fixture_name = f"{name}_provider"
+    # pytest has no public way to ask which fixtures apply to a node before the node is set up.
+    manager: Any = file.session._fixturemanager
+    if manager.getfixturedefs(fixture_name, file):
+        return fixture_name
+    try:
+        target = Targets.of(file.config).find(name, file.path.parent)
+    except EvalFileError:
+        # Each case that asks for it reports it.
+        return fixture_name
+    return fixture_name if target is None else f"{target.provider}_provider"
+
+
+def provider_of_target(request: pytest.FixtureRequest, name: str, available: Collection[str]) -> Provider:
+    """The provider of a target, or the error that there is neither a provider nor a target of a name.
+
+    Args:
+        request: of the fixture `eval_provider`.
+        name: a name without a fixture.
+        available: the names of all providers.
+
+    Raises:
+        UnknownProviderError: there is no such target, or no such provider as it names.
+        EvalFileError: the file of targets or this target is invalid.
+        MissingSettingError: in a live run, a variable is not set that the target refers to.
+    """
+    __tracebackhide__ = True
+    targets, folder = Targets.of(request.config), request.node.path.parent
+    target = targets.find(name, folder)
+    if target is None:
+        _fail_unknown(name, available, targets, folder)
+    if "command" in target.agent:
+        return targets.configure(_command_provider(target), target, folder)
+    if target.provider not in available:
+        raise UnknownProviderError(
+            f"the target {name!r} ({target.place}) has the provider {target.provider!r}, which has no fixture; write a "
+            f"fixture '{name}_provider' for the target, or change its provider to one of {', '.join(sorted(available))}"
+        )
+    return targets.configure(request.getfixturevalue(f"{target.provider}_provider"), target, folder)
+
+
+def _command_provider(target: Target) -> Provider:
+    from pytest_chatprompt.providers.agents.cli import CLIProvider  # noqa: PLC0415
+
+    return CLIProvider(target.agent["command"])
+
+
+def _configured(provider: Provider, target: Target, folder: Path, *, is_live: bool) -> Provider:
+    """A provider with what a target says about it: a copy, or itself if it is neither a chat provider nor an agent."""
+    from pytest_chatprompt.apis.chat_provider import ChatProvider  # noqa: PLC0415
+    from pytest_chatprompt.cases.agentv import resolve_references  # noqa: PLC0415
+    from pytest_chatprompt.providers.agents.base import AgentProvider, agent_variant  # noqa: PLC0415
+
+    def resolve(text: str | None) -> str | None:
+        """The text with the variables that it refers to; `None` offline, where none is needed."""
+        if text is None or not is_live:
+            return None
+        try:
+            return resolve_references(text, os.environ)
+        except KeyError as error:
+            raise MissingSettingError(
+                f"the target {target.name!r} ({target.place}) needs the environment variable {error.args[0]}; set it"
+            ) from None
+
+    if isinstance(provider, ChatProvider):
+        api_key, endpoint = resolve(target.api_key), resolve(target.endpoint)
+        try:
+            return provider.variant(target.settings, api_key=api_key, endpoint=endpoint, api_version=target.api_version)
+        except ValueError as error:
+            raise ProviderError(f"the target {target.name!r} ({target.place}): {error}") from None
+    if not isinstance(provider, AgentProvider):
+        return provider
+    cwd = resolve(target.agent.get("cwd"))
+    return agent_variant(provider, {**target.agent, "cwd": None if cwd is None else folder / cwd})
+
+
+def _fail_unknown(name: str, available: Collection[str], targets: Targets, folder: Path) -> NoReturn:
+    __tracebackhide__ = True
+    path = targets.path(folder)
+    known = sorted({*available, *(() if path is None else targets.names(path))})
+    suggestion = did_you_mean(name, known)
+    no_target = "" if path is None else f", and no such target in {shown_path(path, targets.config.rootpath)}"
+    raise UnknownProviderError(
+        f"unknown provider {name!r}: there is no fixture '{name}_provider', only those of "
+        f"{', '.join(sorted(available))}{no_target}" + (f"; {suggestion}" if suggestion else "")
+    )

@@ -1,0 +1,339 @@
+"""Case results: the record of what a test did, put into its report.
+
+It is JSON text in the attribute `chatprompt_result` of pytest's report, which comes from the workers of pytest-xdist
+with it. What was answered is a section for pytest's `-rP`, too, and properties for JUnit's XML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import pytest
+
+from pytest_chatprompt.capture.secrets.redaction import Redactor, map_texts
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import SnapshotError
+from pytest_chatprompt.options import all_results_key, options_key
+from pytest_chatprompt.providers.response import ProviderResponse
+from pytest_chatprompt.reports.answer_text import case_section, check_line
+from pytest_chatprompt.results.records import (
+    CaseResult,
+    CheckResult,
+    ErrorResult,
+    RepeatsResult,
+    ResponseResult,
+    SnapshotResult,
+)
+from pytest_chatprompt.runs.item import EvalItem, graded_checks_key, has_graded_checks
+from pytest_chatprompt.runs.own_snapshots import accepting_command
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.snapshot_renames import find_old_name
+from pytest_chatprompt.snapshots.files import shown_snapshot
+from pytest_chatprompt.wording import shown_path, visible
+
+if TYPE_CHECKING:
+    from syrupy.assertion import AssertionResult
+
+    from pytest_chatprompt.live.judging import Votes
+    from pytest_chatprompt.snapshots.diff import Comparison
+
+# How pytest shows the fixture `eval_snapshot` in a failed comparison.
+_REPR: Final = "<eval_snapshot>"
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is known of a test while it runs."""
+
+    comparison: Comparison | None = None
+    renamed_from: str | None = None
+    exchange: Exchange | None = None
+    data: Any = None
+    response: ProviderResponse | None = None
+    is_replayed: bool = False
+    votes: Votes = ()
+    repeats: RepeatsResult | None = None
+
+
+_notes_key: Final[pytest.StashKey[_Notes]] = pytest.StashKey()
+
+
+def note_comparison(item: pytest.Item, comparison: Comparison, exchange: Exchange, renamed_from: str | None) -> None:
+    """Note that what a case sends differs from its snapshot.
+
+    Args:
+        item: the case's item.
+        comparison: what was compared.
+        exchange: what was sent.
+        renamed_from: the id that the case had, if it was renamed.
+    """
+    notes = _notes(item)
+    notes.comparison, notes.exchange, notes.renamed_from = comparison, exchange, renamed_from
+
+
+def note_exchange(item: pytest.Item, exchange: Exchange, data: Any = None) -> None:
+    """Note what a case sends, and what its snapshot shows of that."""
+    notes = _notes(item)
+    notes.exchange, notes.data = exchange, notes.data if data is None else data
+
+
+def note_response(item: pytest.Item, response: ProviderResponse, *, is_replayed: bool) -> None:
+    """Note the answer that a case got."""
+    notes = _notes(item)
+    notes.response, notes.is_replayed = response, is_replayed
+
+
+def note_votes(item: pytest.Item, votes: Votes) -> None:
+    """Note what the judge said about the answer."""
+    _notes(item).votes = votes
+
+
+def note_repeats(item: pytest.Item, repeats: RepeatsResult) -> None:
+    """Note the answers of a case that is sent several times."""
+    _notes(item).repeats = repeats
+
+
+def _notes(item: pytest.Item) -> _Notes:
+    notes = item.stash.get(_notes_key, None)
+    if notes is None:
+        notes = item.stash[_notes_key] = _Notes()
+    return notes
+
+
+def add_result(item: pytest.Item, report: pytest.TestReport, redactor: Redactor) -> None:
+    """Put the record of a test into its report, if it is needed.
+
+    Args:
+        item: an eval item, or a test with `eval_api` or `eval_snapshot`.
+        report: of a phase that failed, or of the call.
+        redactor: removes secrets.
+    """
+    is_told = report.failed or item.config.stash.get(all_results_key, False)
+    options = item.config.stash[options_key]
+    if not is_told and _notes(item).response is None:
+        if not has_graded_checks(item):
+            del item.stash[_notes_key]
+            return
+        if isinstance(item, EvalItem) and not (options.live or options.replay):
+            # The checks looked at what is sent, and nothing shows the rest of the record.
+            del item.stash[_notes_key]
+            add_check_lines(
+                item, report, map_texts([check_line(each) for each in _check_results(item)], redactor.redact)
+            )
+            return
+    result = _case_result(item, report)
+    snapshot = result.snapshot
+    if report.failed and snapshot is not None and _failed_for_snapshot(item, report, snapshot):
+        # Pytest's short summary shows it, and JUnit's XML.
+        representation: Any = report.longrepr
+        representation.reprcrash.message = redactor.redact(_message(item, snapshot))
+        result = result.model_copy(update={"error": _error(item, report)})
+    data = result.as_data()
+    redacted = map_texts(data, redactor.redact)
+    report.chatprompt_result = json.dumps(redacted)  # type: ignore[attr-defined]
+    if isinstance(item, EvalItem) and report.when != "teardown":
+        # Most results hold no secret, and need not be read back.
+        add_answer(item, report, result if redacted is data else CaseResult.from_data(redacted))
+
+
+def _case_result(item: pytest.Item, report: pytest.TestReport) -> CaseResult:
+    notes = _notes(item)
+    # What a test that is over has compared, sent and got would add up.
+    del item.stash[_notes_key]
+    path, line, _ = item.reportinfo()
+    common: dict[str, Any] = {
+        "node_id": item.nodeid,
+        "path": _shown(str(path), str(item.config.rootpath)),
+        "line": (line or 0) + 1,
+        "outcome": "error" if report.failed and report.when != "call" else report.outcome,
+        "error": _error(item, report) if report.failed else None,
+    }
+    if not isinstance(item, EvalItem):
+        from pytest_chatprompt.runs.snapshot_results import requests_of_test, snapshot_of_test  # noqa: PLC0415
+
+        return CaseResult(**common, requests=requests_of_test(item), snapshot=snapshot_of_test(item, report))
+    exchange, response = notes.exchange, notes.response
+    return CaseResult(
+        **common,
+        case_id=getattr(item.case, "full_id", item.case.id),
+        provider=item.provider_name,
+        snapshot=_snapshot_of_case(item, notes),
+        findings=() if exchange is None else tuple(finding.text for finding in exchange.response.findings),
+        adjustments=() if exchange is None else (*exchange.request.adjustments, *exchange.response.adjustments),
+        response=None if response is None else response_result(response, notes.is_replayed),
+        repeats=notes.repeats,
+        judge=judge_results(notes.votes),
+        checks=_check_results(item),
+    )
+
+
+# The cases of a file share its path.
+@lru_cache(maxsize=256)
+def _shown(path: str, root: str) -> str:
+    return shown_path(Path(path), Path(root))
+
+
+def judge_results(votes: Votes) -> tuple[ResponseResult, ...]:
+    """The records of what a judge replied about an answer."""
+    return tuple(
+        response_result(vote.response, vote.is_replayed) for each in votes for vote in each if vote.response is not None
+    )
+
+
+def _check_results(item: EvalItem) -> tuple[CheckResult, ...]:
+    if not has_graded_checks(item):
+        return ()
+    from pytest_chatprompt.results.records import check_result  # noqa: PLC0415
+
+    case, graded = item.stash[graded_checks_key]
+    # The report of the teardown does not repeat them.
+    item.stash[graded_checks_key] = (case, [])
+    with_place = item.config.stash.get(all_results_key, False)
+    return tuple(check_result(each, case, with_place=with_place) for each in graded)
+
+
+def _failed_for_snapshot(item: pytest.Item, report: pytest.TestReport, snapshot: SnapshotResult) -> bool:
+    """Whether a test failed because a snapshot differs, rather than after that."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    # An assertion that stands in a `finally` may hide the error that led there.
+    if snapshot.state == "same" or crash is None or len(getattr(report.longrepr, "chain", ())) > 1:
+        return False
+    return isinstance(item, EvalItem) or snapshot.path in crash.message or _REPR in crash.message
+
+
+def _message(item: pytest.Item, snapshot: SnapshotResult) -> str:
+    """Why a test failed, in one short line."""
+    if snapshot.state == "different":
+        # Most cases are what their snapshots say.
+        from pytest_chatprompt.results.texts import summary_line  # noqa: PLC0415
+
+        return summary_line(snapshot.difference.changes)
+    if snapshot.renamed_from is not None:
+        return f"renamed from {snapshot.renamed_from!r}, no snapshot yet"
+    sent = f"what is sent to {item.provider_name}" if isinstance(item, EvalItem) else "what is sent"
+    return f"{sent} has no snapshot yet"
+
+
+def _snapshot_of_case(item: EvalItem, notes: _Notes) -> SnapshotResult | None:
+    if notes.comparison is not None:
+        from pytest_chatprompt.runs.snapshot_results import failed_snapshot  # noqa: PLC0415
+
+        return failed_snapshot(item, notes.comparison, notes.renamed_from)
+    if notes.data is None:
+        return None
+    sent = notes.data if item.config.stash.get(all_results_key, False) else None
+    return SnapshotResult(path=shown_path(item.snapshot_path, item.config.rootpath), state="same", sent=sent)
+
+
+def response_result(response: ProviderResponse, is_replayed: bool) -> ResponseResult:
+    """The record of an answer."""
+    return ResponseResult(
+        text=response.text,
+        tool_calls=tuple(call.model_dump(mode="json") for call in response.tool_calls),
+        finish_reason=response.finish_reason,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        cache_read_tokens=response.usage.cache_read_tokens,
+        reasoning_tokens=response.usage.reasoning_tokens,
+        cost_usd=response.cost_usd,
+        latency_seconds=response.latency_seconds,
+        retries=response.retries,
+        is_replayed=is_replayed,
+    )
+
+
+def _error(item: pytest.Item, report: pytest.TestReport) -> ErrorResult:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return ErrorResult(message=report.longreprtext.partition("\n")[0])
+    path = shown_path(Path(crash.path), item.config.rootpath)
+    return ErrorResult(message=crash.message.partition("\n")[0], path=path, line=crash.lineno)
+
+
+_SECTION: Final = "answer"
+_ANSWER: Final = "chatprompt_answer"
+_TOOL_CALLS: Final = "chatprompt_tool_calls"
+_CHECK: Final = "chatprompt_check"
+_NAMES: Final = frozenset({_ANSWER, _TOOL_CALLS, _CHECK})
+
+
+def add_answer(item: pytest.Item, report: pytest.TestReport, result: CaseResult) -> None:
+    """Put the answer of an item, and what its checks said, into its report and its user properties.
+
+    Args:
+        item: the item; one that runs again loses the properties of its run before.
+        report: of its call. Only the report of a passing test gets a section: a failure shows what it is about.
+        result: its record, without secrets.
+    """
+    _set_properties(item, report, list(_properties(result)))
+    if report.passed and result.response is not None:
+        report.sections.append((_SECTION, visible(case_section(result))))
+
+
+def add_check_lines(item: pytest.Item, report: pytest.TestReport, lines: Iterable[str]) -> None:
+    """Put what the checks of an item said into its report and its user properties, where it got no answer.
+
+    Args:
+        item: the item, as for `add_answer`.
+        report: of its call.
+        lines: one for each check, without secrets.
+    """
+    _set_properties(item, report, [(_CHECK, line) for line in lines])
+
+
+def _set_properties(item: pytest.Item, report: pytest.TestReport, properties: list[tuple[str, Any]]) -> None:
+    # Pytest has copied those of the item into the report, and copies them again when it is torn down.
+    for kept in (item.user_properties, report.user_properties):
+        kept[:] = [entry for entry in kept if entry[0] not in _NAMES] + properties
+
+
+def _properties(result: CaseResult) -> Iterator[tuple[str, Any]]:
+    for response in result.responses:
+        yield _ANSWER, response.text
+        if response.tool_calls:
+            yield _TOOL_CALLS, json.dumps(response.tool_calls, ensure_ascii=False)
+    for check in result.all_checks:
+        yield _CHECK, check_line(check)
+
+
+def fail_for_snapshot(item: EvalItem, result: AssertionResult, exchange: Exchange) -> NoReturn:
+    """Fail because the snapshot is not what is sent, and note why for reports.
+
+    Args:
+        item: the case's item.
+        result: of the comparison.
+        exchange: what is sent.
+
+    Raises:
+        SnapshotError: always.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.snapshots.diff import Comparison  # noqa: PLC0415
+
+    stored = None if result.recalled_data is None else str(result.recalled_data)
+    comparison = Comparison(Path(result.snapshot_location), stored, str(result.asserted_data))
+    renamed_from = find_old_name(item, comparison, SharedByRun.of(item.config).revision) if stored is None else None
+    note_comparison(item, comparison, exchange, renamed_from)
+    raise SnapshotError(_mismatch_message(item, comparison, renamed_from))
+
+
+def _mismatch_message(item: EvalItem, comparison: Comparison, renamed_from: str | None) -> str:
+    path = shown_snapshot(comparison.path, item.config.rootpath, item.config.stash[options_key].against)
+    command = accepting_command(item)
+    if comparison.stored is None:
+        renamed = f": it is renamed from {renamed_from!r}, whose snapshot shows just this" if renamed_from else ""
+        text = f"what is sent to {item.provider_name} has no snapshot yet{renamed}\nThere is no {path}."
+        return f"{text}\nTo write it, for review: {command}" if command else text
+    from pytest_chatprompt.snapshots.diff import diff_text  # noqa: PLC0415
+
+    problem = f"\n\nThe snapshot {comparison.problem}." if comparison.problem else ""
+    text = (
+        f"what is sent to {item.provider_name} is not what its snapshot says{problem}\n\n"
+        f"{path}\n{diff_text(comparison.difference)}"
+    )
+    return f"{text}\n\nTo accept it: {command}" if command else text

@@ -1,0 +1,164 @@
+"""Cases in code: what the fixtures make of an `EvalCase` that a test or a conftest returns from `eval_case`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import pytest
+
+from pytest_chatprompt.cases.case import EvalCase, option_diagnostic
+from pytest_chatprompt.errors import EvalFileError, ProviderError
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.session import EvalSession
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.prompt.request import ProviderRequest
+    from pytest_chatprompt.providers.response import Provider, ProviderResponse
+
+_no_case_key: Final[pytest.StashKey[bool]] = pytest.StashKey()
+
+
+def fail_without_case(item: pytest.Item) -> NoReturn:
+    """Fail because no fixture overrides `eval_case` for an ordinary test."""
+    __tracebackhide__ = True
+    item.stash[_no_case_key] = True
+    _fail(f"eval_case: {item.nodeid} is not a case of an eval file; override eval_case to use it here")
+
+
+def request_of_case(
+    request: pytest.FixtureRequest,
+    case: EvalCase,
+    provider_name: Callable[[pytest.FixtureRequest], str],
+    existing_providers: Callable[[pytest.FixtureRequest], set[str]],
+) -> ProviderRequest:
+    """The request that is built from the fixture `eval_case`.
+
+    Args:
+        request: of the fixture `eval_request`.
+        case: read from an eval file, or made in code: then its files are looked for beside the module of the test, and
+            the guideline patterns of the ini value count, if it has none of its own.
+        provider_name: finds the name of the provider, whose own settings count; called if the case has settings.
+        existing_providers: finds the names of all providers.
+
+    Raises:
+        EvalFileError: see `build_request`.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.prompt.request import build_request  # noqa: PLC0415
+
+    if not isinstance(case, EvalCase):
+        _fail(f"eval_case: {case!r} is not an EvalCase; return EvalCase(id=..., input_messages=[...])")
+    config = request.config
+    options = config.stash[options_key]
+    if not case.has_origin:
+        if case.guideline_patterns is None:
+            case = case.model_copy(update={"guideline_patterns": options.guideline_patterns})
+        # Most cases are read from an eval file.
+        from pytest_chatprompt.cases.code_origin import CaseTest, case_in_test  # noqa: PLC0415
+
+        item: Any = request.node
+        case = case_in_test(case, CaseTest(item.nodeid, item.path.parent, config.rootpath))
+    name = None
+    if case.settings is not None:
+        name = provider_name(request)
+        check_setting_names(case, name, lambda: existing_providers(request))
+    reader = SharedByRun.of(config).reader
+    return build_request(case, reader, project_system_prompt=options.system_prompt, provider_name=name)
+
+
+def provider_named_by_case(request: pytest.FixtureRequest) -> str | None:
+    """The provider that the case of an ordinary test names; `None` if there is no case, or it names none.
+
+    Raises:
+        ProviderError: it names several.
+    """
+    __tracebackhide__ = True
+    try:
+        case = request.getfixturevalue("eval_case")
+    except pytest.fail.Exception:
+        if request.node.stash.get(_no_case_key, False):
+            return None
+        raise
+    names: str | tuple[str, ...] | None = getattr(case, "provider", None)
+    if not isinstance(names, tuple):
+        return names
+    if len(names) > 1:
+        raise ProviderError(
+            f"case {case.id!r} names several providers ({', '.join(names)}), but a test sends through one; parametrize "
+            "the fixture eval_case, so that it returns the case once with each: "
+            'eval_case.model_copy(update={"provider": request.param})'
+        )
+    return names[0]
+
+
+def response_in_test(
+    request: pytest.FixtureRequest, provider_request: ProviderRequest, provider: Provider, api: EvalAPI
+) -> ProviderResponse:
+    """Send a request in an ordinary test, and get the response.
+
+    Args:
+        request: of the fixture `eval_response`.
+        provider_request: the fixture `eval_request`.
+        provider: the fixture `eval_provider`.
+        api: the fixture `eval_api`, which captures, records and replays what is sent as all else in the test.
+
+    Raises:
+        ProviderError, CaptureError, ReplayError: see `capture_offline`.
+    """
+    __tracebackhide__ = True
+    from pytest_chatprompt.capture.provider_capture import (  # noqa: PLC0415
+        call_provider,
+        capture_live,
+        capture_offline,
+    )
+    from pytest_chatprompt.providers.agents.base import AgentProvider  # noqa: PLC0415
+
+    if not api.is_live:
+        response = capture_offline(provider, provider_request, api).response
+    elif isinstance(provider, AgentProvider):
+        router = EvalSession.get(request.config).router()
+        response = capture_live(provider, provider_request, router).response
+    else:
+        response = call_provider(provider, provider_request)
+    for finding in response.findings:
+        request.node.warn(finding.to_warning())
+    return response
+
+
+def _fail(text: str) -> NoReturn:
+    """Fail with this text only."""
+    # Not hidden: if all frames are, pytest says so below the text.
+    pytest.fail(text, pytrace=False)
+
+
+def check_setting_names(case: EvalCase, used_name: str, find_providers: Callable[[], Iterable[str]]) -> None:
+    """Refuse settings under the name of an unknown provider.
+
+    Args:
+        case: its settings, merged with the file's.
+        used_name: the name by which the provider was asked for, which need not have a fixture.
+        find_providers: gives the names of all providers that have one; called for a name that is not built in.
+
+    Raises:
+        EvalFileError: there is such a name.
+    """
+    from pytest_chatprompt.apis.table import PROVIDERS  # noqa: PLC0415
+    from pytest_chatprompt.cases.request_options import provider_names  # noqa: PLC0415
+
+    names = {*provider_names(case.settings or {})} - PROVIDERS.keys() - {used_name}
+    known = sorted(find_providers()) if names else []
+    unknown = sorted(names - {*known})
+    if unknown:
+        raise EvalFileError(
+            option_diagnostic(
+                case,
+                f"settings for an unknown provider {name!r}; "
+                + (did_you_mean(name, known) or f"the providers are {', '.join(known)}"),
+                ("settings", name),
+            )
+            for name in unknown
+        )

@@ -1,0 +1,387 @@
+"""The eval file: a module of pytest, whose cases are function items.
+
+So fixtures, marks, selection, reruns, xdist and reports work as they do for any test function.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, Final, cast
+
+import pytest
+
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.lint import find_literal_template
+from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase, load_eval_file, written_cases
+from pytest_chatprompt.errors import EvalFileError, SnapshotError
+from pytest_chatprompt.eval_file_names import is_eval_file
+from pytest_chatprompt.options import options_key, snapshot_dirname
+from pytest_chatprompt.runs.agentv_providers import has_provider, provider_fixture_of
+from pytest_chatprompt.runs.case_function import run_case
+from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
+from pytest_chatprompt.runs.item import PROVIDER_PARAMETER, RESPONSE_FIXTURE, ROW_PARAMETER, EvalItem
+from pytest_chatprompt.snapshots.files import node_name, normalized_name, refuse_folder_outside_root, snapshot_stems
+from pytest_chatprompt.wording import shown_path, visible_line
+
+
+class EvalFile(pytest.Module):
+    """An eval file, collected as a module whose functions are its cases.
+
+    Attributes:
+        node_ids: the node ids of all items that it defines.
+        unresolved: those of items whose provider has no fixture: its name may be a mistake.
+        stems: the names of all snapshots that it defines.
+        is_complete: whether every case is valid.
+    """
+
+    node_ids: frozenset[str] = frozenset()
+    unresolved: frozenset[str] = frozenset()
+    stems: tuple[str, ...] = ()
+    is_complete: bool = False
+    _names: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of_path(cls, path: Path, parent: pytest.Collector) -> EvalFile:
+        """The collector of a file; a path that would change the line on which it is shown is escaped in node ids."""
+        shown = shown_path(path, parent.config.rootpath)
+        is_harmless = "::" not in shown and visible_line(shown) == shown
+        node_id: Any = None if is_harmless else node_name(shown)
+        return cls.from_parent(parent, path=path, nodeid=node_id)
+
+    def _getobj(self) -> ModuleType:
+        # pytest documents this as the method to override. There is no Python module to import.
+        module = ModuleType(self.path.stem)
+        module.__file__ = str(self.path)
+        return module
+
+    @cached_property
+    def _shared(self) -> _SharedByFiles:
+        return self.config.stash.setdefault(_shared_key, _SharedByFiles())
+
+    @cached_property
+    def snapshot_folder(self) -> Path:
+        """The folder of its snapshots; need not exist."""
+        return self.path.parent / snapshot_dirname(self.config) / self.path.stem
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Make the items, in the order of the file.
+
+        Raises:
+            CollectError: the file is invalid, or another one would share its snapshots.
+        """
+        options = self.config.stash[options_key]
+        if not self.config.pluginmanager.hasplugin("syrupy"):
+            raise self.CollectError(f"{self.nodeid}: eval files need the plugin syrupy, which is switched off")
+        self._refuse_shared_folder(options.file_patterns)
+        self._refuse_folder_outside_root()
+        file_warnings = FileWarnings.of(self.config)
+        try:
+            loaded = load_eval_file(self.path, self.config.rootpath, options.guideline_patterns, warn=file_warnings.add)
+        except EvalFileError as error:
+            raise self.CollectError(str(error)) from None
+        tag_uses = TagUses.of(self.config)
+        reserved = _markers_with_arguments(self.config)
+        cases = [_check_tags(case, reserved) for case in loaded]
+        written = list(written_cases(cases))
+        file_warnings.add(find_literal_template(written))
+        for case in written:
+            tag_uses.add(case)
+        templates = ItemTemplates(self, run_case, partial(provider_fixture_of, file=self))
+        names: list[tuple[str, str]] = []
+        self._names = names
+        items = [item for case in cases for item in self._items(case, templates, names)]
+        # Runs of pytest-repeat share a name.
+        self._refuse_equal_names(items)
+        labels = list(dict.fromkeys((item.case.id, item.label) for item in items))
+        stems = dict(zip(labels, snapshot_stems(labels), strict=True))
+        for item in items:
+            item.snapshot_stem = stems[item.case.id, item.label]
+        self.node_ids = frozenset(item.nodeid for item in items)
+        unknown = {name for name in {item.provider_name for item in items} if not has_provider(name, self)}
+        self.unresolved = frozenset(item.nodeid for item in items if item.provider_name in unknown)
+        self.stems = tuple(stems.values())
+        self.is_complete = not any(isinstance(case, InvalidCase) for case in cases)
+        return items
+
+    def stems_without_parameters(self) -> tuple[str, ...]:
+        """The names that the snapshots of all cases would have if no fixture had parameters."""
+        return snapshot_stems(tuple(dict.fromkeys(self._names)))
+
+    def _refuse_shared_folder(self, patterns: Sequence[str]) -> None:
+        others = [
+            path.name
+            for path in self._files_of_same_stem()
+            if path != self.path
+            and (is_eval_file(path, patterns, self.config.rootpath) or path.suffix in (".py", ".pyi"))
+            and path.is_file()
+        ]
+        if others:
+            raise self.CollectError(
+                f"{self.nodeid}: {' and '.join(others)} would keep snapshots in the same folder, "
+                f"{self.snapshot_folder.relative_to(self.path.parent).as_posix()}; rename one of them"
+            )
+
+    def _refuse_folder_outside_root(self) -> None:
+        """Refuse a snapshot folder that a link leads out of the root: nothing is written or deleted there."""
+        try:
+            refuse_folder_outside_root(self.snapshot_folder, self.config.rootpath)
+        except SnapshotError as error:
+            raise self.CollectError(f"{self.nodeid}: {error}") from error
+
+    def _files_of_same_stem(self) -> list[Path]:
+        """The files of this folder with the same name and another extension; each folder is listed once."""
+        folder, by_stem = self.path.parent, self._shared.files_by_stem
+        if folder not in by_stem:
+            by_stem[folder] = defaultdict(list)
+            for path in sorted(folder.iterdir()):
+                by_stem[folder][normalized_name(path.stem)].append(path)
+        return by_stem[folder][normalized_name(self.path.stem)]
+
+    def _refuse_equal_names(self, items: Iterable[EvalItem]) -> None:
+        """Refuse items of different rows with one name: `a-b` may be the row `a-b`, or the row `a` with a parameter."""
+        rows: dict[tuple[str, str], str | None] = {}
+        for item in items:
+            if not isinstance(item.case, EvalCase):
+                row_id = item.case.row_id
+                first = rows.setdefault((item.case.id, item.label), row_id)
+                if first != row_id:
+                    raise self.CollectError(
+                        f"{item.nodeid}: the rows {first!r} and {row_id!r} have the same name once a provider or "
+                        "parameters are added; rename one of them"
+                    )
+
+    def _items(self, case: LoadedCase, templates: ItemTemplates, defined: list[tuple[str, str]]) -> Iterator[EvalItem]:
+        """The items of a case; its id and labels without parameters are added to those that are defined."""
+        options = self.config.stash[options_key]
+        requested = None if isinstance(case, InvalidCase) else case.provider
+        row_id = None if isinstance(case, EvalCase) else case.row_id
+        is_list = isinstance(requested, tuple) and options.provider is None
+        names = requested if isinstance(requested, tuple) else (requested,)
+        self._register_markers(case.tags)
+        for name in names if is_list else names[:1]:
+            provider_name = options.provider or name or options.default_provider
+            without_name = templates.get(provider_name, in_id=False)
+            with_name = templates.get(provider_name, in_id=is_list, has_row=row_id is not None)
+            defined.append((case.id, "-".join(filter(None, (provider_name, row_id)))))
+            # The label has the provider's name as it is, while pytest escapes it in ids.
+            for template, unnamed in zip(with_name, without_name, strict=True):
+                label = "-".join(filter(None, (provider_name, row_id, snapshot_parameters(unnamed))))
+                yield self._item(case, provider_name, template, label=label, row_id=row_id)
+
+    def _register_markers(self, tags: Iterable[str]) -> None:
+        """Register tags as markers, so that `--strict-markers` accepts every tag that is used."""
+        for tag in tags:
+            if tag not in self._shared.markers:
+                self._shared.markers.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: a tag of eval cases")
+
+    def _item(
+        self, case: LoadedCase, provider_name: str, template: pytest.Function, *, label: str, row_id: str | None
+    ) -> EvalItem:
+        base = node_name(case.id)
+        callspec = callspec_of_row(template, None if row_id is None else node_name(row_id))
+        item = EvalItem.from_parent(
+            self,
+            name=base if callspec is None else f"{base}[{callspec.id}]",
+            originalname=base,
+            callobj=run_case,
+            callspec=callspec,
+            fixtureinfo=fixture_info(template),
+            case=case,
+            provider_name=provider_name,
+            label=label,
+            response_fixtures=response_fixtures(template),
+            snapshot_folder=self.snapshot_folder,
+        )
+        for tag in case.tags:
+            item.add_marker(tag)
+        return item
+
+
+@dataclass(eq=False, slots=True)
+class _SharedByFiles:
+    """What the eval files of a run share, so that no file computes it again.
+
+    Args:
+        markers: the tags that are registered as markers.
+        files_by_stem: for each folder its files, by their names without extension.
+    """
+
+    markers: set[str] = field(default_factory=set)
+    files_by_stem: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
+
+
+_shared_key: Final = pytest.StashKey[_SharedByFiles]()
+
+
+def _markers_with_arguments(config: pytest.Config) -> set[str]:
+    """The markers registered with arguments, as in `timeout(seconds): ...`; `skip` and `xfail` work without any."""
+    registered = (line.partition(":")[0] for line in config.getini("markers"))
+    # Empty brackets mean no arguments.
+    return {line.partition("(")[0] for line in registered if "(" in line and "()" not in line} - {"skip", "xfail"}
+
+
+def _check_tags(case: LoadedCase, reserved: set[str]) -> LoadedCase:
+    """The case; an invalid one if one of its tags is a marker that takes arguments."""
+    unusable = [tag for tag in case.tags if tag in reserved]
+    if not unusable or isinstance(case, InvalidCase):
+        return case
+    text = f"the tag {unusable[0]!r} is a marker that takes arguments, and a tag has none; rename the tag"
+    written = case if isinstance(case, EvalCase) else case.case
+    error = EvalFileError([case_diagnostic(written, text, "tags")])
+    tags = tuple(tag for tag in case.tags if tag not in unusable)
+    return InvalidCase(case.id, tags, case.line, error, case.row_id)
+
+
+# pytest-repeat numbers the runs of a test with this parameter, the last of all.
+_REPEAT_PARAMETER: Final = "__pytest_repeat_step_number"
+_Templates = dict[tuple[str, bool, bool], list[pytest.Function]]
+_templates_key: Final = pytest.StashKey[_Templates]()
+_response_fixtures_key: Final = pytest.StashKey[tuple[str, ...]]()
+
+
+class ItemTemplates:
+    """The templates of an eval file.
+
+    Cases that go through the same provider have the same combinations of parameters, and so have the files of one
+    folder, where the same fixtures apply. So pytest is asked once for each folder and provider.
+
+    Args:
+        file: the eval file.
+        test_function: what every item runs.
+        provider_fixture: finds the fixture that gives a provider, by the name that was asked for.
+    """
+
+    def __init__(
+        self, file: pytest.Module, test_function: Callable[..., None], provider_fixture: Callable[[str], str]
+    ) -> None:
+        self._file = file
+        self._provider_fixture = provider_fixture
+        self._test_function = cast(FunctionType, test_function)
+        owner = file if file.parent is None or _may_differ_between_files(file) else file.parent
+        self._templates: _Templates = owner.stash.setdefault(_templates_key, {})
+
+    def get(self, provider_name: str, *, in_id: bool, has_row: bool = False) -> list[pytest.Function]:
+        """The templates of a case, at least one.
+
+        Args:
+            provider_name: the provider that the case goes through.
+            in_id: whether its name is part of the node id, as it is where the case has several.
+            has_row: whether a row is part of the node id; `callspec_of_row` puts it there.
+        """
+        key = (provider_name, in_id, has_row)
+        if key not in self._templates:
+            # In this order, in front of all other parameters.
+            in_front = {PROVIDER_PARAMETER: provider_name} if in_id else {}
+            in_front |= {ROW_PARAMETER: ROW_PARAMETER} if has_row else {}
+            without_provider = self._make(in_front, [*in_front])
+            # The provider's fixture is looked up when the case runs. If it is parametrized, pytest has to know before.
+            with_provider = self._make(in_front, [*in_front, self._provider_fixture(provider_name)])
+            is_parametrized = _count_parameters(with_provider) > _count_parameters(without_provider)
+            self._templates[key] = with_provider if is_parametrized else without_provider
+        return self._templates[key]
+
+    def _make(self, in_front: Mapping[str, str], fixture_names: Sequence[str]) -> list[pytest.Function]:
+        """Let pytest collect a copy of the test function that uses more fixtures."""
+        name = self._test_function.__name__
+        function = FunctionType(self._test_function.__code__, self._test_function.__globals__, name)
+        function.__dict__.update(
+            __test__=True,
+            pytestmark=[pytest.mark.usefixtures(*fixture_names).mark] if fixture_names else [],
+            parameters_in_front=in_front,
+        )
+        setattr(self._file.obj, name, function)
+        return list(self._file.ihook.pytest_pycollect_makeitem(collector=self._file, name=name, obj=function))
+
+
+def callspec_id(template: pytest.Function) -> str:
+    """What pytest puts into the bracket of a function item's name; `""` for no bracket."""
+    # Only parametrized items have it, and pytest has no public name for it.
+    callspec = getattr(template, "callspec", None)
+    return "" if callspec is None else str(callspec.id)
+
+
+def callspec_of_row(template: pytest.Function, row_name: str | None) -> Any:
+    """The parameters of a template, with the name of a row in their id.
+
+    Args:
+        template: made with `has_row`, unless the name is `None`.
+        row_name: the name of the row; `None` for an item without one.
+
+    Returns:
+        What the constructor of a function item takes; `None` for no parameters.
+    """
+    callspec: Any = getattr(template, "callspec", None)
+    if row_name is None:
+        return callspec
+    # Not public: asking pytest for each row would make another item for it, and take as long again.
+    names = [row_name if name == ROW_PARAMETER else name for name in callspec._idlist]
+    # Reports of other plugins tell the items of rows apart by their parameters.
+    return replace(callspec, params={**callspec.params, ROW_PARAMETER: row_name}, _idlist=names)
+
+
+def snapshot_parameters(template: pytest.Function) -> str:
+    """What the parameters of a function item add to the name of its snapshot; `""` for nothing.
+
+    The same as `callspec_id`, without the step of pytest-repeat: all runs of one case compare with one snapshot.
+    """
+    whole = callspec_id(template)
+    step: Any = template.callspec.params.get(_REPEAT_PARAMETER) if whole else None
+    if step is None:
+        return whole
+    repeat_id = f"{step + 1}-{template.config.getoption('count')}"
+    return whole.removesuffix(repeat_id).removesuffix("-")
+
+
+def fixture_info(template: pytest.Function) -> Any:
+    """What pytest knows of the fixtures of a template: names, and definitions by name.
+
+    It has no public attribute. The constructor of a function item takes it, and without it the values that a
+    `pytest_generate_tests` puts in place of a fixture would be lost.
+    """
+    return template._fixtureinfo
+
+
+def response_fixtures(template: pytest.Function) -> tuple[str, ...]:
+    """The names of the fixtures that use the response, themselves or through other fixtures."""
+    if _response_fixtures_key not in template.stash:
+        # Not public either; it has every definition of a fixture, also of overridden ones, and what each of them uses.
+        definitions = fixture_info(template).name2fixturedefs
+        users = {RESPONSE_FIXTURE}
+        while True:
+            more = {
+                name
+                for name, overrides in definitions.items()
+                if name not in users and any(users & set(definition.argnames) for definition in overrides)
+            }
+            if not more:
+                break
+            users |= more
+        template.stash[_response_fixtures_key] = tuple(
+            name for name in template.fixturenames if name in users - {RESPONSE_FIXTURE}
+        )
+    return template.stash[_response_fixtures_key]
+
+
+def _may_differ_between_files(file: pytest.Module) -> bool:
+    """Whether files of one folder may need different templates.
+
+    They may if a file has marks of its own, or if a `pytest_generate_tests` that is neither pytest's nor ours looks
+    at the file.
+    """
+    if file.own_markers:
+        return True
+    plugins = (implementation.plugin for implementation in file.ihook.pytest_generate_tests.get_hookimpls())
+    # pytest does not mark the plugins that are its own; the name of its private package does.
+    modules = (getattr(plugin, "__name__", type(plugin).__module__) for plugin in plugins)
+    return any(not module.startswith(("_pytest.", "pytest_chatprompt.")) for module in modules)
+
+
+def _count_parameters(templates: Sequence[pytest.Function]) -> int:
+    callspec = getattr(templates[0], "callspec", None)
+    return 0 if callspec is None else len(callspec.params)

@@ -1,0 +1,310 @@
+"""The eval item: one case that is sent through one provider, as a function item of pytest."""
+
+from __future__ import annotations
+
+import unittest
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from pytest_chatprompt.cases.case import EvalCase
+from pytest_chatprompt.cases.loader import InvalidCase, LoadedCase
+from pytest_chatprompt.errors import (
+    APIConnectionError,
+    APIStatusError,
+    BadRequestError,
+    BudgetError,
+    ChatPromptError,
+    CheckError,
+    ContentFilterError,
+    Diagnostic,
+    EvalFileError,
+    EvalFileWarning,
+    MissingSettingError,
+    PayloadError,
+    PayloadWarning,
+    ReplayError,
+    UnknownProviderError,
+)
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.text.yaml import Position
+from pytest_chatprompt.wording import shown_path, visible, visible_line
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.grading.grade import GradedCheck
+
+PACKAGE_ERRORS: Final = (ChatPromptError, EvalFileWarning, PayloadWarning)
+# By these a test ends before its end, and has not failed.
+ENDED_EARLY: Final = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
+
+
+def text_failure(text: str) -> pytest.ExceptionInfo[BaseException]:
+    """A failure that pytest shows as this text only, which may hold what others wrote."""
+    try:
+        pytest.fail(visible(text), pytrace=False)
+    except pytest.fail.Exception as failure:
+        # A failed subtest is reported while its error is handled, and pytest would show that too.
+        failure.__context__ = None
+        return pytest.ExceptionInfo.from_exception(failure)
+
+
+def first_line(error: BaseException) -> str:
+    """An error in one line, for pytest's short summary."""
+    text = error.diagnostics[0].text if isinstance(error, EvalFileError) else str(error)
+    return visible_line(text.partition("\n")[0])
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error says nothing about the answer: an API, a key, a reply, a verdict or a valid check is missing."""
+    of_the_case = (BadRequestError, ContentFilterError)
+    outages = (
+        APIStatusError,
+        APIConnectionError,
+        BudgetError,
+        MissingSettingError,
+        ReplayError,
+        CheckError,
+        EvalFileError,
+    )
+    return isinstance(error, outages) and not isinstance(error, of_the_case)
+
+
+# The parameter of a case that has several providers, so that pytest puts the provider's name into the node id.
+PROVIDER_PARAMETER: Final = "_eval_provider_name"
+# The parameter of a case with rows. One template serves all of them: its place in the node id is kept by one value.
+ROW_PARAMETER: Final = "_eval_row"
+RESPONSE_FIXTURE: Final = "eval_response"
+# What every item uses and few projects override, in an order in which none needs a later one; and syrupy's, of which
+# `eval_snapshot` needs only the first of a folder.
+_FIXTURES: Final = ("eval_case", "eval_masks", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
+_SYRUPYS: Final = "snapshot"
+MASKS_FIXTURE: Final = "eval_masks"
+# What to report of the checks of an item that failed for another reason as well.
+failed_checks_key: Final[pytest.StashKey[str]] = pytest.StashKey()
+# The case that was graded, and what its checks said so far.
+graded_checks_key: Final[pytest.StashKey[tuple[EvalCase, list[GradedCheck]]]] = pytest.StashKey()
+# What a test used of its snapshots and recordings; its last report has it, for whichever process needs it.
+_uses_key: Final[pytest.StashKey[dict[str, Any]]] = pytest.StashKey()
+
+
+def note_use(item: pytest.Item, kind: str, path: str, content: list[Any]) -> None:
+    """Note that a test uses a snapshot or a recording.
+
+    Args:
+        item: the test.
+        kind: `asserted`, `sent` or `replayed`.
+        path: of the file.
+        content: what of it: nothing, hashes of requests, or the number and the hash of each replayed request.
+    """
+    item.stash.setdefault(_uses_key, {}).setdefault(kind, {})[path] = content
+
+
+def add_uses(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Put what a test used into its last report, which may be made in another process than the one that reads it."""
+    if report.when == "teardown" and _uses_key in item.stash:
+        # A worker of pytest-xdist and a child of pytest-forked send the attributes of reports.
+        vars(report)["chatprompt_uses"] = item.stash[_uses_key]
+
+
+def has_graded_checks(item: pytest.Item) -> bool:
+    """Whether checks of an item were graded, since it began to run."""
+    return bool(item.stash.get(graded_checks_key, (None, ()))[1])
+
+
+def _plain_fixtures(definitions: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The definitions of the fixtures of an item that no project overrides, by name.
+
+    Args:
+        definitions: of all its fixtures, by name; those that override others last.
+    """
+    plain = {
+        name: definitions[name][0] for name in _FIXTURES if _is_alone(definitions[name], "pytest_chatprompt.fixtures")
+    }
+    if "eval_snapshot" in plain and _is_alone(definitions[_SYRUPYS], "syrupy"):
+        plain[_SYRUPYS] = definitions[_SYRUPYS][0]
+    return plain
+
+
+def _is_alone(definitions: Sequence[Any], module: str) -> bool:
+    """Whether a fixture has one definition, that of a module: none overrides it, or gives it parameters."""
+    return len(definitions) == 1 and definitions[0].func.__module__ == module
+
+
+class EvalItem(pytest.Function):
+    """One case that is sent through one provider.
+
+    Attributes:
+        case: the case, its template, or what is wrong with it.
+        provider_name: the name by which the provider was asked for.
+        label: what stands in the bracket of its snapshot's name: the provider, then the parameters.
+        response_fixtures: the project's own fixtures that use the response; they are set up once there is one.
+        awaits_answer: whether its test has passed, and its answer is to be graded.
+        finish: grades its answer, in place of its test function; `None` but for then.
+        snapshot_folder: the folder of its snapshot and its recording.
+        snapshot_stem: the file name of its snapshot, without extension.
+    """
+
+    snapshot_stem: str
+    awaits_answer = False
+    finish: Callable[[], None] | None = None
+
+    def __init__(  # noqa: PLR0913 - what `file` knows of an item
+        self,
+        *,
+        case: LoadedCase,
+        provider_name: str,
+        label: str,
+        response_fixtures: tuple[str, ...],
+        snapshot_folder: Path,
+        fixtureinfo: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(fixtureinfo=fixtureinfo, **kwargs)
+        self.response_fixtures = response_fixtures
+        later = {*response_fixtures, RESPONSE_FIXTURE} if response_fixtures else ()
+        # A list of its own: the items of a folder share pytest's, and a hook may add a fixture to one of them.
+        self.fixturenames = [name for name in self.fixturenames if name not in later]
+        self.case = case
+        self.provider_name = provider_name
+        self.label = label
+        self.snapshot_folder = snapshot_folder
+        self._plain = _plain_fixtures(fixtureinfo.name2fixturedefs)
+        # The values of its fixtures in this run of it, for whoever asks.
+        self._values: dict[str, Any] = {}
+
+    def setup(self) -> None:
+        """Set up the fixtures: by pytest those of the project, by a call those that no project overrides."""
+        __tracebackhide__ = True
+        self._values = {}
+        plain = {} if self.config.getoption("setupshow", False) else self._plain
+        # Pytest sets up what has no value yet.
+        self.funcargs |= dict.fromkeys(plain)
+        super().setup()
+        for name, definition in plain.items():
+            if name != _SYRUPYS:
+                self.funcargs[name] = definition.func(**{each: self.funcargs[each] for each in definition.argnames})
+
+    def runtest(self) -> None:
+        """Run the case, or grade its answer."""
+        __tracebackhide__ = True
+        if self.finish is None:
+            super().runtest()
+        else:
+            self.finish()
+
+    def teardown(self) -> None:
+        """Forget the values of the fixtures: pytest keeps its items to the end."""
+        self._values = {}
+        super().teardown()
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """The value of a fixture, made once for this run of the item, whoever asks for it: the item, or pytest."""
+        __tracebackhide__ = True
+        if name not in self._values:
+            self._values[name] = make()
+        return self._values[name]
+
+    def eval_api(self, *, is_read: bool) -> EvalAPI:
+        """The stand-in of the APIs.
+
+        Args:
+            is_read: whether the project may look at what it gets. Else built-in providers only prepare what they send.
+        """
+        api: EvalAPI = self.once("eval_api", self._new_api)
+        # A fixture that looks at the response may look at what was sent, too.
+        api.is_read |= is_read or bool(self.response_fixtures and self.config.stash[options_key].replay)
+        return api
+
+    def _new_api(self) -> EvalAPI:
+        api = SharedByRun.of(self.config).new_eval_api()
+        api.is_read = False
+        self.addfinalizer(api.close)
+        return api
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the case begins."""
+        return self.case.line
+
+    @property
+    def snapshot_path(self) -> Path:
+        """The file of its snapshot; need not exist."""
+        return self.snapshot_folder / f"{self.snapshot_stem}.yaml"
+
+    def valid_case(self) -> EvalCase:
+        """The case, with its variables filled in.
+
+        Raises:
+            EvalFileError: the case is invalid.
+        """
+        if isinstance(self.case, InvalidCase):
+            raise self.case.error
+        return self.case if isinstance(self.case, EvalCase) else self.case.render()
+
+    def warn(self, warning: Warning) -> None:
+        """Issue a warning at the line of the message or option that it is about, else at that of the case."""
+        position = self._position_of(warning)
+        warnings.warn_explicit(
+            warning, category=None, filename=str(self.path), lineno=position.line if position else self.line
+        )
+
+    def with_position(self, error: Exception) -> str:
+        """An error's text, prefixed with its position in the eval file: that of the message, or else of the case."""
+        if isinstance(error, EvalFileError):
+            return str(error)
+        position = self._position_of(error)
+        if position is None or isinstance(self.case, InvalidCase):
+            # A fixture of the project went on although the case is invalid.
+            return f"{self.nodeid}: {error}"
+        path = self.case.origin.shown_path
+        return str(Diagnostic(path, position.line, position.column, str(error), case_id=self.case.full_id))
+
+    def line_of(self, error: Exception) -> int:
+        """The 1-based line of the eval file that an error is about, else that of the case."""
+        if isinstance(error, EvalFileError):
+            first = error.diagnostics[0]
+            # A row or an attached file has lines of its own.
+            return first.line if first.path == shown_path(self.path, self.config.rootpath) else self.line
+        position = self._position_of(error)
+        return self.line if position is None else position.line
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
+        """Show an error of this package by its text at the position of the case; others as pytest does."""
+        error = excinfo.value
+        if not isinstance(error, PACKAGE_ERRORS) or self.config.getoption("fulltrace", False):
+            return super().repr_failure(excinfo, *args, **kwargs)
+        representation: Any = super().repr_failure(text_failure(self.with_position(error)))
+        # The position in the eval file, not of the `raise`: `--tb=line` and reports show it.
+        crash = representation.reprcrash
+        crash.path, crash.lineno = visible_line(str(self.path)), self.line_of(error)
+        crash.message = first_line(error)
+        return representation
+
+    def _position_of(self, error: Exception) -> Position | None:
+        """The position of what an error or a warning is about, else of the case; `None` if the case is invalid."""
+        if isinstance(self.case, InvalidCase):
+            return None
+        origin = self.case.origin
+        if isinstance(error, UnknownProviderError):
+            return origin.position_of_provider(self.provider_name) or origin.position
+        location = error.location if isinstance(error, PayloadError | PayloadWarning) else ()
+        if location:
+            return origin.position_of_option(location, self.provider_name)
+        number = error.message_number if isinstance(error, PayloadError | PayloadWarning) else None
+        return origin.position if number is None else origin.position_of("input_messages", number - 1)
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """Where pytest shows that it is; a path that would change the line is as in its node id."""
+        path, line, name = super().location
+        return (path if visible_line(path) == path else self.nodeid.partition("::")[0]), line, name
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The position of the case, for reports: the file, its 0-based line, the name."""
+        return self.path, self.line - 1, self.name

@@ -1,0 +1,503 @@
+"""The live run: an offline run whose grading waits for answers.
+
+Each eval item runs as it does offline: its fixtures are set up, what it sends is compared with its snapshot, and its
+fixtures are torn down. What has passed is sent in the pool, and the reports of the item are held. When its answer is
+there, in the order of the run, the item has a second pass, which grades the answer; then its reports are logged.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable
+from concurrent.futures import wait
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pytest
+from _pytest.logging import caplog_records_key
+from _pytest.runner import call_and_report, get_reraise_exceptions, runtestprotocol
+
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.live_capture import LiveCaptureRouter, uncaptured
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import ProviderError
+from pytest_chatprompt.live.answers import CaseAnswers, LiveCase, LiveResponse, check_sent
+from pytest_chatprompt.live.pool import RequestFuture, RequestPool, result_of
+from pytest_chatprompt.live.sending import send_to_judge
+from pytest_chatprompt.options import Options
+from pytest_chatprompt.providers.agents.base import AgentProvider
+from pytest_chatprompt.providers.context import current_context, use_context
+from pytest_chatprompt.providers.response import Provider
+from pytest_chatprompt.reports.terminal import write_line
+from pytest_chatprompt.runs.item import EvalItem, add_uses
+from pytest_chatprompt.runs.recordings import record_answer, record_repeats
+from pytest_chatprompt.runs.sent_in_test import why_in_its_test
+from pytest_chatprompt.runs.stop_signal import StopWatcher
+from pytest_chatprompt.runs.usage import note_budget, note_early_answers, note_why_not_ahead
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.live.budget import RunBudget
+    from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.snapshots.recording_place import RecordingPlace
+
+T = TypeVar("T")
+PROGRESS_SECONDS: Final = 10.0
+# How long the end of a run waits for replies that are being read.
+_LAST_REPLIES_SECONDS: Final = 1.0
+# What a test sends while it runs is paid for and sent before the requests of the tests that wait for their answers.
+_FIRST: Final = -1
+# How many items may wait for an answer before them, and in rounds of what may be in flight; the larger counts. Answers
+# that wait take memory.
+_MOST_HELD: Final = 1_000
+_ROUNDS_HELD: Final = 16
+# A fixture that asks for no others has nothing that ends with the test, unless it has code after its `yield`.
+_HARMLESS: Final = frozenset({"eval_case", "eval_request"})
+
+
+@dataclass(eq=False)
+class _HeldItem:
+    """An item that has had its first pass.
+
+    Args:
+        item: the item.
+        reports: of its phases, to be logged in its turn.
+        answers: what it waits for; `None` if it was not sent, or in its test.
+        finish: grades the answers.
+        asks: whether a fixture or a hook of the project asks for the answer.
+        funcargs: the values of its fixtures, for hooks that look at them.
+    """
+
+    item: EvalItem
+    reports: list[pytest.TestReport]
+    answers: CaseAnswers | None = None
+    finish: Callable[[], None] | None = None
+    asks: bool = False
+    funcargs: dict[str, Any] = field(default_factory=dict)
+
+    def is_ready(self) -> bool:
+        """Whether its reports can be logged without waiting."""
+        return self.answers is None or self.answers.is_ready()
+
+
+class LiveRun:
+    """Holds the items of a live run until their answers are there.
+
+    Args:
+        config: the run's configuration.
+        options: its options.
+        redactor: the secrets of the run.
+        router: captures the requests of providers that cannot prepare them.
+
+    Attributes:
+        pool: runs the requests.
+        budget: what they may cost; `None` for no limit.
+    """
+
+    def __init__(
+        self, config: pytest.Config, options: Options, *, redactor: Redactor, router: LiveCaptureRouter
+    ) -> None:
+        self.budget = _make_budget(options)
+        self._concurrency = _share(config, options.concurrency)
+        self.pool = RequestPool(self._concurrency, self.budget)
+        self._config = config
+        self._redactor = redactor
+        self._router = router
+        self._orders = itertools.count()
+        self._held: deque[_HeldItem] = deque()
+        # What the item that runs its first pass is going to wait for.
+        self._next: tuple[LiveCase, Callable[[], None], bool, dict[str, Any]] | None = None
+        # The item that runs its second pass.
+        self._graded: _HeldItem | None = None
+        # The values of session-scoped fixtures that are set up once.
+        self._lasting: list[object] = []
+        # What fixtures of the item that runs have returned that only know its case.
+        self._returned: list[object] = []
+        self._stops_early = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
+        self._most_held = self._concurrency if self._stops_early else max(_MOST_HELD, _ROUNDS_HELD * self._concurrency)
+        self._progress_at = time.monotonic()
+        self._stop_watcher = StopWatcher.for_worker(config, self._stop)
+        config.pluginmanager.register(_TwoPasses(self), "chatprompt-two-passes")
+
+    # --- the order of the run
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+        """Run an item, then log what is ready. Before an ordinary test all is: it may change what requests need."""
+        # What a test sends in its own thread costs too.
+        in_budget = use_context(current_context()._replace(budget=self.budget, order=_FIRST))
+        if not isinstance(item, EvalItem):
+            with in_budget:
+                return (yield)
+        with in_budget, uncaptured():
+            result = yield
+        if self._graded is None:
+            self._log_ready(item.session, nextitem)
+        return result
+
+    def run_item(self, item: EvalItem, nextitem: pytest.Item | None) -> None:
+        """The first or the second pass of an item."""
+        # Without a next test, the fixtures of the session would end before the requests.
+        following: Any = nextitem or item.parent
+        if self._graded is not None and self._graded.answers is not None:
+            self._run_again(self._graded, self._graded.answers, following)
+            return
+        if self._worker is not None:
+            # The controller knows by this what a crash of the worker loses.
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self._next = None
+        self._returned.clear()
+        held = _HeldItem(item, runtestprotocol(item, log=False, nextitem=following))
+        if self._next is not None and all(report.passed for report in held.reports):
+            case, held.finish, held.asks, held.funcargs = self._next
+            held.answers = CaseAnswers(self.pool, next(self._orders), case, self._router)
+        self._held.append(held)
+
+    def _run_again(self, held: _HeldItem, answers: CaseAnswers, following: Any) -> None:
+        """Grade the answers to an item: in a call of its own, or with all its fixtures if one of them asks for it."""
+        item = held.item
+        _, call, teardown = held.reports
+        item.awaits_answer = False
+        try:
+            if held.asks:
+                held.reports = runtestprotocol(item, log=False, nextitem=following)
+            else:
+                item.finish = held.finish
+                # What pytest sets up for a test.
+                item.stash[caplog_records_key] = {}
+                item.funcargs = held.funcargs
+                again = held.reports[1] = call_and_report(item, "call", log=False)
+                # As pytest does at the end of a test.
+                os.environ.pop("PYTEST_CURRENT_TEST", None)
+                teardown.user_properties, teardown.sections = again.user_properties, again.sections
+                add_uses(item, teardown)
+        finally:
+            item.finish, item.funcargs = None, {}
+            answers.abandon()
+        graded = held.reports[1]
+        graded.duration = call.duration + max(graded.duration, answers.seconds)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """End the fixtures of the folders and files of other items, before an item is set up again."""
+        if self._graded is not None:
+            item.session._setupstate.teardown_exact(item)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
+        """Note what fixtures give that is not ended with the test."""
+        value = yield
+        if request.scope == "session":
+            if fixturedef.params is None:
+                self._lasting.append(value)
+        elif _HARMLESS.issuperset(fixturedef.argnames) and not inspect.isgeneratorfunction(fixturedef.func):
+            self._returned.append(value)
+        return value
+
+    def _log_ready(self, session: pytest.Session, nextitem: pytest.Item | None) -> None:
+        """Log the items whose answers are there, in the order of the run; wait if nothing may be sent meanwhile."""
+        goes_on = isinstance(nextitem, EvalItem)
+        if self._stops_early and any(report.failed for held in self._held for report in held.reports):
+            goes_on = False
+        if self.pool.waiting >= self._concurrency:
+            self.pool.resume()
+        while self._held and not (session.shouldfail or session.shouldstop):
+            must_wait = not goes_on or len(self._held) >= self._most_held
+            if must_wait or self._held[0].is_ready():
+                self._log(self._held[0], nextitem)
+            elif self.pool.waiting >= self._concurrency:
+                self._wait_while(lambda: self.pool.waiting >= self._concurrency and not self._held[0].is_ready())
+            else:
+                return
+
+    def _log(self, held: _HeldItem, nextitem: pytest.Item | None) -> None:
+        item = held.item
+        if held.answers is not None:
+            self._graded = held
+            try:
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+            finally:
+                self._graded = None
+        # Not before: an answer is recorded if the run ends while it is graded.
+        self._held.popleft()
+        if nextitem is None and not self._held:
+            self._end_fixtures(held)
+        worker = self._worker
+        if worker is None:
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        else:
+            # It says which test its reports are of.
+            running, worker.item_index = worker.item_index, item.session.items.index(item)
+        for report in held.reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        if worker is not None:
+            worker.item_index = running
+
+    def _end_fixtures(self, held: _HeldItem) -> None:
+        """End what is set up for the whole run, with its last item."""
+        item = held.item
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        with nullcontext() if capture is None else capture.item_capture("teardown", item):
+            call = pytest.CallInfo.from_call(
+                lambda: item.session._setupstate.teardown_exact(None),
+                when="teardown",
+                reraise=get_reraise_exceptions(self._config),
+            )
+        if call.excinfo is not None:
+            held.reports[-1] = item.ihook.pytest_runtest_makereport(item=item, call=call)
+
+    @property
+    def _worker(self) -> Any:
+        """What runs the tests in a worker of pytest-xdist; `None` in other processes."""
+        if not hasattr(self._config, "workerinput"):
+            return None
+        return next(plugin for plugin in self._config.pluginmanager.get_plugins() if hasattr(plugin, "nextitem_index"))
+
+    # --- what a case asks for
+
+    def why_in_its_test(
+        self, item: EvalItem, provider: Provider, compared: Exchange, judging: Judging | None, api: EvalAPI
+    ) -> str | None:
+        """Why a case has to be sent while its test runs; `None` if its test can be over by then."""
+        lasts = any(value is provider for value in (*self._lasting, *self._returned))
+        return why_in_its_test(item, provider, compared, judging, api, lasts=lasts)
+
+    def note_why(self, item: EvalItem, reason: str) -> None:
+        """Note why a case is sent while its test runs, for who asked for several requests at once."""
+        note_why_not_ahead(item, reason if self._concurrency > 1 else None)
+
+    def hold(self, item: EvalItem, case: LiveCase, finish: Callable[[], None]) -> None:
+        """Send a case once its test has passed and is over, and grade it when its answer is there.
+
+        Args:
+            item: the item, in its first pass.
+            case: what it sends.
+            finish: gets and grades the answer.
+        """
+        provider = case.provider
+        if isinstance(provider, ChatProvider):
+            variables = {name: os.environ.get(name, "") for name in provider.placeholders()}
+            case = replace(case, variables=variables)
+        if case.repeat > 1:
+            # An unreadable recording is an error of this test.
+            case.recorded_numbers()
+        item.awaits_answer = True
+        has_hooks = bool(item.ihook.pytest_chatprompt_response.get_hookimpls())
+        self._next = case, finish, has_hooks or bool(item.response_fixtures), item.funcargs
+
+    def answers_of(self, item: EvalItem, compared: Exchange) -> CaseAnswers | None:
+        """The answers that an item waits for, in its second pass; `None` in its first one.
+
+        Raises:
+            SnapshotError: what the item sends now is not what was sent.
+        """
+        if self._graded is None or self._graded.item is not item:
+            return None
+        answers = self._graded.answers
+        if answers is not None:
+            check_sent(answers.case.place, compared, answers.case.compared)
+        return answers
+
+    def get_response(self, item: EvalItem, case: LiveCase, api: EvalAPI) -> LiveResponse:
+        """The response to a case that is sent once.
+
+        Args:
+            item: the item that runs.
+            case: what it sends.
+            api: its stand-in of the APIs.
+
+        Raises:
+            ProviderError: there is no response.
+            SnapshotError: something other than what was compared was sent.
+        """
+        __tracebackhide__ = True
+        answers = self.answers_of(item, case.compared)
+        if answers is not None:
+            self.wait_for_first(answers.futures.values())
+            return self.judged(answers, 1)
+        if not isinstance(case.provider, ChatProvider):
+            self.pool.resume()
+            return case.send(self._router, api=api)
+        future = self.pool.submit(_FIRST, partial(case.send, self._router, api=api), case.provider)
+        return result_of(self.wait_for_first([future]).pop())
+
+    def send_repeats(self, case: LiveCase) -> CaseAnswers:
+        """Send a repeated case while its test runs."""
+        return CaseAnswers(self.pool, _FIRST, case, self._router)
+
+    def send_here(self, case: LiveCase, number: int, api: EvalAPI) -> LiveResponse:
+        """Send one request of a repeated case in this thread."""
+        self.pool.resume()
+        return case.send(self._router, number, api)
+
+    def judged(self, answers: CaseAnswers, number: int) -> LiveResponse:
+        """An answer that has come, once its votes have come too.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+            ProviderError: there is no answer.
+        """
+        __tracebackhide__ = True
+        for vote in answers.votes.get(number, ()):
+            self.wait_for_first([vote])
+        return answers.judged(number)
+
+    def judge(self, judging: Judging, live: LiveResponse, place: RecordingPlace) -> LiveResponse:
+        """An answer with the votes of a judge, who is asked now.
+
+        Args:
+            judging: what to ask.
+            live: the answer.
+            place: of the case's recording.
+
+        Raises:
+            RequestCancelledError: the run was stopped.
+        """
+        __tracebackhide__ = True
+        from pytest_chatprompt.live.judging import judge_asks, votes_by_question  # noqa: PLC0415
+
+        asks = judge_asks(judging, live.response, live.recording, partial(send_to_judge, place, self._router))
+        if isinstance(judging.judge, AgentProvider):
+            # An agent is a process that Ctrl-C has to end, which arrives in this thread.
+            self.pool.resume()
+            votes = [ask() for ask in asks]
+        else:
+            futures = [self.pool.submit(_FIRST, ask, judging.judge) for ask in asks]
+            self.wait_for_all(futures)
+            votes = [result_of(future) for future in futures]
+        return live._replace(judging=judging, votes=votes_by_question(judging, votes))
+
+    def be_quiet(self) -> None:
+        """Let no request be in flight, while a provider sends offline in order to show what it sends.
+
+        Until as many wait as may be in flight, or this thread waits: else each case would wait for the one before.
+        """
+        self.pool.pause()
+
+    # --- waiting
+
+    def wait_for_first(self, futures: Iterable[RequestFuture[T]]) -> set[RequestFuture[T]]:
+        """Wait until at least one of some requests has ended; a test that ends meanwhile ends all of them."""
+        futures = list(futures)
+        try:
+            self._wait_while(lambda: not any(future.done() for future in futures), futures)
+        except BaseException:
+            # Such as pytest-timeout.
+            for future in futures:
+                future.abandon()
+            raise
+        return {future for future in futures if future.done()}
+
+    def wait_for_all(self, futures: Collection[RequestFuture[T]]) -> None:
+        """Wait until some requests have ended; a test that ends meanwhile ends all of them."""
+        left = set(futures)
+        while left:
+            left -= self.wait_for_first(left)
+
+    def _wait_while(self, goes_on: Callable[[], bool], futures: Collection[RequestFuture[Any]] = ()) -> None:
+        """Wait, and show now and then that it does."""
+        self.pool.resume()
+        try:
+            while goes_on():
+                seconds = max(self._progress_at + PROGRESS_SECONDS - time.monotonic(), 0)
+                self.pool.wait_for_end(seconds, futures)
+                if goes_on() and time.monotonic() >= self._progress_at + PROGRESS_SECONDS:
+                    self._show_progress()
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            # All at once: a thread whose request ends would begin with the next one.
+            self.cancel()
+            raise
+
+    def _show_progress(self) -> None:
+        self._progress_at = time.monotonic()
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        if reporter is not None:
+            with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+                reporter.ensure_newline()
+                counts = f"{self.pool.in_flight} requests in flight, {self.pool.finished} answered"
+                write_line(reporter, f"waiting: {counts}")
+
+    # --- stopping
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self) -> None:
+        """Send nothing more when a report ends the run, as under `-x`."""
+        session: Any = self._config.pluginmanager.get_plugin("session")
+        if session is not None and (session.shouldfail or session.shouldstop):
+            self.cancel()
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Send nothing more after Ctrl-C."""
+        self.cancel()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Send nothing more when the run ends; record the answers of cases that were not graded."""
+        self.cancel()
+        self._stop_watcher.close()
+        if self.budget is not None:
+            note_budget(self._config, self.budget.spent_usd, self.budget.limit_usd)
+        self._record_early_answers()
+
+    def _record_early_answers(self) -> None:
+        held = [each.answers for each in self._held if each.answers is not None]
+        wait([future for answers in held for future in answers.all_futures()], _LAST_REPLIES_SECONDS)
+        count = 0
+        for answers in held:
+            arrived = answers.arrived()
+            if answers.case.repeat > 1:
+                count += record_repeats(answers.case.place, arrived, self._redactor)
+                continue
+            for live in arrived.values():
+                # An answer that would fail its case is not recorded.
+                with suppress(ProviderError):
+                    count += record_answer(answers.case.place, live, self._redactor)
+        note_early_answers(self._config, count)
+
+    def _stop(self) -> None:
+        """Send nothing more, and let this worker of pytest-xdist run none of the tests that it has been given."""
+        session: Any = self._config.pluginmanager.get_plugin("session")
+        session.shouldstop = "the run was stopped"
+        self.cancel()
+
+    def cancel(self) -> None:
+        """Send nothing more, and break off the requests in flight."""
+        self.pool.cancel()
+
+
+class _TwoPasses:
+    """Runs eval items in place of pytest, within all that other plugins have around a test."""
+
+    def __init__(self, live_run: LiveRun) -> None:
+        self._live_run = live_run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a pass of an eval item."""
+        if not isinstance(item, EvalItem):
+            return None
+        self._live_run.run_item(item, nextitem)
+        return True
+
+
+def _make_budget(options: Options) -> RunBudget | None:
+    if options.budget_usd is None:
+        return None
+    from pytest_chatprompt.live.budget import RunBudget  # noqa: PLC0415 - most runs have none
+
+    return RunBudget(options.budget_usd)
+
+
+def _share(config: pytest.Config, concurrency: int) -> int:
+    """How many requests this process may have in flight: workers of pytest-xdist share them."""
+    workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    return max(concurrency // workers, 1)

@@ -1,0 +1,195 @@
+"""Network hooks: say which test runs, keep eval items offline, and report what was tried.
+
+A `NetworkHooks` is registered as a plugin together with the run's `EvalSession`. While an item and its fixtures run
+offline, it blocks the network and the start of programs. `pytest_report_hooks` asks it for attempts whose error was
+swallowed. From the first of these items on, nothing leaves the process between tests either, until the run ends. What
+was tried there, and by what tests have left behind, is reported at the end of the run.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any
+
+import pytest
+
+from pytest_chatprompt.capture.guard import (
+    ConnectionAttempts,
+    Owner,
+    guard_network,
+    leave_blocked,
+    lift,
+    run_as,
+    run_for_all,
+    run_in_test,
+    take_report_of_forks,
+)
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.reports.terminal import write_line, write_title
+from pytest_chatprompt.runs.item import ENDED_EARLY, EvalItem
+from pytest_chatprompt.wording import visible_line
+
+
+@dataclass(eq=False)
+class NetworkHooks:
+    """The hooks that keep eval items offline, and tell apart what tests send.
+
+    Args:
+        config: the run's configuration.
+        redactor: removes secrets from what is told.
+        late: node ids and what was tried after these tests had ended, from this process and its workers; the node id is
+            `""` for what no test has left behind.
+    """
+
+    config: pytest.Config
+    redactor: Redactor
+    late: list[tuple[str, str]] = field(default_factory=list)
+    _owner: Owner = field(default_factory=lambda: Owner("", lambda *_: None))
+    _attempts: ConnectionAttempts = field(default_factory=ConnectionAttempts)
+    # Between tests, from the first eval item on.
+    _between: ConnectionAttempts | None = None
+    # Once the run has ended.
+    _session: pytest.Session | None = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Guard the network for an eval item and its fixtures, unless the run is live; say for all which one runs."""
+        with run_as(item.nodeid, self.tell) as self._owner:
+            if self.config.stash[options_key].live:
+                return (yield)
+            if isinstance(item, EvalItem):
+                self._guard_rest_of_run()
+                with guard_network() as self._attempts:
+                    self._owner.guard = self._attempts
+                    try:
+                        return (yield)
+                    finally:
+                        self._owner.leave_threads()
+            if self._between is None or "eval_api" in getattr(item, "fixturenames", ()):
+                return (yield)
+            with lift(self._between):
+                return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+        """Let what a fixture of a wider scope starts belong to no test: it works for all of them."""
+        if request.scope == "function":
+            return (yield)
+        with run_for_all():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+        """Let an async test belong to itself: anyio runs all tests of a module in one task."""
+        function = pyfuncitem.obj
+        if not iscoroutinefunction(function):
+            return (yield)
+
+        @wraps(function)
+        async def run_test(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            with run_in_test():
+                return await function(*args, **kwargs)
+
+        pyfuncitem.obj = run_test
+        try:
+            return (yield)
+        finally:
+            pyfuncitem.obj = function
+
+    def _guard_rest_of_run(self) -> None:
+        """Block the network between tests from now on; programs may be started there as before."""
+        if self._between is not None:
+            return
+        threads_before = set(threading.enumerate())
+        hosts = self.config.stash[options_key].allowed_hosts
+        guard = guard_network(allows_programs=True, allowed_hosts=hosts, owner=Owner("", self.tell))
+        between = self._between = guard.__enter__()
+
+        def end() -> None:
+            guard.__exit__(None, None, None)
+            # Python waits for some of them before it exits, such as a timer's.
+            leave_blocked(set(threading.enumerate()) - threads_before, between)
+
+        self.config.add_cleanup(end)
+
+    def take_swallowed(self, call: pytest.CallInfo[None]) -> str:
+        """Describe a blocked connection whose error the item's code swallowed.
+
+        Args:
+            call: the phase: setup, call or teardown.
+
+        Returns:
+            What to report; `""` if nothing was tried, or if the phase fails anyway.
+        """
+        attempts = self._attempts
+        is_failed = call.excinfo is not None and not call.excinfo.errisinstance(ENDED_EARLY)
+        if not is_failed and (call.when == "setup" or call.excinfo is not None):
+            # The call reports what a fixture tried: the case fails then, which an error of its setup would not say.
+            # A skip is not a failure; after it the teardown does.
+            return ""
+        text = ""
+        if attempts.blocked:
+            text = f"a connection to {attempts.blocked[0]} was blocked: this is an offline run"
+        elif attempts.programs:
+            text = f"the program {attempts.programs[0]} was not started: this is an offline run"
+        if text:
+            text += attempts.callers[(*attempts.blocked, *attempts.programs)[0]].describe()
+        elif attempt := take_report_of_forks(self._owner):
+            text = f"a forked process tried to {attempt}: this is an offline run"
+        attempts.blocked.clear()
+        attempts.programs.clear()
+        return "" if is_failed else text
+
+    def tell(self, node_id: str, attempt: str) -> None:
+        """Tell what was tried after the end of a test; once, even if it is tried again and again.
+
+        Args:
+            node_id: of the test; `""` if none has left it behind.
+            attempt: what was tried: `send POST https://api.example/`.
+        """
+        attempt = self.redactor.redact(attempt)
+        if (node_id, attempt) in self.late:
+            return
+        self.late.append((node_id, attempt))
+        if self._session is not None:
+            # The summary may have been shown.
+            print(visible_line(f"pytest-chatprompt: {_describe(node_id, attempt)}; it was blocked"), file=sys.stderr)
+            self._fail(self._session)
+
+    def end(self, session: pytest.Session) -> None:
+        """Fail a run in which something was tried; from now on it is told at once."""
+        if attempt := take_report_of_forks(Owner("", self.tell)):
+            self.tell("", attempt)
+        if self.late:
+            self._fail(session)
+        self._session = session
+
+    @staticmethod
+    def _fail(session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List what was tried, below the tests that left it behind."""
+        if not self.late:
+            return
+        write_title(terminalreporter, "-", "network access after the end of a test")
+        for node_id, attempt in self.late:
+            write_line(terminalreporter, _describe(node_id, attempt))
+        write_line(
+            terminalreporter,
+            "It was blocked. End what a test starts before the test ends, or start it in a fixture of a wider scope.",
+        )
+
+
+def _describe(node_id: str, attempt: str) -> str:
+    return (
+        f"{node_id}: what it started tried to {attempt}" if node_id else f"between tests: something tried to {attempt}"
+    )

@@ -1,0 +1,188 @@
+"""Recordings of tests: where each is, what this run does with it, and whether an answer is worth keeping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_chatprompt.capture.eval_api import EvalAPI
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.capture.sent_request import Exchange
+from pytest_chatprompt.errors import BlockedResponseError, EmptyResponseError, ReplayError
+from pytest_chatprompt.live.answers import LiveResponse
+from pytest_chatprompt.live.sending import SentExchange, was_replayed
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.providers.context import SendContext, use_context
+from pytest_chatprompt.providers.response import Provider, ProviderResponse
+from pytest_chatprompt.runs.item import note_use
+from pytest_chatprompt.runs.own_assertions import SnapshotStems, checked_snapshot_folder
+from pytest_chatprompt.runs.own_snapshots import command_for
+from pytest_chatprompt.snapshots.masks import Masks
+from pytest_chatprompt.snapshots.recording_place import RecordingMode, RecordingPlace
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.recording.open_recording import OpenRecording
+    from pytest_chatprompt.capture.sent_request import SentRequest
+
+
+def recording_place(item: pytest.Item, folder: Path, stem: str, masks: Masks) -> RecordingPlace:
+    """Where the recording of a test is, and what this run does with it.
+
+    Args:
+        item: the test.
+        folder: of its snapshot.
+        stem: the file name of its snapshot, without extension.
+        masks: the fixture `eval_masks`.
+    """
+    options = item.config.stash[options_key]
+    # A run that replays and sends records what it sends, so that the next one pays nothing.
+    mode = _mode(options.replay, options.live, options.record or (options.live and options.replay))
+    return RecordingPlace(folder, stem, item.config.rootpath, mode, masks, partial(command_for, item))
+
+
+# A live run asks for the place of each case twice, and all have the same mode.
+_mode: Final = cache(RecordingMode)
+
+
+def place_of_test(item: pytest.Item, masks: object) -> RecordingPlace:
+    """Where the recording of an ordinary test is.
+
+    Args:
+        item: the test.
+        masks: the fixture `eval_masks`.
+
+    Raises:
+        MaskError: they are invalid.
+        SnapshotError: a link leads the folder of its snapshots out of the root folder.
+    """
+    stem = SnapshotStems.of(item.session).find(item)
+    return recording_place(item, checked_snapshot_folder(item), stem, Masks.from_mapping(masks))
+
+
+def note_sent_requests(item: pytest.Item, place: RecordingPlace, sent: Iterable[SentRequest]) -> None:
+    """Note what an ordinary test has sent: a recording of these requests belongs to it, whatever its name.
+
+    Args:
+        item: the test.
+        place: of its recording.
+        sent: in any order.
+    """
+    # Most runs send nothing in ordinary tests.
+    from pytest_chatprompt.capture.recording.recorded_exchange import recorded_request  # noqa: PLC0415
+
+    note_use(item, "sent", str(place.path), [recorded_request(each, place.masks.apply).sha256 for each in sent])
+
+
+def raise_if_unusable(response: ProviderResponse) -> None:
+    """Raise an error if a response is blocked or empty.
+
+    Raises:
+        BlockedResponseError: the API withheld it.
+        EmptyResponseError: it has neither text nor a tool call.
+    """
+    if response.blocked is not None:
+        raise BlockedResponseError(f"the API withheld the answer: {response.blocked}")
+    if not response.text.strip() and not response.tool_calls:
+        raise EmptyResponseError(f"the answer is empty (finish reason: {response.finish_reason or 'none given'})")
+
+
+def replay_answer(place: RecordingPlace, provider: Provider, compared: Exchange, api: EvalAPI) -> LiveResponse:
+    """The recorded answer to what was compared with the snapshot; nothing is sent.
+
+    Args:
+        place: of the case's recording.
+        provider: its provider, which reads the recorded replies as it reads those of the API.
+        compared: what was compared.
+        api: its stand-in of the APIs.
+
+    Raises:
+        ReplayError: nothing is recorded for it.
+        ProviderError: the recorded reply is an error.
+    """
+    __tracebackhide__ = True
+    with use_context(SendContext(is_offline=True)):
+        # Offline an endpoint need not be set.
+        recording = place.open(getattr(provider, "base_url", None))
+    exchange, is_replayed = replay_once(place, provider, compared, recording, api)
+    return LiveResponse(compared, exchange.response, recording, is_replayed)
+
+
+def replay_once(
+    place: RecordingPlace, provider: Provider, shown: Exchange, recording: OpenRecording | None, api: EvalAPI
+) -> SentExchange:
+    """The recorded answer to what a provider was shown to send.
+
+    Args:
+        place: of the recording.
+        provider: reads the recorded replies as it reads those of its API.
+        shown: what it was shown to send.
+        recording: of the case, or a part of it.
+        api: a stand-in of the APIs.
+
+    Raises:
+        ReplayError, ProviderError: see `replay_answer`.
+    """
+    __tracebackhide__ = True
+    recorded = place.recorded_response(recording, shown)
+    if recorded is not None:
+        return SentExchange(shown._replace(response=recorded), True)
+    if recording is None or shown.invocation is not None or not shown.sent:
+        raise ReplayError(place.describe_missing_answer())
+    for reply in shown.replies:
+        api.reply_queue.waiting.append(reply)
+    # Most providers prepare what they send.
+    from pytest_chatprompt.capture.provider_capture import capture_replayed  # noqa: PLC0415
+
+    exchange = capture_replayed(provider, shown.request, api, recording)
+    return SentExchange(exchange, was_replayed(recording))
+
+
+def record_answer(place: RecordingPlace, live: LiveResponse, redactor: Redactor) -> bool:
+    """Write what the API replied beside the case's snapshot, if this run records and anything was sent.
+
+    Args:
+        place: of the case's recording.
+        live: what was sent, and the answer.
+        redactor: removes secrets.
+
+    Returns:
+        Whether something was recorded.
+
+    Raises:
+        BlockedResponseError, EmptyResponseError: the answer is blocked or empty, and not recorded.
+    """
+    raise_if_unusable(live.response)
+    return live.recording is not None and place.save(live.recording, redactor)
+
+
+def record_repeats(place: RecordingPlace, answers: Mapping[int, LiveResponse], redactor: Redactor) -> int:
+    """Write the answers of a repeated case beside its snapshot, if this run records and any was sent.
+
+    Answers that are empty or withheld are recorded too: sending only for these again would raise the pass rate.
+
+    Args:
+        place: of the case's recording.
+        answers: by their numbers.
+        redactor: removes secrets.
+
+    Returns:
+        How many answers were recorded.
+    """
+    if not place.mode.records:
+        return 0
+    recordings = {number: live.recording for number, live in answers.items() if live.recording is not None}
+    count = sum(len(recording.exchanges()) > len(recording.replayed) for recording in recordings.values())
+    if count:
+        place.write(
+            [
+                exchange.model_copy(update={"repeat": number})
+                for number, recording in recordings.items()
+                for exchange in (*recording.exchanges(), *recording.unused())
+            ],
+            redactor,
+        )
+    return count

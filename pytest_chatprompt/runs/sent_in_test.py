@@ -1,0 +1,95 @@
+"""Which cases of a live run are sent while their test runs, and not once it is over."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_chatprompt.apis.chat_provider import ChatProvider
+from pytest_chatprompt.capture.preview import can_preview
+from pytest_chatprompt.providers.agents.base import AgentProvider
+from pytest_chatprompt.runs.item import RESPONSE_FIXTURE, EvalItem
+from pytest_chatprompt.wording import shown_path
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.capture.sent_request import Exchange
+    from pytest_chatprompt.live.judging import Judging
+    from pytest_chatprompt.providers.response import Provider
+
+# Marks by which plugins decide on the outcome of a test, refuse its connections or answer them while it runs.
+_MARKS: Final = ("xfail", "dependency", "depends", "disable_socket", "allow_hosts", "block_network", "vcr")
+
+
+def why_in_its_test(  # noqa: PLR0913 - what is known of a case
+    item: EvalItem,
+    provider: Provider,
+    compared: Exchange,
+    judging: Judging | None,
+    api: EvalAPI,
+    *,
+    lasts: bool,
+) -> str | None:
+    """Why a case has to be sent while its test runs, for the summary; `None` if its test can be over by then.
+
+    Args:
+        item: the item.
+        provider: its provider.
+        compared: what it sends.
+        judging: what a judge is asked; `None` for nothing.
+        api: its stand-in of the APIs.
+        lasts: whether the provider outlives the test.
+    """
+    if isinstance(provider, AgentProvider):
+        # In the thread where Ctrl-C arrives.
+        return "agents run one after the other"
+    if judging is not None and not (isinstance(judging.judge, ChatProvider) and can_preview(judging.judge)):
+        return "their judge does not prepare its requests as the providers of APIs do"
+    why = _why_by_override(item) or _why_by_mark(item) or _replaced_function()
+    if why is not None or compared.prepared is not None:
+        return why
+    if not compared.sent:
+        return "their provider makes no HTTP request that could be compared in advance"
+    if not lasts:
+        return "their provider may end with each of them: give its fixture session scope"
+    if api.children.is_open:
+        return "their provider needs eval_api, which ends with each of them"
+    return "pytest-timeout could not end the requests of a provider of your own" if _has_timeout(item) else None
+
+
+def _why_by_override(item: EvalItem) -> str | None:
+    # It may send by itself.
+    manager: Any = item.session._fixturemanager
+    function = manager.getfixturedefs(RESPONSE_FIXTURE, item)[-1].func
+    if function.__module__ == "pytest_chatprompt.fixtures":
+        return None
+    file = shown_path(Path(inspect.unwrap(function).__code__.co_filename), item.config.rootpath)
+    return f"the fixture {RESPONSE_FIXTURE} is overridden in {file}"
+
+
+def _why_by_mark(item: EvalItem) -> str | None:
+    mark = next((name for name in _MARKS if item.get_closest_marker(name)), None)
+    return None if mark is None else f"the mark {mark} may skip or refuse them"
+
+
+def _has_timeout(item: EvalItem) -> bool:
+    """Whether pytest-timeout may end the item's test while it waits."""
+    config = item.config
+    if not config.pluginmanager.hasplugin("timeout"):
+        return False
+    settings = (config.getoption("timeout", None), os.environ.get("PYTEST_TIMEOUT"))
+    return bool(any(settings) or item.get_closest_marker("timeout") or config.getini("timeout"))
+
+
+def _replaced_function() -> str | None:
+    """What has replaced a function of `socket` that opens connections, as tools do that refuse those of a test."""
+    if socket.socket.__module__ != "socket":
+        return f"{socket.socket.__module__} has replaced socket.socket"
+    for name in ("connect", "connect_ex"):
+        function = getattr(socket.socket, name)
+        if function is not getattr(socket.SocketType, name):
+            return f"{getattr(function, '__module__', 'something')} has replaced socket.socket.{name}"
+    return None

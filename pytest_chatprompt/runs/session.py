@@ -1,0 +1,192 @@
+"""The eval session: the plugin that has the hooks of a run with eval files or tests of own code, and registers others.
+
+It is registered when the first eval file is collected, or when a test asks for what it gives, so that other runs pay
+for none of its hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import pytest
+
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.collection_warnings import FileWarnings, TagUses
+from pytest_chatprompt.runs.file import EvalFile
+from pytest_chatprompt.runs.item import EvalItem
+from pytest_chatprompt.runs.live_plugin import LIVE_RUN
+from pytest_chatprompt.runs.network_hooks import NetworkHooks
+from pytest_chatprompt.runs.report_hooks import ReportHooks
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.runs.unused_snapshots import UnusedSnapshots
+
+if TYPE_CHECKING:
+    from pytest_chatprompt.capture.live_capture import LiveCaptureRouter
+    from pytest_chatprompt.prompt.attachments import FileReader
+
+_MARK: Final = ": PayloadWarning: "
+_MAX_LOCATIONS: Final = 3
+_NAME: Final = "chatprompt-session"
+
+
+@dataclass(eq=False)
+class EvalSession:
+    """What the eval files of a run share.
+
+    Args:
+        network: keeps the eval items offline.
+        unused_snapshots: finds the snapshots that nothing of the run uses.
+    """
+
+    config: pytest.Config
+    redactor: Redactor
+    network: NetworkHooks
+    unused_snapshots: UnusedSnapshots
+    _router: LiveCaptureRouter | None = None
+    _failed_files: int = 0
+
+    @classmethod
+    def get(cls, config: pytest.Config) -> Self:
+        """The session of a run; the first call makes and registers it."""
+        session: Self | None = config.pluginmanager.get_plugin(_NAME)
+        if session is None:
+            options = config.stash[options_key]
+            redactor = SharedByRun.of(config).redactor
+            session = cls(config, redactor, NetworkHooks(config, redactor), UnusedSnapshots(config))
+            config.pluginmanager.register(session, _NAME)
+            config.pluginmanager.register(session.network, "chatprompt-network")
+            config.pluginmanager.register(ReportHooks(config, session.network, session.redactor), "chatprompt-reports")
+            config.pluginmanager.register(session.unused_snapshots, "chatprompt-unused-snapshots")
+            if options.estimates:
+                from pytest_chatprompt.runs.estimated_run import ESTIMATED_RUN, EstimatedRun  # noqa: PLC0415
+
+                config.pluginmanager.register(EstimatedRun(config, session.redactor), ESTIMATED_RUN)
+            if options.live:
+                from pytest_chatprompt.runs.live_run import LiveRun  # noqa: PLC0415
+
+                live = LiveRun(config, options, redactor=session.redactor, router=session.router())
+                config.pluginmanager.register(live, LIVE_RUN)
+        return session
+
+    # What only running a case needs is imported by the first case that runs. These are methods, because pytest looks at
+    # every attribute of a registered plugin, and pytest 8.2 asks properties for their values.
+
+    def reader(self) -> FileReader:
+        """The reader of attached files; it reads each file once in a run."""
+        return SharedByRun.of(self.config).reader
+
+    def router(self) -> LiveCaptureRouter:
+        """The router that captures requests of a live run."""
+        from pytest_chatprompt.capture.live_capture import LiveCaptureRouter  # noqa: PLC0415
+
+        if self._router is None:
+            self._router = LiveCaptureRouter(self.redactor)
+        return self._router
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Put the provider of a case with several, and its row, into the ids of its items, before other parameters."""
+        parameters = getattr(metafunc.function, "parameters_in_front", None)
+        if parameters and isinstance(metafunc.definition.parent, EvalFile):
+            for name, value in parameters.items():
+                metafunc.parametrize(name, [value])
+
+    def pytest_collection_finish(self) -> None:
+        """Warn about what is probably a mistake in an eval file."""
+        # Each worker of pytest-xdist collects all files; the first one warns.
+        if getattr(self.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+            FileWarnings.of(self.config).warn()
+            TagUses.of(self.config).warn()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Count the eval files that cannot be loaded."""
+        report = yield
+        self._failed_files += isinstance(collector, EvalFile) and not report.passed
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Run what was collected also if eval files could not be loaded: they are data, and no test imports them."""
+        option = self.config.option
+        is_set = option.continue_on_collection_errors
+        option.continue_on_collection_errors = is_set or session.testsfailed == self._failed_files
+        try:
+            return (yield)
+        finally:
+            option.continue_on_collection_errors = is_set
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Fail a run in which something tried to reach the network too late; give the controller what was found."""
+        _merge_warnings(self.config)
+        if self.config.option.collectonly:
+            _hide_parameters(session)
+        try:
+            return (yield)
+        finally:
+            # After fixtures of the session are torn down, and before pytest-xdist sends the output of a worker.
+            self.network.end(session)
+            if hasattr(self.config, "workeroutput"):
+                data = self.unused_snapshots.as_data()
+                self.config.workeroutput["chatprompt"] = {**data, "late": self.network.late}
+
+    def merge_worker(self, output: dict[str, Any]) -> None:
+        """Add what a worker of pytest-xdist found: unused snapshots, and late attempts to reach the network.
+
+        Args:
+            output: what `pytest_sessionfinish` put into the worker's output.
+        """
+        self.unused_snapshots.merge(output)
+        self.network.late += map(tuple, output["late"])
+
+
+def _hide_parameters(session: pytest.Session) -> None:
+    """Take from eval items what shows that they are parametrized: no fixture needs it after the collection.
+
+    VS Code's collector takes what has it for one of a Python file, and without `.py` in its id finds no test at all:
+    https://github.com/microsoft/vscode-python/blob/main/python_files/vscode_pytest/__init__.py.
+    """
+    for item in session.items:
+        if isinstance(item, EvalItem):
+            vars(item).pop("callspec", None)
+
+
+def _merge_warnings(config: pytest.Config) -> None:
+    """Merge equal preflight warnings into the first, which names the places of the others."""
+    # The summary of warnings is written before any `pytest_terminal_summary` of a plugin is called.
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [] if reporter is None else reporter.stats.get("warnings", [])
+    merged: list[Any] = []
+    first_by_text: dict[str, Any] = {}
+    first_locations: dict[str, str] = {}
+    locations: dict[str, list[str]] = {}
+    for report in reports:
+        location, mark, rest = report.message.partition(_MARK)
+        # Below the text stands the line of the file.
+        text = rest.partition("\n")[0]
+        if not mark:
+            merged.append(report)
+        elif text in first_by_text:
+            locations[text].append(location)
+        else:
+            first_by_text[text] = report
+            first_locations[text], locations[text] = location, []
+            merged.append(report)
+    for text, others in locations.items():
+        if others:
+            first_by_text[text].message = first_by_text[text].message.rstrip() + _others(others, first_locations[text])
+    reports[:] = merged
+
+
+def _others(locations: list[str], first: str) -> str:
+    """What to add for other cases; a place that is shared, such as a setting of the file, is named once."""
+    count = len(locations)
+    places = [place for place in dict.fromkeys(locations) if place != first]
+    shown = ", ".join(places[:_MAX_LOCATIONS]) + (", ..." if len(places) > _MAX_LOCATIONS else "")
+    return f"\nThe same for {count} more {'case' if count == 1 else 'cases'}" + (f": {shown}" if shown else "")

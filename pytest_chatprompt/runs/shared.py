@@ -1,0 +1,92 @@
+"""What the eval items and tests of a run share: the secrets, the files that cases name, the stand-in of the APIs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_chatprompt.capture.secrets.redaction import Redactor
+from pytest_chatprompt.options import options_key
+from pytest_chatprompt.runs.snapshot_renames import SnapshotRenames
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from pytest_chatprompt.capture.eval_api import EvalAPI
+    from pytest_chatprompt.prompt.attachments import FileReader
+    from pytest_chatprompt.snapshots.revision import Revision
+
+
+@dataclass(eq=False)
+class SharedByRun:
+    """What the eval items and tests of a run share.
+
+    What only running a test needs is imported by the first test that runs.
+
+    Args:
+        snapshots: syrupy's `snapshot` of one case for each folder of snapshots.
+        renames: which snapshots show now what others showed before.
+        revision: the git revision whose snapshots count; `None` for the files on disk.
+    """
+
+    config: pytest.Config
+    redactor: Redactor
+    snapshots: dict[Path, SnapshotAssertion] = field(default_factory=dict)
+    renames: SnapshotRenames = field(default_factory=SnapshotRenames)
+    revision: Revision | None = None
+    _reader: FileReader | None = None
+    _api: EvalAPI | None = None
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> SharedByRun:
+        """What the tests of a run share."""
+        if _shared_key not in config.stash:
+            redactor = Redactor(os.environ, config.stash[options_key].allowed_secrets)
+            config.stash[_shared_key] = cls(config, redactor)
+        return config.stash[_shared_key]
+
+    @property
+    def reader(self) -> FileReader:
+        """The reader of attached files; it reads each file once in a run."""
+        from pytest_chatprompt.prompt.attachments import FileReader  # noqa: PLC0415
+
+        self._reader = self._reader or FileReader(self.config.rootpath)
+        return self._reader
+
+    def compare_with_revision(self, name: str) -> None:
+        """Let the snapshots of a git revision count until the run ends.
+
+        Raises:
+            pytest.UsageError: there is no such revision.
+        """
+        from pytest_chatprompt.snapshots.revision import Revision, RevisionError  # noqa: PLC0415
+
+        try:
+            self.revision = Revision.open(name, self.config.rootpath)
+        except RevisionError as error:
+            raise pytest.UsageError(str(error)) from None
+        self.config.add_cleanup(self.revision.close)
+
+    def new_eval_api(self) -> EvalAPI:
+        """A stand-in of the APIs without routes and calls: the last one again if it is unused so far."""
+        from pytest_chatprompt.capture.eval_api import EvalAPI  # noqa: PLC0415
+
+        if self._api is None or self._api.routes or self._api.was_used:
+            options = self.config.stash[options_key]
+            self._api = EvalAPI(self.redactor, placeholders=options.placeholders, goes_live=options.live)
+        if self._api.is_read or len(self._api.log):
+            self._api.reset()
+            self._api.clear_sent()
+        return self._api
+
+
+_shared_key: Final[pytest.StashKey[SharedByRun]] = pytest.StashKey()
+
+
+def shared_file_reader(config: pytest.Config) -> FileReader:
+    """The run's reader of attached files."""
+    return SharedByRun.of(config).reader

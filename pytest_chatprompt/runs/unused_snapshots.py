@@ -1,0 +1,437 @@
+"""Unused snapshots: those that no case and no test of the run compares with, reported or removed when the run ends.
+
+An eval file says what it defines, so what it no longer defines is gone, and `--snapshot-update` removes it. Of own code
+only Python knows what it would use another time: its snapshots, and all recordings, are removed by
+`--chatprompt-remove-unused` alone, in a run that passes. A file that is not known whole in a run is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypedDict
+
+import pytest
+
+from pytest_chatprompt.options import (
+    OWN_CODE_FIXTURES,
+    collected_key,
+    crashed_key,
+    options_key,
+    provider_named_on_command_line,
+    snapshot_dirname,
+    snapshot_folders_key,
+)
+from pytest_chatprompt.reports.terminal import write_line, write_title
+from pytest_chatprompt.runs.file import EvalFile
+from pytest_chatprompt.runs.item import EvalItem
+from pytest_chatprompt.runs.own_assertions import SnapshotStems, snapshot_folder, test_name
+from pytest_chatprompt.runs.shared import SharedByRun
+from pytest_chatprompt.snapshots.files import is_recording, leads_out_of_root, normalized_name, remove_temporary_files
+from pytest_chatprompt.snapshots.unused import gone_snapshots, unused_snapshots, unused_test_snapshots, written_files
+from pytest_chatprompt.wording import count, shown_path
+
+_UPDATE: Final = "--snapshot-update"
+_REMOVE: Final = "--chatprompt-remove-unused"
+
+
+class _Uses(TypedDict):
+    """What one process knows of the snapshots of an eval file or a module, as data that a worker can send.
+
+    Args:
+        folder: of its snapshots.
+        needed: the node ids of the tests that have to pass before anything of the file can be called unused.
+        stems: of an ordinary module, the names of the snapshots of its tests; `None` for an eval file.
+        unused: of an eval file, the snapshots and recordings that it does not define.
+        gone: those of them whose case, provider or row is gone.
+    """
+
+    folder: str
+    needed: list[str]
+    stems: list[str] | None
+    unused: list[str]
+    gone: list[str]
+
+
+@dataclass(eq=False)
+class _RunFacts:
+    """What a process knows of the run; workers of pytest-xdist send it to the controller.
+
+    Args:
+        uses: of the eval files and modules of the run, by their node ids.
+        orphans: folders of snapshots whose file is gone.
+        own_tests: the tests of own code.
+        passed: the tests that passed.
+        not_passed: those that failed or were skipped, in any phase or run.
+        asserted: the snapshots that tests have compared with.
+        sent: for ordinary tests, the file of their recording and the hashes of what they sent.
+        replayed: for each test, the replies that it was given from each recording.
+        flags: `incomplete` where nothing can be said of the run, `partial` where some tests were not selected.
+    """
+
+    uses: dict[str, _Uses] = field(default_factory=dict)
+    orphans: set[str] = field(default_factory=set)
+    own_tests: set[str] = field(default_factory=set)
+    passed: set[str] = field(default_factory=set)
+    not_passed: set[str] = field(default_factory=set)
+    asserted: set[str] = field(default_factory=set)
+    sent: dict[str, list[str]] = field(default_factory=dict)
+    replayed: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+
+    def as_data(self) -> dict[str, Any]:
+        """The facts as data that can be sent."""
+        return {name: facts if isinstance(facts, dict) else list(facts) for name, facts in vars(self).items()}
+
+    def merge(self, data: dict[str, Any]) -> None:
+        """Add the facts of another process."""
+        for name, facts in vars(self).items():
+            facts.update(data[name])
+
+
+class _Kind(NamedTuple):
+    """A kind of unused files, and what to say of them; `{}` stands for them."""
+
+    noun: str
+    unused: str
+    removed: str
+
+
+_GONE: Final = _Kind(
+    "eval snapshot", "the case or the provider is no longer defined", "the case or the provider is gone"
+)
+_SNAPSHOT: Final = _Kind("snapshot", "no test compares with {}", "no test compares with {}")
+_RECORDING: Final = _Kind("recording", "no case and no test is left that has {}", "no test sends its requests")
+
+
+@dataclass(eq=False)
+class UnusedSnapshots:
+    """The hooks that find unused snapshots."""
+
+    config: pytest.Config
+
+    _facts: _RunFacts = field(default_factory=_RunFacts)
+    _files: set[EvalFile] = field(default_factory=set)
+    _selected: set[str] = field(default_factory=set)
+    _tests: dict[Path, list[pytest.Item]] = field(default_factory=dict)
+    _is_disabled_by_user: bool = False
+    _has_passed: bool = False
+    _lines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._shared = SharedByRun.of(self.config)
+        self._options = self.config.stash[options_key]
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which cases were selected, and all tests of each module of which some were."""
+        # No test has run yet, so a failure is a file that could not be collected.
+        self._facts.flags |= {"incomplete"} if session.testsfailed else set()
+        for item in session.items:
+            if isinstance(item, EvalItem) and isinstance(item.parent, EvalFile):
+                self._files.add(item.parent)
+                self._selected.add(item.nodeid)
+            elif not OWN_CODE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+                self._facts.own_tests.add(item.nodeid)
+        selected = set(session.items)
+        modules = {item.path for item in selected if not isinstance(item, EvalItem)}
+        collected = self.config.stash.get(collected_key, [])
+        collectors = {collector for collector, _ in collected}
+        for collector, nodes in collected:
+            for node in nodes if isinstance(collector, pytest.File | pytest.Class) else ():
+                # Where the command line names a test, pytest looks into no other class.
+                if node not in selected and node not in collectors:
+                    self._facts.flags.add("partial")
+                if isinstance(node, pytest.Item) and node.path in modules:
+                    self._tests.setdefault(node.path, []).append(node)
+                elif not isinstance(node, pytest.Item) and node not in collectors:
+                    modules.discard(node.path)
+        self._tests = {path: tests for path, tests in self._tests.items() if path in modules}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note which tests pass, in all of their phases, subtests and runs, and what they use."""
+        if report.passed and report.when == "call":
+            self._facts.passed.add(report.nodeid)
+        elif report.failed or report.skipped:
+            # Not by pytest-rerunfailures, whose reports of runs that do not count are neither.
+            self._facts.not_passed.add(report.nodeid)
+        uses = getattr(report, "chatprompt_uses", None)
+        if uses is not None:
+            self._facts.asserted.update(uses.get("asserted", ()))
+            self._facts.sent |= uses.get("sent", {})
+            self._facts.replayed.setdefault(report.nodeid, {}).update(uses.get("replayed", {}))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, Any, Any]:
+        """Find the unused snapshots; an incomplete run reports none, by this plugin or by syrupy.
+
+        After a run that ended early, syrupy takes every snapshot that was not asserted for unused, and deletes it with
+        `--snapshot-update`.
+        """
+        self._has_passed = exitstatus == pytest.ExitCode.OK
+        if any(
+            (
+                exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
+                # Nothing runs.
+                *map(self._is_set, ("collectonly", "setuponly", "setupplan")),
+                session.shouldfail,
+                session.shouldstop,
+                self.config.stash.get(crashed_key, False),
+                # Nothing is compared. What a revision has more shows in git, as deleted files.
+                self._options.show or self._options.against is not None,
+                not self.config.pluginmanager.hasplugin("syrupy"),
+            )
+        ):
+            self._facts.flags.add("incomplete")
+        self._note_uses(session)
+        if self._is_set("update_snapshots"):
+            for uses in self._facts.uses.values():
+                remove_temporary_files(Path(uses["folder"]))
+        self._is_disabled_by_user = self._is_set("disable_unused_snapshots")
+        is_disabled = self._is_disabled_by_user or "incomplete" in self._facts.flags
+        self.config.option.disable_unused_snapshots = is_disabled
+        if not hasattr(self.config, "workeroutput") and not is_disabled:
+            # What one shard of a run does not use, another may use: the command `merge` looks at the reports of all.
+            if not _is_shard(self.config):
+                self._settle(session)
+            if self._options.reports:
+                self._keep_for_reports()
+        return (yield)
+
+    def as_data(self) -> dict[str, Any]:
+        """What this process found as data, for `merge` in another process."""
+        return {**self._facts.as_data(), "written": self._shared.renames.as_data()}
+
+    def merge(self, data: dict[str, Any]) -> None:
+        """Add what a worker of pytest-xdist found. Of one that has crashed no test counts as passed."""
+        self._facts.merge(data)
+        self._shared.renames.merge(data["written"])
+
+    def _note_uses(self, session: pytest.Session) -> None:
+        """Note what this process knows of the snapshots of each file that it has collected."""
+        names_provider = provider_named_on_command_line(self.config)
+        for file in self._files if not names_provider else ():
+            if file.is_complete:
+                unused = unused_snapshots(file.snapshot_folder, file.stems)
+                self._facts.uses[file.nodeid] = _Uses(
+                    folder=str(file.snapshot_folder),
+                    needed=sorted(file.node_ids - self._selected | file.unresolved),
+                    stems=None,
+                    unused=list(map(str, unused)),
+                    gone=[str(path) for path in gone_snapshots(unused, file.stems_without_parameters())]
+                    if unused
+                    else [],
+                )
+        for tests in self._tests.values():
+            folder = snapshot_folder(tests[0])
+            is_inside = folder.is_dir() and not leads_out_of_root(folder, self.config.rootpath)
+            if is_inside and not _left_out(tests, folder):
+                self._facts.uses[tests[0].nodeid.partition("::")[0]] = _Uses(
+                    folder=str(folder),
+                    needed=[item.nodeid for item in tests],
+                    stems=[SnapshotStems.of(session).find(item) for item in tests],
+                    unused=[],
+                    gone=[],
+                )
+        if not names_provider:
+            folders = self.config.stash.get(snapshot_folders_key, [])
+            self._facts.orphans |= {str(folder) for folder in folders if self._is_orphan(folder)}
+
+    def _is_orphan(self, folder: Path) -> bool:
+        """Whether a folder holds snapshots or recordings, and the file is gone that they are of."""
+        if leads_out_of_root(folder, self.config.rootpath):
+            return False
+        name = normalized_name(folder.name)
+        has_file = any(normalized_name(path.stem) == name for path in folder.parent.parent.iterdir())
+        return not has_file and bool(written_files(folder))
+
+    def _missing(self, uses: _Uses) -> set[str]:
+        """The tests without which nothing of a file can be called unused."""
+        return set(uses["needed"]) - (self._facts.passed - self._facts.not_passed)
+
+    def _unused_of(self, uses: _Uses) -> list[Path]:
+        if uses["stems"] is None:
+            return list(map(Path, uses["unused"]))
+        return unused_test_snapshots(Path(uses["folder"]), list(map(Path, self._facts.asserted)), uses["stems"])
+
+    def _settle(self, session: pytest.Session) -> None:
+        """Remove what this run may remove, and prepare the lines about the rest, which may fail the run."""
+        settled = {path: uses for path, uses in self._facts.uses.items() if not self._missing(uses)}
+        gone = {name for uses in settled.values() for name in uses["gone"]}
+        unused = {
+            path: _GONE if str(path) in gone else _RECORDING if is_recording(path) else _SNAPSHOT
+            for uses in settled.values()
+            for path in self._unused_of(uses)
+        }
+        left = {path for folder in self._facts.orphans for path in written_files(Path(folder))}
+        self._find_renames(set(unused))
+        is_updated = self._is_set("update_snapshots")
+        if (is_updated or self._options.remove_unused) and not self._is_set("no_cleanup"):
+            removes = self._options.remove_unused and self._has_passed
+            removes_all = removes and self._has_sent_all()
+            removable = {
+                path
+                for path, kind in unused.items()
+                if (is_updated and kind is _GONE) or removes_all or (removes and kind is not _RECORDING)
+            }
+            pruned = self._prune(settled) if removes_all else 0
+            if unused or left:
+                stays = self._remove({*unused, *left}, removable | (left if removes_all else set()), unused)
+                unused, left = {path: kind for path, kind in unused.items() if path in stays}, left & stays
+            if pruned:
+                replies = "1 recorded reply" if pruned == 1 else f"{pruned} recorded replies"
+                self._lines.append(f"{replies} removed: no request asked for {_pronoun(pruned)}.")
+        if "partial" in self._facts.flags:
+            # What the tests send that were left out is not known, and may be recorded there.
+            unused, left = {path: kind for path, kind in unused.items() if kind is not _RECORDING}, set()
+        self._lines += self._unused_lines(unused, left)
+        self._lines += self._shared.renames.exchanged_lines(
+            self.config.rootpath, lists_all=self.config.get_verbosity() > 0
+        )
+        # Unused recordings alone do not fail the run.
+        if {*unused.values()} - {_RECORDING} and not (is_updated or self._is_set("warn_unused_snapshots")):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _has_sent_all(self) -> bool:
+        """Whether the run has sent, or compared with a snapshot, all that its files send."""
+        eval_files = {path for path, uses in self._facts.uses.items() if uses["stems"] is None}
+        sends = {each for each in self._facts.not_passed if each.partition("::")[0] in eval_files}
+        sends |= self._facts.own_tests & self._facts.not_passed
+        return not sends and "partial" not in self._facts.flags
+
+    def _find_renames(self, unused: set[Path]) -> None:
+        renames, reporter = self._shared.renames, self.config.pluginmanager.get_plugin("terminalreporter")
+        if renames.written:
+            renames.find_written(unused, self.config.rootpath)
+        elif unused and reporter is not None:
+            renames.find_sent(unused, reporter)
+
+    def _remove(self, found: set[Path], removable: set[Path], unused: Mapping[Path, _Kind]) -> set[Path]:
+        """Remove snapshots and move recordings; gives the files that this run may not remove.
+
+        Args:
+            found: all of them.
+            removable: those that may be removed.
+            unused: the kinds of those whose file is not gone.
+        """
+        # Runs that remove nothing need not read any recording.
+        from pytest_chatprompt.snapshots.unused_removal import remove_unused, snapshot_folders_below  # noqa: PLC0415
+
+        root = self.config.rootpath
+        folders = [Path(uses["folder"]) for uses in self._facts.uses.values()]
+        if any(map(is_recording, removable)):
+            # Tests that did not run may need what was paid for.
+            folders += snapshot_folders_below(root, snapshot_dirname(self.config))
+        removal = remove_unused(found, removable, root, folders, self._facts.sent)
+        for old, new in removal.moved:
+            self._lines.append(
+                f"Its requests are sent by another test now: moved {shown_path(old, root)} to {shown_path(new, root)}"
+            )
+        removed = {path: unused.get(path, _RECORDING if is_recording(path) else _SNAPSHOT) for path in removal.removed}
+        for kind in (_GONE, _SNAPSHOT, _RECORDING):
+            self._lines += self._listed(removed, kind, "removed", kind.removed)
+        for path in removal.kept:
+            self._lines.append(f"Its requests are still sent, or it cannot be read: kept {shown_path(path, root)}")
+        return set(removal.left)
+
+    def _prune(self, settled: Iterable[str]) -> int:
+        """Remove the recorded replies that a replay of all tests of a file did not give; gives their number."""
+        if not self._facts.replayed or self._options.live or self._options.repeat is not None:
+            return 0
+        from pytest_chatprompt.runs.usage import pruned_key  # noqa: PLC0415
+        from pytest_chatprompt.snapshots.unused_removal import prune_recording  # noqa: PLC0415
+
+        pruned = self.config.stash[pruned_key] = sum(
+            prune_recording(Path(path), used, self.config.rootpath, self._shared.redactor)
+            for node_id, recordings in self._facts.replayed.items()
+            if node_id.partition("::")[0] in settled
+            for path, used in recordings.items()
+            if Path(path).exists()
+        )
+        return pruned
+
+    def _unused_lines(self, unused: Mapping[Path, _Kind], left: set[Path]) -> Iterator[str]:
+        """What to say of unused snapshots that are still there, and the command that removes them."""
+        from pytest_chatprompt.reports.run_commands import repeated  # noqa: PLC0415
+
+        words = list(map(str, self.config.invocation_params.args))
+        gone = sum(kind is _GONE for kind in unused.values())
+        yield from self._listed(unused, _GONE, "unused", _GONE.unused)
+        if gone:
+            yield f"To remove {_pronoun(gone)}: {repeated(words, _UPDATE)}"
+        for kind in (_SNAPSHOT, _RECORDING):
+            yield from self._listed(unused, kind, "unused", kind.unused)
+        folders = sorted({path.parent for path in left})
+        for folder in folders:
+            files = count(sum(path.parent == folder for path in left), "file")
+            yield f"{shown_path(folder, self.config.rootpath)}: the file that it is of is gone, and it holds {files}."
+        others = len(unused) - gone + len(folders)
+        if others:
+            if self._options.remove_unused:
+                yield "Nothing of this was removed, because some case, or some test that may need it, did not pass."
+            yield f"To remove {_pronoun(others)}: {repeated(words, _REMOVE)}"
+
+    def _listed(self, files: Mapping[Path, _Kind], kind: _Kind, state: str, reason: str) -> Iterator[str]:
+        """A line about the files of a kind, and one for each; nothing for none."""
+        paths = sorted(path for path, each in files.items() if each is kind)
+        if paths:
+            yield f"{count(len(paths), kind.noun)} {state}: {reason.format(_pronoun(len(paths)))}."
+        for path in paths:
+            yield f"  {shown_path(path, self.config.rootpath)}{self._shared.renames.describe(path)}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Report which snapshots are unused, or were removed."""
+        # Otherwise syrupy, whose summary comes next, would print that the user has switched it off.
+        self.config.option.disable_unused_snapshots = self._is_disabled_by_user
+        if self._lines:
+            write_title(terminalreporter, "-", "eval snapshots")
+            for line in self._lines:
+                write_line(terminalreporter, line)
+
+    def _keep_for_reports(self) -> None:
+        """Hand over to the reports of the run what it knows of the snapshots of its files, and that still exists."""
+        # Only a run that writes reports needs pydantic for them.
+        from pytest_chatprompt.reports.run_hooks import snapshot_uses_key  # noqa: PLC0415
+        from pytest_chatprompt.results.records import SnapshotUses, merge_uses  # noqa: PLC0415
+
+        root = self.config.rootpath
+        self.config.stash[snapshot_uses_key] = merge_uses(
+            SnapshotUses(
+                path=path,
+                left_out=tuple(sorted(node_id.removeprefix(f"{path}::") for node_id in self._missing(uses))),
+                unused=tuple(shown_path(each, root) for each in self._unused_of(uses) if each.exists()),
+                gone=tuple(shown_path(each, root) for each in map(Path, uses["gone"]) if each.exists()),
+            )
+            for path, uses in self._facts.uses.items()
+        )
+
+    def _is_set(self, name: str) -> bool:
+        """Whether a flag is set that pytest or syrupy declares; `-p no:NAME` removes the options of a plugin."""
+        return bool(self.config.getoption(name, False))
+
+
+def _left_out(tests: Sequence[pytest.Item], folder: Path) -> bool:
+    """Whether a module still defines a test that has a snapshot, and that another setting or plugin kept from the run.
+
+    Args:
+        tests: all tests of the module that were collected.
+        folder: of its snapshots.
+    """
+    collected = {test_name(item).partition("[")[0] for item in tests}
+    snapshots = (path.stem.partition("[")[0] for path in written_files(folder) if not is_recording(path))
+    # Of `name.1.yaml`, a further comparison of a test, the name is before the number.
+    names = {re.sub(r"\.\d+$", "", stem) for stem in snapshots} - collected
+    module = getattr(tests[0], "module", None)
+    return any(reduce(lambda found, word: getattr(found, word, None), name.split("."), module) for name in names)
+
+
+def _is_shard(config: pytest.Config) -> bool:
+    """Whether pytest-split (`--splits`) or pytest-shard (`--num-shards`) gave this run a part of the tests."""
+    return bool(config.getoption("splits", None)) or (config.getoption("num_shards", None) or 1) > 1
+
+
+def _pronoun(number: int) -> str:
+    return "it" if number == 1 else "them"

@@ -1,0 +1,85 @@
+"""Comparing against a git revision: what this branch changes, whatever its own snapshots say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.git_repository import Git, commit_all
+from tests.runs.conftest import HELLO, Run, eval_file
+
+OWN = """
+import httpx
+
+def test_asks(eval_api, eval_snapshot):
+    httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "one", "messages": []})
+    assert eval_api.sent == eval_snapshot
+"""
+KEPT = HELLO.replace("id: hello", "id: kept")
+FOLDER = "__snapshots__/a.eval/"
+
+
+def test_what_the_branch_changes_is_told_whatever_stands_on_disk(run: Run, git: Git) -> None:
+    run.write({"a.eval.yaml": HELLO + KEPT.partition("evalcases:")[2], "test_own.py": OWN})
+    run.update()
+    commit_all(git, run.path)
+    run.write(
+        {
+            "a.eval.yaml": HELLO.replace("content: hello", "content: goodbye")
+            + KEPT.partition("evalcases:")[2]
+            + HELLO.partition("evalcases:")[2]
+            .replace("id: hello", "id: new")
+            .replace("content: hello", "content: new"),
+            "test_own.py": OWN.replace('"one"', '"two"'),
+        }
+    )
+    run.update()
+    run().assert_outcomes(passed=4)
+    files = {name: (run.path / name).read_bytes() for name in run.snapshots()}
+
+    result = run("--chatprompt-against", "main")
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*what is sent to openai is not what its snapshot says*",
+            f"*main:{FOLDER}hello[[]openai[]].yaml",
+            "*-*hello",
+            "*+*goodbye",
+            "*what is sent to openai has no snapshot yet*",
+            f"*There is no main:{FOLDER}new[[]openai[]].yaml.",
+            "*main:__snapshots__/test_own/test_asks.yaml",
+            "*-*model: one",
+            "*+*model: two",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*--snapshot-update*")
+    result.stdout.no_fnmatch_line("*unused*")
+    assert {name: (run.path / name).read_bytes() for name in run.snapshots()} == files
+
+
+def test_a_case_that_the_branch_renamed_is_told_as_renamed(run: Run, git: Git) -> None:
+    run.write({"a.eval.yaml": HELLO})
+    run.update()
+    commit_all(git, run.path)
+    # Accepted since, so that its former snapshot stands in the revision alone.
+    run.write({"a.eval.yaml": eval_file(["new"]) + HELLO.replace("id: hello", "id: é/b").partition("evalcases:\n")[2]})
+    run.update()
+    assert run.snapshots() == [f"{FOLDER}{name}[openai].yaml" for name in ("new", "é%2Fb")]
+    result = run("--chatprompt-against", "main")
+    assert "FAILED a.eval.yaml::é/b - renamed from 'hello', no snapshot yet" in result.outlines
+    assert "FAILED a.eval.yaml::new - what is sent to openai has no snapshot yet" in result.outlines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--snapshot-update"], "--chatprompt-against only compares: remove --snapshot-update"),
+        (["--chatprompt-live"], "--chatprompt-against only compares: remove --chatprompt-live"),
+        (["--chatprompt-replay"], "--chatprompt-against only compares: remove --chatprompt-replay"),
+        ([], "--chatprompt-against: git knows no revision 'no-such' in *"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_usage_error(run: Run, git: Git, arguments: list[str], message: str) -> None:
+    git("init", "--quiet", str(run.path))
+    result = run("--chatprompt-against", "no-such", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])

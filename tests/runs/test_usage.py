@@ -1,0 +1,46 @@
+"""The usage of a live run: the table of tokens, retries and latency at its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runs.conftest import MakeLiveProject
+from tests.server import CHAT_REPLY, Reply, Server
+
+
+def test_the_summary_counts_retries_and_shows_unknown_usage(live_project: MakeLiveProject, server: Server) -> None:
+    without_usage = {"choices": CHAT_REPLY["choices"]}
+    server.script = lambda number, _: Reply({}, 503, {"retry-after-ms": "1"}) if number < 2 else Reply(without_usage)
+    result = live_project(3, settings="")("--chatprompt-live")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*usage of the live run*",
+            "provider  cases  input tokens  output tokens  retries  median latency  slowest latency",
+            "openai        3       unknown        unknown        2 * s * s",
+            "*3 passed*",
+        ]
+    )
+
+
+@pytest.mark.parametrize("arguments", [["-n", "2"], []], ids=["with workers", "without workers"])
+def test_offline_there_is_no_usage_and_no_note_about_workers(
+    live_project: MakeLiveProject, arguments: list[str]
+) -> None:
+    result = live_project(2)(*arguments)
+    result.assert_outcomes(passed=2)
+    assert "usage of the live run" not in result.stdout.str()
+    assert "Under -n" not in result.stdout.str()
+
+
+def test_the_table_says_what_the_answers_of_a_provider_cost(live_project: MakeLiveProject, server: Server) -> None:
+    run = live_project(3)
+    without_usage = {"choices": CHAT_REPLY["choices"]}
+    server.script = lambda number, _: Reply(without_usage) if number == 1 else Reply()
+    result = run("--chatprompt-live", "--chatprompt-concurrency", "1", "--junitxml=junit.xml")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        ["provider  cases * slowest latency * cost", "openai        3 * s  $0.00028 + 1 unknown"]
+    )
+    xml = (run.path / "junit.xml").read_text(encoding="utf-8")
+    assert '<property name="chatprompt_openai_cost" value="$0.00028 + 1 unknown"' in xml
