@@ -1,11 +1,11 @@
 """The fixtures of eval items: those that no project overrides, and what a project sees of them."""
 
 from __future__ import annotations
-from tests.runs.conftest import HELLO
-from tests.runs.conftest import MakeLiveProject
-from tests.runs.conftest import Run
-from tests.server import Server
+
 import pytest
+
+from tests.runs.conftest import HELLO, MakeLiveProject, Run
+from tests.server import Server
 
 KEPT = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot")
 NAMES = ("eval_case", "eval_request", "eval_provider", "eval_api", "eval_snapshot", "eval_masks", "snapshot")

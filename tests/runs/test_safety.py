@@ -1,13 +1,15 @@
 """Safety: offline nothing reaches the network, no secret is shown or written, no snapshot is lost."""
 
 from __future__ import annotations
-from pathlib import Path
-from tests.runs.conftest import HELLO
-from tests.runs.conftest import Run
-from tests.server import Server
-import pytest
+
 import signal
 import time
+from pathlib import Path
+
+import pytest
+
+from tests.runs.conftest import HELLO, Run
+from tests.server import Server
 
 KEY = "sk-0123456789"
 
