@@ -27,9 +27,6 @@ class YamlSource:
     """A YAML text that is parsed again when a position in it is needed.
 
     Keeping the trees of all cases would take most of a run's memory, and few runs need them.
-
-    Args:
-        text: a text that `parse_yaml` has parsed without `YamlError`.
     """
 
     text: str
@@ -83,14 +80,7 @@ class Origin(NamedTuple):
         return Position(self.line, self.column)
 
     def position_of(self, *location: str | int) -> Position:
-        """The position of a value in the case.
-
-        Args:
-            location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
-
-        Returns:
-            Its position, or that of the innermost value around it if there is no such value.
-        """
+        """The position of a value in the case; where there is no such value, of the innermost one around it."""
         return self.source.root.find(("evalcases", self.case_index, *location)).position
 
     def diagnostic(self, text: str, case_id: str, location: tuple[str | int, ...], position: Position) -> Diagnostic:
@@ -99,11 +89,9 @@ class Origin(NamedTuple):
         return Diagnostic(self.shown_path, position.line, position.column, text, case_id=case_id)
 
     def position_of_option(self, location: tuple[str | int, ...], provider_name: str) -> Position:
-        """The position of one of the settings, of a tool or of a format, in the case or else in the file.
+        """The position of one of the settings, a tool or a format, in the case or else in the file.
 
-        Args:
-            location: the keys and indexes that lead to it, such as `"settings", "seed"` or `"tools", 0`.
-            provider_name: the name by which the provider was asked for; its own settings win.
+        Settings for the provider, by the name by which it was asked for, win over those for all.
         """
         root = self.source.root
         levels = (root.find(("evalcases", self.case_index)), root)
@@ -187,11 +175,7 @@ class EvalCase(SharedKeys, defer_build=False):
 
     @property
     def origin(self) -> Origin:
-        """The file and the position that the case was read from.
-
-        Raises:
-            AttributeError: the case was not read from a file.
-        """
+        """The file and the position that the case was read from; an `AttributeError` if it was not."""
         origin = self._origin_or_none
         if origin is None:
             raise AttributeError(f"case {self.id!r} was not read from a file")
@@ -229,26 +213,13 @@ class EvalCase(SharedKeys, defer_build=False):
 def option_diagnostic(
     case: EvalCase, text: str, location: tuple[str | int, ...], provider_name: str = ""
 ) -> Diagnostic:
-    """Report a problem at the position of one of the settings, a tool or a format of a case, or of its file.
-
-    Args:
-        case: a case that has an origin.
-        text: what is wrong and what to write instead.
-        location: the keys and indexes that lead to it, such as `"settings", "seed"`.
-        provider_name: the name by which the provider was asked for; its own settings win.
-    """
+    """Report a problem with one of the settings, a tool or a format, at its place in a case or in the case's file."""
     position = case.origin.position_of_option(location, provider_name)
     return case.origin.diagnostic(text, case.id, location, position)
 
 
 def case_diagnostic(case: EvalCase, text: str, *location: str | int) -> Diagnostic:
-    """Report a problem at the position of a value in a case.
-
-    Args:
-        case: a case that has an origin.
-        text: what is wrong and what to write instead.
-        location: the keys and indexes that lead to the value, such as `"input_messages", 0, "content"`.
-    """
+    """Report a problem with a value in a case, at the keys and indexes that lead to it."""
     origin = case.origin
     return origin.diagnostic(
         text + place_of_row(origin.row), case.full_id, location, position=origin.position_of(*location)

@@ -14,13 +14,7 @@ _NO_POSITION = Position(0, 0)
 
 
 class CaseTest(NamedTuple):
-    """The test in which a case is made.
-
-    Args:
-        node_id: `tests/test_review.py::test_it`; `""` if no test runs.
-        folder: of its module, absolute.
-        root: pytest's root folder, absolute.
-    """
+    """The test in which a case is made, `""` if none runs, with the folder of its module and the root folder."""
 
     node_id: str
     folder: Path
@@ -53,9 +47,7 @@ class CodeOrigin(Origin):
 def find_running_test() -> CaseTest:
     """The test that runs now, as pytest's variable `PYTEST_CURRENT_TEST` tells it.
 
-    Returns:
-        The test. The folder is the working folder if no test runs, or its module is not below the working folder or a
-        folder above it; so is the root folder.
+    The folders are the working folder if no test runs, or its module is in no folder above.
     """
     # https://docs.pytest.org/en/stable/example/simple.html#pytest-current-test-environment-variable
     node_id = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]

@@ -56,11 +56,7 @@ _LENIENT_DECODER: Final = json.JSONDecoder()
 
 
 def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
-    """Read a row from each line that is not blank.
-
-    Raises:
-        TextFileError: the file cannot be read.
-    """
+    """Read a row from each line that is not blank."""
     for number, line in enumerate(read_lines(path, root, MAX_JSONL_BYTES), start=1):
         if not line.strip():
             continue
@@ -76,11 +72,7 @@ def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
 
 
 def read_json(path: Path, root: Path) -> Iterator[RawRow]:
-    """Read the rows of a list.
-
-    Raises:
-        TextFileError: the file cannot be read, is not valid JSON, or is not a list.
-    """
+    """Read the rows of a list."""
     text = read_text(path, root)
     index = _skip(text, 0)
     if text[index : index + 1] != "[":
@@ -163,11 +155,7 @@ _HINTS: Final = {";": "semicolons", "\t": "tabs"}
 
 
 def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
-    """Read a row from each record below the header.
-
-    Raises:
-        TextFileError: the file cannot be read, its quotes do not match, or its header is not a list of variables.
-    """
+    """Read a row from each record below the header."""
     # Bytes that are not UTF-8 become surrogates, so that they are an error of their row.
     # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
     lines = (
@@ -236,12 +224,7 @@ def _problem(names: list[str], values: list[str]) -> str:
 
 
 def read_yaml(path: Path, root: Path) -> Iterator[RawRow]:
-    """Read the rows of a list.
-
-    Raises:
-        TextFileError: the file cannot be read, or is not a list.
-        YamlError: it is not valid YAML.
-    """
+    """Read the rows of a list."""
     document, problems = parse_yaml(read_text(path, root))
     if document.value is None:
         return
@@ -283,15 +266,7 @@ class DatasetNameError(Exception):
 
 
 def load_dataset(name: str, folder: Path, root: Path) -> list[Row | InvalidRow]:
-    """Load the rows of a dataset.
-
-    Args:
-        name: its path as the author wrote it.
-        folder: the eval file's folder, where it is looked for first (rules F1 and F2).
-        root: pytest's root folder.
-
-    Returns:
-        The rows in their order, at least one, all with different ids.
+    """Load the rows of a dataset: at least one, all with different ids.
 
     Raises:
         DatasetNameError: there is no such file inside the root folder, or its name has another ending.

@@ -14,20 +14,7 @@ from pytest_chatprompt.text.yaml import Entry, Node, Position, YamlError, YamlPr
 
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
-    """Parse and check the value of a key that is in a file of its own.
-
-    Args:
-        text: the whole text of the file.
-        shown_path: the file as messages show it; its suffix says whether it is JSON.
-        key: the key of the eval file that names it.
-        model: a model with this key, which the value has to fit.
-
-    Returns:
-        The value, as the model reads it.
-
-    Raises:
-        EvalFileError: the text is not valid JSON or YAML, or the value does not fit.
-    """
+    """Parse and check the value of a key of an eval file that stands in a file of its own."""
     parse = _parse_json if shown_path.lower().endswith(".json") else _parse_yaml
     try:
         data, problems = parse(text)

@@ -135,12 +135,7 @@ def _explain_part_type(part: Node) -> tuple[Position, str]:
 
 
 def describe_value(node: Node, *, with_hint: bool = False) -> str:
-    """Describe a value as YAML read it, such as `the number 3`, `'text'`, `a mapping` or `empty`.
-
-    Args:
-        node: the value.
-        with_hint: whether to add that quotes make it text, unless it is text, a mapping or a list.
-    """
+    """Describe a value as YAML read it, such as `the number 3`, `'text'`, `a mapping` or `empty`."""
     hint = "; put it in quotes if you mean text" if with_hint and node.text and not isinstance(node.value, str) else ""
     match node.value:
         case None:

@@ -102,9 +102,7 @@ def value_kind(value: Any) -> str:
 class StrictModel(BaseModel):
     """Base of an eval file's models: frozen, nothing converted, no unknown keys but those that begin with `x-`.
 
-    Attributes:
-        level: the level of an eval file that the model is for; `None` for a part of another level.
-        field_names: the names of its fields. `model_fields` is a property, and takes longer than validating a message.
+    `level` is the level of an eval file that the model is for; `None` for a part of another level.
     """
 
     level: ClassVar[Level | None] = None

@@ -141,11 +141,7 @@ def find_own_role(role: str) -> str | None:
 
 
 def explain_foreign_key(level: Level, key: str) -> str:
-    """Say what to write instead of a key that is unknown at a level.
-
-    Returns:
-        The end of an error text; `""` if nothing is known about the key.
-    """
+    """Say what to write instead of a key that is unknown at a level; `""` if nothing is known about it."""
     word = _key(key)
     special = _LEVELS[level].get(word)
     if special is not None:
@@ -167,11 +163,7 @@ def explain_foreign_key(level: Level, key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def explain_ineffective_setting(key: str, place: str) -> str:
-    """Say where a setting belongs that is in a place where it has no effect.
-
-    Returns:
-        The end of a warning; `""` if the key does not look like a setting.
-    """
+    """Say where a setting belongs that stands where it has no effect; `""` for what does not look like a setting."""
     name = _SETTINGS.get(_key(key))
     if name is not None:
         return f"write it under 'settings', as {name!r}" if name != key else "write it under 'settings'"

@@ -80,11 +80,7 @@ _NOT_IN_A_SCHEMA: Final = (
 
 
 def make_json_schema(model: type[BaseModel], names: Mapping[NameKind, Sequence[str]]) -> Schema:
-    """Make the JSON Schema of a model.
-
-    Raises:
-        TypeError: a field has an annotation that nothing here knows.
-    """
+    """Make the JSON Schema of a model."""
     generator = _Generator(names)
     schema = generator.of_model(model)
     return schema | {"$defs": dict(sorted(generator.definitions.items()))}

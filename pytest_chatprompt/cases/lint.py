@@ -70,12 +70,7 @@ _Entries = Mapping[str, Entry]
 
 
 def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnostic]:
-    """Find the keys of a valid eval file that have no effect.
-
-    Returns:
-        In this order: the first key that would grade, with the names of the others; then each of the other keys at its
-        first place.
-    """
+    """Find the keys of a valid eval file that have no effect: graders as one, others at their first place."""
     grading: list[tuple[Position, str | None, str]] = []
     others: dict[str, Diagnostic] = {}
     for case_id, entries in _levels(document):

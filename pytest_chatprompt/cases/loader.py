@@ -46,12 +46,7 @@ class EvalFileKeys(SharedKeys, defer_build=False):
 
 
 class CaseTemplate(NamedTuple):
-    """A case with variables, and one of its rows.
-
-    Args:
-        case: the case as its author wrote it, with the file's defaults filled in.
-        row: the row; `None` if it has `vars` alone.
-    """
+    """A case as its author wrote it, with variables, and one of its rows; `None` if it has `vars` alone."""
 
     case: EvalCase
     row: Row | None = None
@@ -92,11 +87,7 @@ class CaseTemplate(NamedTuple):
         return self.case.origin
 
     def render(self) -> EvalCase:
-        """Fill in the variables.
-
-        Raises:
-            EvalFileError: a text of it cannot be rendered.
-        """
+        """Fill in the variables; an `EvalFileError` if a text cannot be rendered."""
         # Most cases have no variables, and need nothing of it.
         from pytest_chatprompt.cases.templates import render_case  # noqa: PLC0415
 
@@ -116,12 +107,8 @@ def written_cases(cases: Iterable[object]) -> Iterator[EvalCase]:
 class InvalidCase(NamedTuple):
     """A case that has an id but is otherwise invalid: it becomes a test item that reports its problems.
 
-    Args:
-        id: its id.
-        tags: the file's tags and its own valid ones, so that `-m` selects it as it would the valid case.
-        line: the 1-based line on which it begins.
-        error: all of its problems.
-        row_id: the id of the row that is invalid; `None` if the whole case is.
+    Its tags are the file's and its own valid ones, so that `-m` selects it as it would the valid case.
+    It has a `row_id` if only that row is invalid.
     """
 
     id: str
@@ -366,15 +353,7 @@ def _provider(*levels: SharedKeys) -> str | tuple[str, ...] | None:
 
 
 def find_guideline_patterns(folder: Path, root: Path) -> tuple[str, ...]:
-    """The `guideline_patterns` of the nearest `.agentv/config.yaml`; empty if there is none, or it has none.
-
-    Args:
-        folder: where to look first; then each folder above it, up to the root folder.
-        root: pytest's root folder.
-
-    Raises:
-        EvalFileError: the settings are not valid YAML, or the patterns are not a list of strings.
-    """
+    """The `guideline_patterns` of the nearest `.agentv/config.yaml`, up to the root folder; empty for none."""
     path = find_agentv_file("config.yaml", folder, root)
     if path is None:
         return ()

@@ -229,11 +229,7 @@ class EvalMessage(StrictModel):
 def read_expected_messages(data: Any) -> tuple[Any, ...]:
     """Read a reference answer, which may be any data, because it is never sent (rule A7).
 
-    Args:
-        data: a list, or what stands for a list with one item; `None` for none.
-
-    Returns:
-        An `EvalMessage` for each item that is a valid message; any other item as frozen data.
+    Each item that is a valid message becomes an `EvalMessage`, any other frozen data.
     """
     items = data if isinstance(data, list | tuple) else () if data is None else (data,)
     return tuple(_read_expected_message(item) for item in items)
@@ -247,13 +243,7 @@ def _read_expected_message(data: Any) -> Any:
 
 
 class Shorthand(NamedTuple):
-    """A key of AgentV that stands for messages.
-
-    Args:
-        key: the short one.
-        messages_key: the one that it stands for.
-        role: the role of the message, if it is not a list of messages.
-    """
+    """A key of AgentV that stands for messages; a value that is no list of messages is one with the role."""
 
     key: str
     messages_key: str
@@ -267,11 +257,7 @@ _Form = Literal["messages", "message", "content"]
 
 
 def expand_data(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the messages that the shorthands of a case stand for.
-
-    Args:
-        case: plain data; where it has the messages too, the shorthand has no effect.
-    """
+    """Add the messages that the shorthands of a case stand for, unless it has the messages too."""
     expanded = dict(case)
     for shorthand in SHORTHANDS:
         value = case.get(shorthand.key)

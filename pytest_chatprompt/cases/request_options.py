@@ -99,14 +99,7 @@ class _Levels(BaseModel):
 
 
 def read_settings(data: Any) -> FrozenDict | None:
-    """Check the settings of a file or a case.
-
-    Args:
-        data: settings by name, and mappings of settings by the name of a provider; `None` for none.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+    """Check the settings of a file or a case: those for all providers, and mappings of them by provider."""
     if data is None:
         return None
     if not isinstance(data, Mapping):
@@ -120,11 +113,7 @@ def read_settings(data: Any) -> FrozenDict | None:
 
 
 def read_request_settings(data: Any) -> FrozenDict:
-    """Check the settings of a request, which is for one provider.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+    """Check the settings of a request, which is for one provider."""
     if not isinstance(data, Mapping):
         raise unexpected("a mapping")
     RequestSettings.model_validate(data)
@@ -163,12 +152,7 @@ def _without(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str
 
 
 def settings_for(provider_name: str | None, settings: Mapping[str, Any]) -> FrozenDict:
-    """The settings for one provider: those under its name win over those for all.
-
-    Args:
-        provider_name: the name by which it was asked for; `None` for none, which has no settings of its own.
-        settings: as `read_settings` gives them.
-    """
+    """The settings for one provider: those under the name by which it was asked for win over those for all."""
     names = provider_names(settings)
     own = {name: value for name, value in settings.items() if name not in names}
     return merge_settings(own, settings[provider_name] if provider_name in names else {})
@@ -290,14 +274,7 @@ class _Tools(BaseModel):
 
 
 def read_tools(data: Any) -> tuple[FrozenDict, ...]:
-    """Check a list of tools.
-
-    Args:
-        data: a list of mappings; it may be empty.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with them.
-    """
+    """Check a list of tools."""
     if not isinstance(data, list | tuple):
         raise unexpected("a list of tools")
     _Tools.model_validate({"<tools>": data})
@@ -314,14 +291,7 @@ def _without_extensions(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_tool_choice(data: Any) -> str | FrozenDict | None:
-    """Check a `tool_choice`.
-
-    Args:
-        data: `auto`, `none`, `required`, or a mapping that names one tool or several; `None` for none.
-
-    Raises:
-        PydanticCustomError: what is wrong with it.
-    """
+    """Check a `tool_choice`."""
     if data is None:
         return None
     if isinstance(data, str):
@@ -433,14 +403,7 @@ def format_model(data: Any) -> type[StrictModel]:
 
 
 def read_response_format(data: Any) -> FrozenDict | None:
-    """Check a `response_format`.
-
-    Args:
-        data: a mapping; `None` for none.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with it.
-    """
+    """Check a `response_format`."""
     if data is None:
         return None
     if not isinstance(data, Mapping):

@@ -30,13 +30,7 @@ Variables = Mapping[VariableName, Any]
 
 
 class VariableProblem(NamedTuple):
-    """What is wrong with a variable.
-
-    Args:
-        key: its name.
-        is_name: whether the name is wrong, and not the value.
-        text: what is wrong, and what to write instead.
-    """
+    """What is wrong with a variable: with its name, or with its value."""
 
     key: str
     is_name: bool
@@ -44,11 +38,7 @@ class VariableProblem(NamedTuple):
 
 
 def find_problem(variables: Mapping[Any, Any]) -> VariableProblem | None:
-    """Find the first variable that no template could use.
-
-    Returns:
-        The problem; `None` if there is none.
-    """
+    """Find the first variable that no template could use."""
     for name, value in variables.items():
         if not isinstance(name, str):
             return VariableProblem(str(name), True, f"the key {name} is not a string; put it in quotes")
@@ -125,14 +115,9 @@ RowData = Annotated[
 
 
 class RawRow(NamedTuple):
-    """A row as a reader found it.
+    """A row as a reader found it, with what is wrong with it, if the reader knows; its node if it was read from YAML.
 
-    Args:
-        position: where it begins.
-        values: plain data, which need not be a mapping; `None` if nothing of it can be read.
-        problem: what is wrong with it; `""` for nothing.
-        problem_position: where that is.
-        node: its node, where it was read from YAML.
+    `values` are any data, `None` if nothing of it can be read.
     """
 
     position: Position
@@ -166,13 +151,9 @@ class Row(NamedTuple):
 
 
 class InvalidRow(NamedTuple):
-    """A row that cannot be used.
+    """A row that cannot be used, and why.
 
-    Args:
-        id: its `id` if it has one that no other row has, else its number or, if a row has that, a name made of it.
-        path: the file that it stands in, as messages show it.
-        position: where the problem is.
-        text: what is wrong, and what to write instead.
+    Its id is its `id` if no other row has that, else its number or, if a row has that, a name made of it.
     """
 
     id: str
@@ -182,11 +163,7 @@ class InvalidRow(NamedTuple):
 
 
 def make_rows(raw_rows: Iterable[RawRow], path: str) -> list[Row | InvalidRow]:
-    """Name and check the rows of a dataset.
-
-    Returns:
-        One for each row, in the same order, all with different ids.
-    """
+    """Name and check the rows of a dataset; all get different ids."""
     rows: list[Row | InvalidRow] = []
     first_uses: dict[str, Row | InvalidRow] = {}
     unnamed: list[int] = []

@@ -115,14 +115,7 @@ class EvalCheck:
 
 
 def read_checks(data: Any) -> tuple[EvalCheck, ...]:
-    """Check that `checks` is a list of mappings with a type; what else is in them is not looked at.
-
-    Args:
-        data: a list of mappings, or of `EvalCheck`s, which stay as they are.
-
-    Raises:
-        PydanticCustomError, ValidationError: what is wrong with it.
-    """
+    """Check that `checks` is a list of mappings with a type, or of `EvalCheck`s; their other keys do not matter."""
     if not isinstance(data, list | tuple):
         raise unexpected("a list of checks")
     problems: list[tuple[Location, PydanticCustomError]] = []

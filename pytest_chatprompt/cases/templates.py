@@ -54,13 +54,7 @@ class TemplateOutputError(Exception):
 
 
 class UndefinedNameError(UndefinedError):
-    """A template uses a name that does not exist.
-
-    Args:
-        name: the name.
-        owner: the value that has no such attribute; `missing` for a variable.
-        message: Jinja's words.
-    """
+    """A template uses a name that does not exist: a variable if `owner` is `missing`, else an attribute of `owner`."""
 
     def __init__(self, name: str, owner: Any, message: str) -> None:
         self.name = name
@@ -71,11 +65,8 @@ class UndefinedNameError(UndefinedError):
 def render_case(case: EvalCase, row: Row | None) -> EvalCase:
     """Fill in the variables of a case, and those of a row, which win.
 
-    Returns:
-        The case, with all of its variables in `vars`, and the row in its origin.
-
     Raises:
-        EvalFileError: a text is not a valid template, uses an unknown name, or fails; one problem for each text.
+        EvalFileError: texts are not valid templates, use unknown names, or fail; one problem for each text.
     """
     variables = {**thaw(case.vars or {}), **(row.values if row else {})}
     rendered = case.model_copy(update={"vars": freeze(variables)})
@@ -94,11 +85,7 @@ def render_case(case: EvalCase, row: Row | None) -> EvalCase:
 
 
 def render_text(template: str, variables: Mapping[str, Any]) -> str:
-    """Fill variables into a text that stands in a file of its own.
-
-    Raises:
-        TextTemplateError: it is not a valid template, uses an unknown name, or fails.
-    """
+    """Fill variables into a text that stands in a file of its own."""
     if "{" not in template:
         return template
     values = thaw(variables)
@@ -256,11 +243,7 @@ def _compile(text: str) -> Template:
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
-    """Render a template with plain JSON data.
-
-    Raises:
-        Exception: the template is not valid, uses an unknown name, or fails as it calculates; any type of exception.
-    """
+    """Render a template with plain JSON data; an error in it may raise any type of exception."""
     chunks, size = [], 0
     for chunk in _compile(text).generate(variables):
         chunks.append(chunk)

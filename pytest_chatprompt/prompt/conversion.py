@@ -42,12 +42,7 @@ def is_blank(text: str) -> bool:
 
 
 def render_part(part: Part, attachments: Attachments) -> ContentPart:
-    """Render a part: as text, or as media; a guideline becomes a reference.
-
-    Raises:
-        MediaError: it is a URL that cannot be sent; `read_attachments` reports it before.
-        LookupError: its file is not among the attachments, or there as text only.
-    """
+    """Render a part: as text, or as media; a guideline becomes a reference."""
     match part:
         case TextPart():
             return part.value if part.file is None else attachments[part.file].verbatim
@@ -86,11 +81,7 @@ class RenderedMessage(NamedTuple):
 
 
 def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -> tuple[RenderedMessage, ...]:
-    """Render the messages of a case.
-
-    Returns:
-        One for each message, in the same order; the ones that rules A5 and B5 drop have a `drop_reason`.
-    """
+    """Render the messages of a case; the ones that rules A5 and B5 drop have a `drop_reason`."""
     rendered = tuple(_render(number, message, attachments) for number, message in enumerate(messages, start=1))
     if all(message.drop_reason for message in rendered):
         # Rule B5: no message is left, so those that hold only guidelines stay, to have something to send.
@@ -148,12 +139,7 @@ GUIDELINE_HEADING: Final = "[[ ## Guidelines ## ]]"
 # The cases of a file usually share their guidelines, so most blocks are the same.
 @lru_cache(maxsize=8)
 def guideline_block(guidelines: tuple[Attachment, ...]) -> str:
-    """Write the guideline block.
-
-    Returns:
-        The heading and the contents, each below its path if there are several; `""` for no guidelines. A guideline
-        with nothing but white space in it does not count.
-    """
+    """Write the guideline block: the contents, each below its path if there are several; blank ones do not count."""
     visible = [guideline for guideline in guidelines if not is_blank(guideline.content)]
     if len(visible) == 1:
         return block_of_texts([visible[0].content])
@@ -282,13 +268,7 @@ def _system_adjustments(message: RenderedMessage, system_messages: Sequence[Rend
 
 
 class TranscriptTurn(NamedTuple):
-    """A turn of a transcript.
-
-    Args:
-        role: in lower case.
-        content: its text.
-        calls: the tool calls that it makes, each its name and its arguments.
-    """
+    """A turn of a transcript, with the name and the arguments of each tool call."""
 
     role: str
     content: str
@@ -296,14 +276,7 @@ class TranscriptTurn(NamedTuple):
 
 
 def render_transcript(messages: Sequence[RenderedMessage]) -> str:
-    """Write messages as a transcript.
-
-    Args:
-        messages: rendered, in the order in which the author wrote them; dropped ones are left out.
-
-    Returns:
-        The turns, each with its `[Role]:` marker; the content alone if the only turn is the user's; `""` for no turns.
-    """
+    """Write messages as a transcript, each with its marker `[Role]:`; if only the user speaks, without."""
     return write_transcript([_turn(message) for message in messages if not message.drop_reason])
 
 

@@ -119,11 +119,7 @@ def build_request(  # noqa: PLR0913 - what a request is made of
 
 
 def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> dict[str, Any]:
-    """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`.
-
-    Raises:
-        EvalFileError: a file with tools or a format cannot be used.
-    """
+    """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
         # Most cases have no settings.

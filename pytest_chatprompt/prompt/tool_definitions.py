@@ -11,15 +11,7 @@ from pytest_chatprompt.errors import PayloadError
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function that the model may call.
-
-    Args:
-        index: 0-based index among the request's tools.
-        name: its name.
-        description: what it does; `None` if the author does not say.
-        parameters: the JSON Schema of its arguments; `None` for a function without arguments.
-        strict: whether the arguments always fit the schema; `None` if the author does not say.
-    """
+    """A function that the model may call, with its index among the tools; what the author does not say is `None`."""
 
     index: int
     name: str
@@ -29,12 +21,9 @@ class FunctionTool:
 
 
 class ToolChoice(NamedTuple):
-    """Which tools the model may or must call.
+    """Which tools the model may or must call: only those of `names`, if there are any.
 
-    Args:
-        mode: `required` if it must call one.
-        names: the only tools that it may call; empty for all.
-        is_list: whether the author wrote `allowed_tools`, of which one name is a list too.
+    `is_list` says that the author wrote `allowed_tools`, of which one name is a list too.
     """
 
     mode: Literal["auto", "none", "required"]
@@ -43,14 +32,7 @@ class ToolChoice(NamedTuple):
 
 
 class OutputSchema(NamedTuple):
-    """The schema of the answer.
-
-    Args:
-        name: its name.
-        description: what the answer is for; `None` if the author does not say.
-        schema: the JSON Schema.
-        strict: whether the answer always fits the schema; `None` if the author does not say.
-    """
+    """The schema of the answer; what the author does not say is `None`."""
 
     name: str
     description: str | None
@@ -81,11 +63,7 @@ def function_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[FunctionTool, ..
 
 
 def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[FunctionTool, ...]:
-    """The tools of a request, for an API that has no other type.
-
-    Raises:
-        PayloadError: there is a tool of another type.
-    """
+    """The tools of a request, for an API that has no other type; else a `PayloadError`."""
     for index, tool in enumerate(tools):
         if tool["type"] != "function":
             raise PayloadError(
@@ -97,11 +75,7 @@ def require_functions(tools: Sequence[Mapping[str, Any]], vendor: str) -> tuple[
 
 
 def read_tool_choice(choice: str | Mapping[str, Any], vendor: str) -> ToolChoice:
-    """Bring a tool choice into one form.
-
-    Raises:
-        PayloadError: it chooses something other than functions.
-    """
+    """Bring a tool choice into one form; a `PayloadError` if it chooses something other than functions."""
     match choice:
         case "auto" | "none" | "required":
             return ToolChoice(choice)

@@ -30,11 +30,8 @@ _BLOCK_BYTES: Final = 64 * 1024
 class TextFileError(Exception):
     """A file cannot be read as text.
 
-    Args:
-        reason: why, to be put after the file's name, such as `is a folder`.
-        line: 1-based; 1 unless one position of the file is to blame.
-        column: 1-based, in bytes.
-        media_type: of its content, if that is an image, a document or an audio file; else `""`.
+    The text goes after the file's name, such as `is a folder`; the position is 1-based, its column in bytes. It has a
+    `media_type` if the content is an image, a document or an audio file.
     """
 
     def __init__(self, reason: str, line: int = 1, column: int = 1, media_type: str = "") -> None:
@@ -45,18 +42,13 @@ class TextFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Read a text file.
+    """Read a text file, without its byte-order mark.
 
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-
-    Returns:
-        The text, without a byte-order mark.
+    If it is inside the root folder, the target of its links must be inside too.
 
     Raises:
-        TextFileError: the file is a folder, a device or a pipe, is larger than `MAX_BYTES`, cannot be opened, is not
-            valid UTF-8, or is a link that leads out of the root folder.
+        TextFileError: it is no regular file, is larger than `MAX_BYTES`, cannot be opened, is not valid UTF-8, or is a
+            link that leads out of the root folder.
     """
     content = read_bytes(path, root)
     try:
@@ -69,25 +61,13 @@ def read_text(path: Path, root: Path) -> str:
 
 
 def read_bytes(path: Path, root: Path) -> bytes:
-    """Read a file of any content.
-
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-
-    Raises:
-        TextFileError: as in `read_text`, but any content is valid.
-    """
+    """Read a file of any content, as `read_text` does."""
     _refuse_link_outside(path, root)
     return read_regular_file(path, MAX_BYTES)
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
-    """Read a file that must be a regular one, without waiting and within bounds.
-
-    Raises:
-        TextFileError: the file is a folder, a device or a pipe, is larger, or cannot be opened.
-    """
+    """Read a file that must be a regular one, without waiting and within bounds."""
     with _open_regular_file(path, max_bytes) as (file, size):
         content = file.read(size + 1)
         if len(content) > size:
@@ -104,11 +84,7 @@ def utf8_size(text: str) -> int:
 
 
 def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
-    """Whether a file, which must be a regular one, holds just these bytes; only a block of it is in memory at a time.
-
-    Raises:
-        TextFileError: as in `read_regular_file`.
-    """
+    """Whether a regular file holds just these bytes; only a block of it is in memory at a time."""
     with _open_descriptor(path, max_bytes) as (descriptor, _):
         for piece in pieces:
             for start in range(0, len(piece), _BLOCK_BYTES):
@@ -119,19 +95,7 @@ def holds_bytes(path: Path, pieces: Iterable[bytes], max_bytes: int) -> bool:
 
 
 def read_lines(path: Path, root: Path, max_bytes: int) -> Iterator[bytes]:
-    """Read a file line by line, without keeping the lines before.
-
-    Args:
-        path: the file. If it is inside the root folder, the target of its links must be inside too.
-        root: pytest's root folder.
-        max_bytes: the largest size of the file; a line may have `MAX_BYTES`.
-
-    Yields:
-        The lines with their line breaks, without a byte-order mark.
-
-    Raises:
-        TextFileError: as in `read_text`, or a line is too long.
-    """
+    """Read the lines of a file, with their line breaks, without keeping the lines before; each may have `MAX_BYTES`."""
     _refuse_link_outside(path, root)
     with _open_regular_file(path, max_bytes) as (file, _):
         number, line = 1, file.readline(MAX_BYTES + 1).removeprefix(codecs.BOM_UTF8)
@@ -205,10 +169,8 @@ class ResolvedFile(NamedTuple):
 def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     """Find a file that an eval file names.
 
-    Args:
-        name: the path as the author wrote it, with `/`; a leading `/` stands for the root folder.
-        folder: the eval file's folder, where the search begins; it goes on in each folder above, up to the root.
-        root: pytest's root folder, absolute.
+    The search begins in the eval file's folder and goes on in each folder above, up to the root; a leading `/`
+    stands for the root folder.
 
     Raises:
         FileSearchError: there is no such file, or it is outside the root folder.
@@ -247,13 +209,7 @@ def _shown_candidate(path: Path, root: Path) -> str:
 
 
 def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
-    """Find a file of AgentV in the nearest folder `.agentv` that has it; `None` if there is none.
-
-    Args:
-        name: the file's name.
-        folder: where to look first; then each folder above it, up to the root folder.
-        root: pytest's root folder.
-    """
+    """Find a file of AgentV in the nearest folder `.agentv`, up to the root, that has it."""
     depth = len(folder.parts) - len(root.parts) if folder.is_relative_to(root) else 0
     paths = (candidate / ".agentv" / name for candidate in (folder, *folder.parents[:depth]))
     return next((path for path in paths if path.is_file()), None)

@@ -71,14 +71,7 @@ class Node:
         return self.value
 
     def find(self, location: tuple[str | int, ...]) -> Node:
-        """Follow keys and indexes from this node to a node inside it.
-
-        Args:
-            location: the keys and indexes; any that does not exist at its place is skipped.
-
-        Returns:
-            The innermost node that was reached; this node itself if none of them exists.
-        """
+        """Follow keys and indexes to a node inside this one; any that does not exist at its place is skipped."""
         node = self
         for step in location:
             match node.value:
@@ -112,12 +105,7 @@ class Entry(NamedTuple):
 
 
 class YamlProblem(NamedTuple):
-    """What is wrong at one position of a text.
-
-    Args:
-        position: where it is.
-        text: what is wrong, and what to write instead.
-    """
+    """What is wrong at one position of a text, and what to write instead."""
 
     position: Position
     text: str
@@ -181,16 +169,9 @@ class _OpenCollection:
 
 
 def load_yaml(text: str) -> Any:
-    """Read a text that this package or a tool has written, such as a snapshot, as plain data.
+    """Load a text that this package or a tool has written, such as a snapshot, as plain data.
 
-    Args:
-        text: the whole text of a file.
-
-    Returns:
-        `dict`, `list` and scalars; `None` for an empty text. A text in it may have half characters.
-
-    Raises:
-        YamlError: as for `parse_yaml`, and for each problem that does not stop that.
+    A text in it may have half characters. Any problem is a `YamlError`.
     """
     root, problems = parse_yaml(text, allows_halves=True)
     if problems:
@@ -488,13 +469,7 @@ def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Posit
 
 
 class YamlFile(NamedTuple):
-    """A parsed YAML file.
-
-    Args:
-        text: the whole text.
-        document: the root node of its tree; a node of `None` if the file is empty.
-        problems: the problems that did not stop the parser, in the order of the text.
-    """
+    """A YAML file: its text, the root node of its tree, and the problems that did not stop the parser."""
 
     text: str
     document: Node
@@ -502,11 +477,7 @@ class YamlFile(NamedTuple):
 
 
 def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
-    """Read and parse a YAML file.
-
-    Raises:
-        EvalFileError: it cannot be read as text, or is not valid YAML.
-    """
+    """Read and parse a YAML file; an `EvalFileError` if it cannot be read as text, or is not valid YAML."""
     try:
         text = read_text(path, root)
         return YamlFile(text, *parse_yaml(text))
