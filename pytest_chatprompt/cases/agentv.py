@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_chatprompt.cases.diagnostics import describe_value, explain_validation_error
+from pytest_chatprompt.cases.diagnostics import explain_validation_error
 from pytest_chatprompt.cases.fields import TupleOf, is_number
 from pytest_chatprompt.cases.request_options import RequestSettings
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
@@ -194,7 +194,7 @@ class _TargetReader:
     def read(self) -> Target:
         written = self.node.find(("provider",))
         if not isinstance(written.value, str) or not written.value:
-            description = "" if written is self.node else f", but it is {describe_value(written)}"
+            description = "" if written is self.node else f", but it is {written.describe()}"
             text = f"the target {self.name!r} must name its 'provider'{description}"
             raise EvalFileError([self.diagnostic(written.position, text)])
         vendor = written.value.lower()
@@ -235,7 +235,7 @@ class _TargetReader:
             hint = did_you_mean(snake, effective | _SILENT) or f"set it in a fixture {self.name}_provider"
             self.warn(position, f"{target} has no effect here; {hint}")
         elif not is_valid(value):
-            description = describe_value(node, with_hint=expected == "a string")
+            description = node.describe(with_hint=expected == "a string")
             self.problem(node.position, f"{key!r} must be {expected}, but is {description}")
         elif name == "api_key" and not _REFERENCE.fullmatch(value.strip()):
             text = f"{key!r} must be a reference such as ${{{{ OPENAI_API_KEY }}}}: do not write keys into files"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_chatprompt.cases.case import EvalCase, case_diagnostic
+from pytest_chatprompt.cases.diagnostics import explain_ineffective_setting
 from pytest_chatprompt.cases.message import SHORTHANDS, TextPart
 from pytest_chatprompt.errors import Diagnostic
 from pytest_chatprompt.text.yaml import Entry, Node, Position, UnexpectedValue, YamlProblem
@@ -107,13 +108,7 @@ def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:
 
 def _lost_settings(entries: _Entries) -> Iterator[tuple[Position, str, str]]:
     for place in _OPEN_MAPPINGS:
-        inner = _inner(entries, place)
-        if not inner:
-            continue
-        # Most eval files have neither mapping.
-        from pytest_chatprompt.cases.foreign_keys import explain_ineffective_setting  # noqa: PLC0415
-
-        for key, entry in inner.items():
+        for key, entry in _inner(entries, place).items():
             explanation = explain_ineffective_setting(key, place) if isinstance(key, str) else ""
             if explanation:
                 name = f"{place}.{key}"

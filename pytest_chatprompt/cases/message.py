@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationE
 from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.text.json_data import FrozenDict, check_json, freeze, to_json_text
+from pytest_chatprompt.text.json_data import check_json, freeze, to_json_text
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Entry, Node
 
@@ -138,9 +138,8 @@ def _content_kind(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 
-def _read_mapping(data: Any) -> FrozenDict:
-    frozen: FrozenDict = freeze(check_json(_dates_as_text(data)))
-    return frozen
+def _read_mapping(data: Any) -> Any:
+    return freeze(check_json(_dates_as_text(data)))
 
 
 def _dates_as_text(data: Any) -> Any:

@@ -14,10 +14,10 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from pytest_chatprompt.cases.case import EvalCase, YamlSource, place_of_row
+from pytest_chatprompt.cases.case import EvalCase, EvalCheck, place_of_row
 from pytest_chatprompt.cases.message import EvalMessage, FilePart, MediaPart, Part, TextPart
+from pytest_chatprompt.cases.origin import YamlSource
 from pytest_chatprompt.cases.rows import Row
-from pytest_chatprompt.cases.shared_keys import EvalCheck
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import MAX_BYTES, MAX_CASE_BYTES, TOO_LARGE_CASE, utf8_size
 from pytest_chatprompt.text.json_data import FrozenDict, freeze, thaw

@@ -8,12 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, option_diagnostic
-from pytest_chatprompt.cases.shared_keys import (
+from pytest_chatprompt.cases.case import EvalCase, case_diagnostic, case_in_test, option_diagnostic
+from pytest_chatprompt.cases.origin import find_running_test
+from pytest_chatprompt.cases.request_options import (
+    FILE_MODELS,
     FormatOfRequest,
     SettingsOfRequest,
-    ToolChoiceOfRequest,
+    ToolChoiceOrWord,
     ToolsOfRequest,
+    settings_for,
 )
 from pytest_chatprompt.errors import EvalFileError
 from pytest_chatprompt.prompt.attachments import AttachmentError, FileReader, read_attachments
@@ -52,7 +55,7 @@ class ProviderRequest(BaseModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     settings: SettingsOfRequest = Field(default_factory=FrozenDict)
     tools: ToolsOfRequest = ()
-    tool_choice: ToolChoiceOfRequest = None
+    tool_choice: ToolChoiceOrWord = None
     response_format: FormatOfRequest = None
     eval_case_id: str | None = None
     adjustments: tuple[str, ...] = ()
@@ -88,9 +91,6 @@ def build_request(  # noqa: PLR0913 - what a request is made of
     """
     __tracebackhide__ = True
     if reader is None or not case.has_origin:
-        # Most cases are read from an eval file, in a run that has a reader.
-        from pytest_chatprompt.cases.code_origin import case_in_test, find_running_test  # noqa: PLC0415
-
         test = find_running_test()
         case = case_in_test(case, test if folder is None else test._replace(folder=folder.absolute()))
         reader = reader or FileReader(root.absolute() if root else test.root)
@@ -122,17 +122,12 @@ def _options(case: EvalCase, reader: FileReader, provider_name: str | None) -> d
     """The settings, tools, tool choice and format that a case or its file sets, by the fields of `ProviderRequest`."""
     options: dict[str, Any] = {}
     if case.settings is not None:
-        # Most cases have no settings.
-        from pytest_chatprompt.cases.request_options import settings_for  # noqa: PLC0415
-
         options["settings"] = settings_for(provider_name, case.settings)
     if case.tool_choice is not None:
         options["tool_choice"] = case.tool_choice
     for key in ("tools", "response_format"):
         value = getattr(case, key)
         if isinstance(value, str):
-            from pytest_chatprompt.cases.request_options import FILE_MODELS  # noqa: PLC0415
-
             try:
                 value = reader.read_definition(value, case.path.parent, key, FILE_MODELS[key])
             except AttachmentError as error:

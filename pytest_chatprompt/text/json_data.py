@@ -148,6 +148,32 @@ def without_extensions(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if isinstance(key, str) and not key.startswith("x-")}
 
 
+def describe_data(value: Any, text: str | None = None) -> str:
+    """Describe data as messages name it, such as `the number 3`, `'text'`, `a mapping`, `null` or `empty`.
+
+    Args:
+        value: the data.
+        text: how a scalar is written; `None` if nobody wrote it.
+    """
+    match value:
+        case None if text is None:
+            return "null"
+        case None:
+            return f"null ({text})" if text else "empty"
+        case bool():
+            return f"the boolean {str(value).lower()}" + (f" ({text})" if text else "")
+        case int() | float():
+            return f"the number {text or value}"
+        case str():
+            return repr(value)
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case other:
+            return f"the {type(other).__name__} {text or other}"
+
+
 def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     """Merge a mapping into another: mappings key by key, any other value replaces the body's."""
     merged = dict(body)
@@ -158,8 +184,8 @@ def deep_merge(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, A
 
 
 _INDENT: Final = "  "
-# Half of a surrogate pair, the only text beyond ASCII that is escaped.
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# Half of a character: half of a surrogate pair.
+LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # Up to here a number is written with all its digits, from here on with an exponent.
 _LARGEST_POSITIONAL: Final = 1e21
 _SMALLEST_POSITIONAL: Final = 1e-6
@@ -186,7 +212,7 @@ def _block(brackets: str, entries: list[str], indent: str) -> str:
 
 
 def _text(text: str) -> str:
-    return _LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return LONE_SURROGATE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _number(number: float) -> str:

@@ -26,7 +26,7 @@ from yaml.resolver import Resolver
 
 from pytest_chatprompt.errors import Diagnostic, EvalFileError
 from pytest_chatprompt.text.files import TextFileError, read_text, utf8_size
-from pytest_chatprompt.text.json_data import MAX_FILE_DEPTH, MAX_VALUES
+from pytest_chatprompt.text.json_data import LONE_SURROGATE, MAX_FILE_DEPTH, MAX_VALUES, describe_data
 
 
 class Position(NamedTuple):
@@ -69,6 +69,11 @@ class Node:
         if isinstance(self.value, tuple):
             return [node.data() for node in self.value]
         return self.value
+
+    def describe(self, *, with_hint: bool = False) -> str:
+        """Describe the value as YAML read it; the hint says that quotes make a scalar text, unless it is text."""
+        has_hint = with_hint and self.text and not isinstance(self.value, str)
+        return describe_data(self.value, self.text) + (f"; {_IF_TEXT}" if has_hint else "")
 
     def find(self, location: tuple[str | int, ...]) -> Node:
         """Follow keys and indexes to a node inside this one; any that does not exist at its place is skipped."""
@@ -144,7 +149,6 @@ _FORMER_LINE_BREAKS: Final = "\x85\u2028\u2029"
 _ESCAPED_CHARACTER: Final = re.compile(r"\\(?:u|U0000)([0-9A-Fa-f]{4})")
 # Half of a character as JSON escapes it, which libyaml refuses.
 _ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F][0-9A-Fa-f]{2}")
-_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class _Counts(NamedTuple):
@@ -222,7 +226,7 @@ def _hide(text: str) -> tuple[str, dict[str, str]]:
     for half, code in zip(halves, unused, strict=False):
         stand_ins[half] = f"\\u{code:04x}"
         restore |= {stand_ins[half]: half, chr(code): chr(int(half[2:], 16))}
-    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else _HALF
+    pattern = re.compile("|".join(map(re.escape, stand_ins))) if stand_ins else LONE_SURROGATE
     return pattern.sub(lambda match: stand_ins[match[0]], text), restore
 
 
@@ -326,10 +330,10 @@ class _Composer:
     def restored(self, event: Any) -> str:
         """The text of a scalar as it was before `_hide`."""
         text = self.hidden.sub(lambda match: self.restore[match[0]], event.value)
-        if not _HALF.search(text):
+        if not LONE_SURROGATE.search(text):
             return text
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        half = _HALF.search(text)
+        half = LONE_SURROGATE.search(text)
         if half is not None and not self.allows_halves:
             reason = f"\\u{ord(half[0]):04x} is not a whole character; write the character itself"
             self.add_problem(event.start_mark, reason)
