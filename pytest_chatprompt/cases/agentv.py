@@ -69,7 +69,7 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
 def read_guideline_patterns(path: Path, root: Path) -> tuple[str, ...]:
     """Read the `guideline_patterns` of a `.agentv/config.yaml`; empty if it has none."""
     shown = shown_path(path, root)
-    document = read_yaml_file(path, root, shown).document
+    _, document, _ = read_yaml_file(path, root, shown)
     data = document.data()
     if not isinstance(data, dict) or _KEY not in data:
         return ()
@@ -159,7 +159,7 @@ class TargetsFile:
 def read_targets_file(path: Path, root: Path) -> TargetsFile:
     """Read the names of the targets in a file."""
     shown = shown_path(path, root)
-    document = read_yaml_file(path, root, shown).document
+    _, document, _ = read_yaml_file(path, root, shown)
     entry = document.find_entry(("targets",))
     if entry is None or not isinstance(entry.node.value, tuple):
         position = document.position if entry is None else entry.node.position

@@ -38,7 +38,7 @@ from pytest_chatprompt.cases.fields import (
     value_kind,
     word_pattern,
 )
-from pytest_chatprompt.cases.message import SHORTHANDS, EvalMessage, expand_data, read_expected_messages
+from pytest_chatprompt.cases.message import EvalMessage, expand_data, read_expected_messages
 from pytest_chatprompt.cases.origin import CaseTest, CodeOrigin, Origin, YamlSource
 from pytest_chatprompt.cases.request_options import FormatOrPath, Settings, ToolChoiceOrWord, ToolsOrPath
 from pytest_chatprompt.cases.rows import READERS, Row, RowData, Variables, find_problem
@@ -340,27 +340,19 @@ class EvalCase(SharedKeys, defer_build=False):
     @model_validator(mode="before")
     @classmethod
     def _expand_shorthands(cls, data: Any) -> Any:
-        is_short = isinstance(data, dict) and any(shorthand.key in data for shorthand in SHORTHANDS)
-        return expand_data(data) if is_short else data
-
-    @property
-    def _origin_or_none(self) -> Origin | None:
-        # Pydantic finds a private attribute only after all other ways have failed, which takes ten times as long.
-        private = self.__pydantic_private__
-        return None if private is None else private["_origin"]
+        return expand_data(data) if isinstance(data, dict) else data
 
     @property
     def has_origin(self) -> bool:
         """Whether the case was read from a file; one that is made in code was not."""
-        return self._origin_or_none is not None
+        return self._origin is not None
 
     @property
     def origin(self) -> Origin:
         """The file and the position that the case was read from; an `AttributeError` if it was not."""
-        origin = self._origin_or_none
-        if origin is None:
+        if self._origin is None:
             raise AttributeError(f"case {self.id!r} was not read from a file")
-        return origin
+        return self._origin
 
     @property
     def path(self) -> Path:
@@ -375,8 +367,7 @@ class EvalCase(SharedKeys, defer_build=False):
     @property
     def row_id(self) -> str | None:
         """The id of the row that the case was rendered with; `None` for none."""
-        origin = self._origin_or_none
-        return None if origin is None or origin.row is None else origin.row.id
+        return None if self._origin is None or self._origin.row is None else self._origin.row.id
 
     @property
     def full_id(self) -> str:

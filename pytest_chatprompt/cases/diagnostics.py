@@ -259,6 +259,16 @@ _BESIDE_SETTINGS: Final = _table(
         "response_format output_format output_schema response_schema json_schema": "response_format",
     }
 )
+_BELOW: Final = " under 'settings'"
+# The names of options, where they belong at each level, and where at all others.
+_OPTIONS: Final[tuple[tuple[Mapping[str, str], Mapping[Level, str], str], ...]] = (
+    (_SETTINGS, {"file": _BELOW, "case": _BELOW, "settings": ""}, f"{_BELOW}, of the case or of the file"),
+    (
+        _BESIDE_SETTINGS,
+        {"file": "", "case": "", "settings": " beside 'settings'"},
+        " beside 'input_messages', or at the top of the file",
+    ),
+)
 # Cases of other formats; AgentV renamed `evalcases` to `tests`, as they are called in promptfoo.
 OTHER_FORMATS: Final = frozenset({"tests", "scenarios"})
 _OTHER_FORMAT: Final = (
@@ -358,22 +368,12 @@ def find_own_role(role: str) -> str | None:
 def explain_foreign_key(level: Level, key: str) -> str:
     """Say what to write instead of a key that is unknown at a level; `""` if nothing is known about it."""
     word = _key(key)
-    special = _LEVELS[level].get(word)
-    if special is not None:
-        return special
-    if word in _SETTINGS:
-        name = _SETTINGS[word]
-        if level == "settings":
-            return f"write {name!r}"
-        where = "under 'settings'" if level in ("file", "case") else "under 'settings', of the case or of the file"
-        return f"write it {where}" if key == name else f"write {name!r} {where}"
-    if word in _BESIDE_SETTINGS:
-        name = _BESIDE_SETTINGS[word]
-        where = {"file": "", "case": "", "settings": " beside 'settings'"}.get(
-            level, " beside 'input_messages', or at the top of the file"
-        )
-        return f"write it{where}" if key == name else f"write {name!r}{where}"
-    return ""
+    explanation = _LEVELS[level].get(word, "")
+    for names, places, elsewhere in _OPTIONS:
+        if not explanation and word in names:
+            name = names[word]
+            explanation = f"write {'it' if key == name else repr(name)}{places.get(level, elsewhere)}"
+    return explanation
 
 
 def explain_ineffective_setting(key: str, place: str) -> str:

@@ -65,8 +65,6 @@ _STAND_INS: Final = (
     *((shorthand.key, shorthand.messages_key) for shorthand in SHORTHANDS),
     ("expected_outcome", "outcome"),
 )
-# Most cases have none of them.
-_SUSPECTS: Final = frozenset({*_GRADING, *_OPEN_MAPPINGS, *(key for key, _ in _STAND_INS)})
 _Entries = Mapping[str, Entry]
 
 
@@ -93,8 +91,7 @@ def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
     """The keys of the file, and those of each case with its id."""
     yield None, document.value
     for case in document.find(("evalcases",)).value:
-        if not _SUSPECTS.isdisjoint(case.value):
-            yield case.find(("id",)).value, case.value
+        yield case.find(("id",)).value, case.value
 
 
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:

@@ -132,9 +132,6 @@ class ToolCall(StrictModel):
 
 def _content_kind(value: Any) -> str:
     """The tag of a message's content: `string`, `list`, `mapping` or `null`."""
-    # Most contents are a text, and to find that something is no `Mapping` takes far longer.
-    if isinstance(value, str):
-        return "string"
     return "mapping" if isinstance(value, Mapping) else value_kind(value)
 
 

@@ -205,7 +205,8 @@ def _position_of_value(raw: RawRow, key: str) -> Position:
     return raw.position if raw.node is None else raw.node.find((key,)).position
 
 
-MAX_JSONL_BYTES: Final = 1024**3
+# Of a file that is read line by line.
+MAX_DATASET_BYTES: Final = 1024**3
 _WHITE_SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -243,7 +244,7 @@ _LENIENT_DECODER: Final = json.JSONDecoder()
 
 def read_jsonl(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each line that is not blank."""
-    for number, line in enumerate(read_lines(path, root, MAX_JSONL_BYTES), start=1):
+    for number, line in enumerate(read_lines(path, root, MAX_DATASET_BYTES), start=1):
         if not line.strip():
             continue
         try:
@@ -336,7 +337,6 @@ def _skip(text: str, index: int) -> int:
     return _WHITE_SPACE.match(text, index).end()  # type: ignore[union-attr] # it matches an empty text
 
 
-MAX_CSV_BYTES: Final = 1024**3
 _HINTS: Final = {";": "semicolons", "\t": "tabs"}
 
 
@@ -344,10 +344,8 @@ def read_csv(path: Path, root: Path) -> Iterator[RawRow]:
     """Read a row from each record below the header."""
     # Bytes that are not UTF-8 become surrogates, so that they are an error of their row.
     # As in attached files, CRLF becomes LF: Git may write either, and what is sent must not depend on it.
-    lines = (
-        line.replace(b"\r\n", b"\n").decode(errors="surrogateescape") for line in read_lines(path, root, MAX_CSV_BYTES)
-    )
-    records = _records(csv.reader(lines, strict=True))
+    lines = (line.replace(b"\r\n", b"\n") for line in read_lines(path, root, MAX_DATASET_BYTES))
+    records = _records(csv.reader((line.decode(errors="surrogateescape") for line in lines), strict=True))
     names = _variable_names(next((header for _, header in records), []))
     for line, values in records:
         row = dict(zip(names, values, strict=False))

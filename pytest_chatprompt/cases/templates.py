@@ -231,15 +231,13 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-@lru_cache(maxsize=1)
-def _sandbox() -> _Sandbox:
-    return _Sandbox()
+_SANDBOX: Final = _Sandbox()
 
 
 # The rows of a case share its templates.
 @lru_cache(maxsize=500)
 def _compile(text: str) -> Template:
-    return _sandbox().compile_text(text)
+    return _SANDBOX.compile_text(text)
 
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
@@ -271,7 +269,7 @@ def explain_template_error(error: Exception, template: str, variables: Mapping[s
             unknown = _UNKNOWN.search(message)
             if unknown is not None:
                 kind, name = unknown.groups()
-                names = _sandbox().filters if kind == "filter" else _sandbox().tests
+                names = _SANDBOX.filters if kind == "filter" else _SANDBOX.tests
                 suggestion = did_you_mean(name, filter(str.isidentifier, names))
                 text = f"unknown {kind} {name!r}" + (f"; {suggestion}" if suggestion else "")
                 return TemplateProblem(_find_word(template, line, name), text)

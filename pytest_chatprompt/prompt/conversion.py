@@ -92,9 +92,6 @@ def render_messages(messages: Sequence[EvalMessage], attachments: Attachments) -
 def _render(
     number: int, message: EvalMessage, attachments: Attachments, *, keep_references: bool = False
 ) -> RenderedMessage:
-    if isinstance(message.content, str) and not is_blank(message.content):
-        # Most messages are a text, which is sent as it is.
-        return RenderedMessage(number, message, message.content)
     parts: list[ContentPart] = []
     guidelines: list[Attachment] = []
     blank_parts: list[int] = []

@@ -472,21 +472,16 @@ def _explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[Posit
     return mark_position(mark), ", ".join(part for part in (error.context, problem) if part)
 
 
-class YamlFile(NamedTuple):
-    """A YAML file: its text, the root node of its tree, and the problems that did not stop the parser."""
+def read_yaml_file(path: Path, root: Path, shown_path: str) -> tuple[str, Node, list[YamlProblem]]:
+    """Read and parse a YAML file: its text, and what `parse_yaml` gives.
 
-    text: str
-    document: Node
-    problems: list[YamlProblem]
-
-
-def read_yaml_file(path: Path, root: Path, shown_path: str) -> YamlFile:
-    """Read and parse a YAML file; an `EvalFileError` if it cannot be read as text, or is not valid YAML."""
+    Raises:
+        EvalFileError: it cannot be read as text, or is not valid YAML.
+    """
     try:
         text = read_text(path, root)
-        return YamlFile(text, *parse_yaml(text))
+        return text, *parse_yaml(text)
     except TextFileError as error:
         raise EvalFileError([Diagnostic(shown_path, error.line, error.column, f"this file {error}")]) from error
     except YamlError as error:
-        position, reason = error.problem
-        raise EvalFileError([Diagnostic(shown_path, position.line, position.column, reason)]) from error
+        raise EvalFileError([Diagnostic(shown_path, *error.problem.position, error.problem.text)]) from error
