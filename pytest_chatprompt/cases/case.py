@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final
 
 from pydantic import (
     AfterValidator,
@@ -48,6 +48,7 @@ from pytest_chatprompt.text.json_data import (
     check_json,
     checked,
     describe_data,
+    error_at,
     errors_at,
     freeze,
     invalid,
@@ -139,11 +140,8 @@ def _metadata_keywords() -> dict[str, Any]:
 
 def _check_tag(tag: str) -> str:
     if not is_valid_tag(tag):
-        text = (
-            "the tag {tag} cannot be selected with -m; use letters, digits and _ - . / +, "
-            "and do not begin with an underscore"
-        )
-        raise PydanticCustomError("invalid_value", text, {"tag": repr(tag)})
+        hint = "use letters, digits and _ - . / +, and do not begin with an underscore"
+        raise invalid(f"the tag {tag!r} cannot be selected with -m; {hint}")
     return tag
 
 
@@ -151,23 +149,32 @@ def _reject_repeated_provider(names: str | tuple[str, ...] | None) -> str | tupl
     if isinstance(names, tuple):
         repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
         if repeated is not None:
-            raise PydanticCustomError("invalid_value", "'provider' names {name} twice", {"name": repr(repeated)})
+            raise invalid(f"'provider' names {repeated!r} twice")
     return names
 
 
 def _check_variables(variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     problem = find_problem(variables or {})
     if problem is not None:
-        context = {"key": problem.key, "is_name": problem.is_name}
-        raise PydanticCustomError("invalid_variable", "{text}", {**context, "text": problem.text})
+        error = PydanticCustomError("invalid_key", "{text}", {"text": problem.text})
+        raise error_at((problem.key,), error if problem.is_name else invalid(problem.text))
     return variables
 
 
 def _check_parametrize(rows: Any) -> Any:
     if rows is not None and not isinstance(rows, str | list):
-        text = "'parametrize' must be a list of rows or the path of a dataset, but is {description}"
-        raise PydanticCustomError("invalid_value", text, {"description": describe_data(rows)})
+        raise invalid(f"'parametrize' must be a list of rows or the path of a dataset, but is {describe_data(rows)}")
     return rows
+
+
+def _check_system_prompt(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key, value in metadata.items():
+        if re.sub(r"[^a-z]", "", key.lower()) == "systemprompt":
+            if key != "systemPrompt":
+                raise error_at((key,), invalid(f"'metadata.{key}' has no effect; write 'systemPrompt'"))
+            if not isinstance(value, str | None):
+                raise error_at((key,), invalid(f"'metadata.{key}' must be a string; put it in quotes"))
+    return metadata
 
 
 ProviderName = Annotated[NonEmptyString, KnownNames("provider")]
@@ -230,8 +237,8 @@ class SharedKeys(StrictModel, defer_build=True):
         AfterValidator(_reject_repeated_provider),
         Field(examples=["openai", ["openai", "anthropic"]]),
     ] = None
-    metadata: Annotated[Mapping[str, Any], SchemaKeywords(_metadata_keywords)] = Field(
-        default_factory=dict, examples=[{"systemPrompt": "You review code."}]
+    metadata: Annotated[Mapping[str, Any], AfterValidator(_check_system_prompt), SchemaKeywords(_metadata_keywords)] = (
+        Field(default_factory=dict, examples=[{"systemPrompt": "You review code."}])
     )
     guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
     tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = Field(
@@ -285,18 +292,6 @@ class SharedKeys(StrictModel, defer_build=True):
     evaluators: Any = None
     execution: Execution | None = None
     target: Annotated[str, KnownNames("provider")] | None = None
-
-    @model_validator(mode="after")
-    def _check_system_prompt(self) -> Self:
-        for key, value in self.metadata.items():
-            if re.sub(r"[^a-z]", "", key.lower()) == "systemprompt":
-                if key != "systemPrompt":
-                    text = "'metadata.{key}' has no effect; write 'systemPrompt'"
-                    raise PydanticCustomError("invalid_metadata", text, {"key": key})
-                if not isinstance(value, str | None):
-                    text = "'metadata.{key}' must be a string; put it in quotes"
-                    raise PydanticCustomError("invalid_metadata", text, {"key": key})
-        return self
 
 
 INPUT_AS_WRITTEN: Final = WrittenAs(lambda: str | NonEmptyTupleOf[EvalMessage] | EvalMessage | Mapping[str, Any])

@@ -79,8 +79,8 @@ def explain_validation_error(
                 yield mapping.key_position(key), f"unknown key {key!r}" + (f"; {suggestion}" if suggestion else "")
             case "union_tag_invalid" | "union_tag_not_found":
                 yield _explain_part_type(value)
-            case "invalid_metadata" | "invalid_variable":
-                yield _position_of_entry(value, **detail["ctx"]), detail["msg"]
+            case "invalid_key":
+                yield node.find(location[:-1]).key_position(str(location[-1])), detail["msg"]
             case _:
                 yield value.position, _explain_value(detail, value)
 
@@ -124,13 +124,6 @@ def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int,
     """A location with the shorthand in place of the messages that it stands for."""
     names = {shorthand.messages_key: shorthand.key for shorthand in SHORTHANDS if is_expanded(node, shorthand)}
     return tuple(names.get(str(step), step) if index == 0 else step for index, step in enumerate(location))
-
-
-def _position_of_entry(mapping: Node, key: str, *, is_name: bool | None = None, **_: object) -> Position:
-    """The position of an entry of `vars` (of its key if that is invalid), or of `metadata` if `is_name` is `None`."""
-    if is_name is None:
-        return mapping.find(("metadata", key)).position
-    return mapping.key_position(key) if is_name else mapping.find((key,)).position
 
 
 def _explain_part_type(part: Node) -> tuple[Position, str]:

@@ -5,10 +5,9 @@ from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import ConfigDict, Discriminator, PlainValidator, Tag, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
 from pytest_chatprompt.cases.fields import NonEmptyString, StrictModel, TupleOf, value_kind
-from pytest_chatprompt.text.json_data import check_json, freeze, to_json_text
+from pytest_chatprompt.text.json_data import check_json, freeze, invalid, to_json_text
 from pytest_chatprompt.text.media_types import MediaKind
 from pytest_chatprompt.text.yaml import Entry, Node
 
@@ -39,9 +38,9 @@ class TextPart(StrictModel):
     def _check_source(self) -> Self:
         given = {"value", "file"} & self.model_fields_set
         if not given:
-            raise PydanticCustomError("invalid_value", "missing key 'value'")
+            raise invalid("missing key 'value'")
         if len(given) > 1:
-            raise PydanticCustomError("invalid_value", "a text has a 'value' or a 'file', not both; remove one")
+            raise invalid("a text has a 'value' or a 'file', not both; remove one")
         return self
 
 
@@ -200,14 +199,11 @@ class EvalMessage(StrictModel):
     @model_validator(mode="after")
     def _check_fields_of_role(self) -> Self:
         if self.tool_calls and self.role != "assistant":
-            text = "'tool_calls' belongs in an assistant message, but the role is '{role}'"
-            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+            raise invalid(f"'tool_calls' belongs in an assistant message, but the role is {self.role!r}")
         if self.tool_call_id is not None and self.role != "tool":
-            text = "'tool_call_id' belongs in a tool message, but the role is '{role}'"
-            raise PydanticCustomError("invalid_value", text, {"role": self.role})
+            raise invalid(f"'tool_call_id' belongs in a tool message, but the role is {self.role!r}")
         if self.content is None and not self.tool_calls and self.tool_call_id is None:
-            text = "missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it"
-            raise PydanticCustomError("invalid_value", text)
+            raise invalid("missing key 'content'; only a message with 'tool_calls' or 'tool_call_id' may omit it")
         return self
 
     @property

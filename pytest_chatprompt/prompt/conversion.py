@@ -192,7 +192,11 @@ def convert(
     sent = [message for message in messages if not message.drop_reason]
     system_messages = [message for message in sent if message.source.role == "system"]
     turns = [_chat_message(message) for message in sent if message.source.role != "system"]
-    guidelines = _unique_guidelines(messages)
+    # A file that is written in two ways is one guideline.
+    first_mentions: dict[Path, Attachment] = {}
+    for guideline in (each for message in messages for each in message.guidelines):
+        first_mentions.setdefault(guideline.path, guideline)
+    guidelines = tuple(first_mentions.values())
     block = guideline_block(guidelines)
     if system_messages:
         prompt = [part for message in system_messages for part in content_parts(message.content)]
@@ -201,29 +205,14 @@ def convert(
     else:
         prompt = [default_system_prompt or ""] if block else []
     content = join_parts((part for part in (*prompt, block) if part), "\n\n")
-    system = [_system_message(content, system_messages)] if content else []
+    only = system_messages[0] if len(system_messages) == 1 else None
+    system = ChatMessage("system", content, name=only and only.source.name, number=only and only.number)
     adjustments = list(_adjustments(messages, system_messages))
     if system_messages and system_prompt:
         numbers = message_numbers([message.number for message in system_messages])
         verb = "stand" if len(system_messages) > 1 else "stands"
         adjustments.append(f"metadata.systemPrompt left out, {numbers} {verb} in its place")
-    return ConversionResult((*system, *turns), guidelines, tuple(adjustments))
-
-
-def _unique_guidelines(messages: Sequence[RenderedMessage]) -> tuple[Attachment, ...]:
-    """Each guideline once, at its first mention; a file that is written in two ways is one guideline."""
-    first_mentions: dict[Path, Attachment] = {}
-    for message in messages:
-        for guideline in message.guidelines:
-            first_mentions.setdefault(guideline.path, guideline)
-    return tuple(first_mentions.values())
-
-
-def _system_message(content: str | tuple[ContentPart, ...], system_messages: Sequence[RenderedMessage]) -> ChatMessage:
-    if len(system_messages) == 1:
-        (only,) = system_messages
-        return ChatMessage("system", content, name=only.source.name, number=only.number)
-    return ChatMessage("system", content)
+    return ConversionResult((*([system] if content else ()), *turns), guidelines, tuple(adjustments))
 
 
 def _chat_message(message: RenderedMessage) -> ChatMessage:
