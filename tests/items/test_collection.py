@@ -418,7 +418,6 @@ NEEDED_ONLY_SOMETIMES = [
         "cases.templates",
         "apis.schema_instance",
         "apis.sending",
-        "prompt.tool_definitions",
         "providers.http.error_replies",
     )
 ]
