@@ -199,7 +199,9 @@ class _Generator:
 
     def _of_field(self, model: type[BaseModel], name: str, text: str) -> Schema:
         """The schema of a field; what several models inherit is a definition."""
-        schema = _with_text(self._of_value(model.model_fields[name]), text)
+        schema = self._of_value(model.model_fields[name])
+        if text:
+            schema = {"description": text} | {**schema, "description": text}
         owner = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
         if owner is model:
             return schema
@@ -234,10 +236,6 @@ def _attribute_texts(model: type[BaseModel]) -> dict[str, str]:
             plain = _plain(" ".join(text.split()))
             texts[name] = plain[:1].upper() + plain[1:]
     return texts
-
-
-def _with_text(schema: Schema, text: str) -> Schema:
-    return {"description": text} | {**schema, "description": text} if text else schema
 
 
 def _plain(text: str) -> str:

@@ -111,14 +111,11 @@ def read_checks(data: Any) -> tuple[EvalCheck, ...]:
     if problems:
         raise errors_at(problems)
     check_json([None if isinstance(check, EvalCheck) else without_extensions(check) for check in data])
-    return tuple(_read_check(check, ("checks", index)) for index, check in enumerate(data))
-
-
-def _read_check(check: Any, location: Location) -> EvalCheck:
-    if isinstance(check, EvalCheck):
-        return check
-    own = without_extensions(check)
-    return EvalCheck(own.pop("type"), freeze(own), location)
+    checks = []
+    for index, check in enumerate(data):
+        own = {} if isinstance(check, EvalCheck) else without_extensions(check)
+        checks.append(EvalCheck(own.pop("type"), freeze(own), ("checks", index)) if own else check)
+    return tuple(checks)
 
 
 _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
@@ -127,10 +124,6 @@ _VALID_TAG: Final = re.compile(r"(?!_)[\w\-./+]+")
 def is_valid_tag(tag: str) -> bool:
     """Whether pytest's `-m` can select a tag."""
     return _VALID_TAG.fullmatch(tag) is not None
-
-
-def _tag_pattern() -> str:
-    return f"^(?!_){characters_pattern(lambda character: is_valid_tag(f'a{character}'))}+$"
 
 
 def _metadata_keywords() -> dict[str, Any]:
@@ -241,9 +234,13 @@ class SharedKeys(StrictModel, defer_build=True):
         Field(default_factory=dict, examples=[{"systemPrompt": "You review code."}])
     )
     guideline_patterns: TupleOf[str] | None = Field(default=None, examples=[["**/*.instructions.md"]])
-    tags: TupleOf[Annotated[str, AfterValidator(_check_tag), pattern(_tag_pattern)]] = Field(
-        default=(), examples=[["smoke"]]
-    )
+    tags: TupleOf[
+        Annotated[
+            str,
+            AfterValidator(_check_tag),
+            pattern(lambda: f"^(?!_){characters_pattern(lambda character: is_valid_tag(f'a{character}'))}+$"),
+        ]
+    ] = Field(default=(), examples=[["smoke"]])
     settings: Annotated[Settings, Field(examples=[{"temperature": 0, "openai": {"seed": 7}}])] = None
     tools: Annotated[
         ToolsOrPath,

@@ -67,8 +67,11 @@ def explain_validation_error(
         node: the mapping that was validated.
         model: the model that it was validated with; its keys are suggested for a mistyped one.
     """
-    for detail in _details(error):
+    for detail in error.errors(include_url=False):
         location = detail["loc"]
+        if location[-1:] == ("[key]",):
+            # The parser has reported the keys that are not strings.
+            continue
         value = node.find(location)
         detail["loc"] = _as_written(location, node)
         match detail["type"]:
@@ -109,15 +112,10 @@ def _explain_value(detail: ErrorDetails, value: Node) -> str:
 def _suggest_role(role: str, expected: str) -> str:
     """What to write instead of a role where pydantic expects `'user' or 'assistant'`."""
     roles = [each for each in ROLES if repr(each) in expected]
-    own_role = find_own_role(role)
+    own_role = _ROLES.get(_key(role))
     if own_role in roles:
         return f"write {own_role!r}"
     return did_you_mean(role, roles) or f"the roles are {', '.join(roles)}"
-
-
-def _details(error: ValidationError) -> list[ErrorDetails]:
-    # The parser has reported the keys that are not strings.
-    return [detail for detail in error.errors(include_url=False) if detail["loc"][-1:] != ("[key]",)]
 
 
 def _as_written(location: tuple[str | int, ...], node: Node) -> tuple[str | int, ...]:
@@ -170,9 +168,12 @@ def _key_path(location: tuple[str | int, ...]) -> str:
 
 def parse_definition_file(text: str, shown_path: str, key: str, model: type[BaseModel]) -> Any:
     """Parse and check the value of a key of an eval file that stands in a file of its own."""
-    parse = _parse_json if shown_path.lower().endswith(".json") else _parse_yaml
     try:
-        data, problems = parse(text)
+        if shown_path.lower().endswith(".json"):
+            data, problems = _parse_json(text)
+        else:
+            document, problems = parse_yaml(text)
+            data = document.data()
         if not problems:
             return getattr(model.model_validate({key: data}), key)
     except ValidationError as error:
@@ -182,28 +183,23 @@ def parse_definition_file(text: str, shown_path: str, key: str, model: type[Base
     raise EvalFileError(Diagnostic(shown_path, *problem.position, problem.text) for problem in problems)
 
 
-def _parse_yaml(text: str) -> tuple[Any, list[YamlProblem]]:
-    document, problems = parse_yaml(text)
-    return document.data(), problems
-
-
 def _parse_json(text: str) -> tuple[Any, list[YamlProblem]]:
     """Parse JSON by its own rules: YAML reads a number such as `1e3` as text."""
-    repeated: list[tuple[str, Any]] = []
+    has_repeated_key = False
 
-    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def mapping_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal has_repeated_key
         mapping = dict(pairs)
-        if len(mapping) < len(pairs):
-            repeated.extend(pairs)
+        has_repeated_key |= len(mapping) < len(pairs)
         return mapping
 
     try:
-        data = parse_json(text, object_pairs_hook=without_repetition)
+        data = parse_json(text, object_pairs_hook=mapping_of)
     except json.JSONDecodeError as error:
         raise YamlError(Position(error.lineno, error.colno), f"not valid JSON: {error.msg}") from error
     except ValueError as error:
         raise YamlError(Position(1, 1), f"not valid JSON: {error}") from error
-    return data, parse_yaml(_as_yaml(text))[1] if repeated else []
+    return data, parse_yaml(_as_yaml(text))[1] if has_repeated_key else []
 
 
 def _explain(error: ValidationError, key: str, text: str) -> list[YamlProblem]:
@@ -351,11 +347,6 @@ _LEVELS: Final[Mapping[Level, Mapping[str, str]]] = {
 
 # The roles of OpenAI's later models, LangChain, ShareGPT's datasets, Gemini, and OpenAI before it had tools.
 _ROLES: Final = _table({"developer": "system", "human": "user", "ai model bot gpt": "assistant", "function": "tool"})
-
-
-def find_own_role(role: str) -> str | None:
-    """The role to write instead of a role of another format; `None` for an unknown role."""
-    return _ROLES.get(_key(role))
 
 
 def explain_foreign_key(level: Level, key: str) -> str:

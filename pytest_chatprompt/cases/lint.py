@@ -72,7 +72,8 @@ def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnosti
     """Find the keys of a valid eval file that have no effect: graders as one, others at their first place."""
     grading: list[tuple[Position, str | None, str]] = []
     others: dict[str, Diagnostic] = {}
-    for case_id, entries in _levels(document):
+    cases = [(case.find(("id",)).value, case.value) for case in document.find(("evalcases",)).value]
+    for case_id, entries in [(None, document.value), *cases]:
         grading += [(position, case_id, name) for position, name in _grading_keys(entries)]
         for position, name, text in (*_lost_settings(entries), *_lost_stand_ins(entries)):
             others.setdefault(name, Diagnostic(shown_path, *position, text, case_id))
@@ -85,13 +86,6 @@ def find_ineffective_keys(document: Node, shown_path: str) -> Iterator[Diagnosti
         )
         yield Diagnostic(shown_path, *position, text, case_id)
     yield from others.values()
-
-
-def _levels(document: Node) -> Iterator[tuple[str | None, _Entries]]:
-    """The keys of the file, and those of each case with its id."""
-    yield None, document.value
-    for case in document.find(("evalcases",)).value:
-        yield case.find(("id",)).value, case.value
 
 
 def _grading_keys(entries: _Entries) -> Iterator[tuple[Position, str]]:

@@ -361,19 +361,16 @@ def _records(reader: Any) -> Iterator[tuple[int, list[str]]]:
         try:
             values = next(reader, None)
         except csv.Error as error:
-            raise TextFileError(f"is not valid CSV: {_explain_csv(error)}", line) from error
+            reason = f"{error}; a quote inside a quoted value must be doubled"
+            if "unexpected end of data" in str(error):
+                reason = "the quote that opens in this row is never closed"
+            raise TextFileError(f"is not valid CSV: {reason}", line) from error
         finally:
             csv.field_size_limit(limit)
         if values is None:
             return
         if values:
             yield line, values
-
-
-def _explain_csv(error: csv.Error) -> str:
-    if "unexpected end of data" in str(error):
-        return "the quote that opens in this row is never closed"
-    return f"{error}; a quote inside a quoted value must be doubled"
 
 
 def _variable_names(header: list[str]) -> list[str]:

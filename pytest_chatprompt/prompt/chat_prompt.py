@@ -215,7 +215,9 @@ class ChatMessage:
         """
         content: Any = self.content
         if isinstance(content, tuple):
-            content = [part.as_dict() if isinstance(part, Media) else _text_part(part) for part in content]
+            content = [
+                part.as_dict() if isinstance(part, Media) else {"type": "text", "value": part} for part in content
+            ]
         data: dict[str, Any] = {"role": self.role, "content": content}
         if self.name is not None:
             data["name"] = self.name
@@ -227,10 +229,6 @@ class ChatMessage:
 
 
 ChatPrompt = tuple[ChatMessage, ...]
-
-
-def _text_part(text: str) -> dict[str, str]:
-    return {"type": "text", "value": text}
 
 
 def describe_messages(messages: Sequence[ChatMessage]) -> str:

@@ -263,7 +263,12 @@ class TranscriptTurn(NamedTuple):
 
 def render_transcript(messages: Sequence[RenderedMessage]) -> str:
     """Write messages as a transcript, each with its marker `[Role]:`; if only the user speaks, without."""
-    return write_transcript([_turn(message) for message in messages if not message.drop_reason])
+    turns = []
+    for message in messages:
+        if not message.drop_reason:
+            calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
+            turns.append(TranscriptTurn(message.source.role, content_text(message.content), calls))
+    return write_transcript(turns)
 
 
 def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
@@ -271,11 +276,6 @@ def write_transcript(turns: Sequence[TranscriptTurn]) -> str:
     if len(turns) == 1 and turns[0].role == "user":
         return turn_content(turns[0])
     return "\n".join(map(_marked, turns))
-
-
-def _turn(message: RenderedMessage) -> TranscriptTurn:
-    calls = [(call.function.name, call.function.arguments) for call in message.source.tool_calls]
-    return TranscriptTurn(message.source.role, content_text(message.content), calls)
 
 
 def _marked(turn: TranscriptTurn) -> str:

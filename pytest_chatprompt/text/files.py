@@ -157,7 +157,9 @@ def find_file(name: str, folder: Path, root: Path) -> ResolvedFile:
     for candidate in candidates:
         if os.path.lexists(candidate):
             return ResolvedFile(candidate, _root_path(candidate, name, root))
-    tried = ", ".join(dict.fromkeys(_shown_candidate(candidate, root) for candidate in candidates))
+    # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
+    shown = (shown_path(path, root) if path.is_relative_to(root) else path.name for path in candidates)
+    tried = ", ".join(dict.fromkeys(shown))
     raise FileSearchError(f"file {name} not found; tried {tried}")
 
 
@@ -179,11 +181,6 @@ def _root_path(path: Path, name: str, root: Path) -> str:
         )
     # A path that leaves the root folder may lead back into it through a link.
     return shown_path(path, root) if path.is_relative_to(root) else shown_path(real_path, real_root)
-
-
-def _shown_candidate(path: Path, root: Path) -> str:
-    # Outside the root folder only the name is shown: a message must not reveal the folders of this machine.
-    return shown_path(path, root) if path.is_relative_to(root) else path.name
 
 
 def find_agentv_file(name: str, folder: Path, root: Path) -> Path | None:
